@@ -1,0 +1,97 @@
+"""
+What came back: one recovered state as the agent saw it.
+
+In:       the agent's report of one state (JSON), and fsck's.
+Out:      Observation with its Tree, plain data; equal bytes in, equal data out.
+Not here: how it was obtained (harness/recover.py), what it means (the oracles).
+"""
+
+import msgspec
+
+
+class Run(msgspec.Struct, frozen=True, array_like=True):
+    """A run of equal content in a file.
+
+    kind "w": whole 8-byte cells (workloads.history.stamped) of operation `stamp` - 1, at the
+              offsets they were written for; "z": zeros; "x": `hex` holds the bytes themselves.
+    offset, length: bytes.
+    """
+
+    offset: int
+    length: int
+    kind: str
+    stamp: int = 0
+    hex: str = ""
+
+
+class Node(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One name in the tree.
+
+    path:    relative to the mount, "." for the root; bytes outside printable ASCII as Latin-1.
+    kind:    file, dir, symlink, fifo, chr, blk, sock.
+    dtype:   the kind that the directory entry claimed (d_type), "" where it claimed none.
+    mode:    permission bits, 0o7777. size: bytes. blocks: 512 B units.
+    xattrs:  name to value in hex.
+    content: files: runs that cover [0, size).
+    data:    files: [start, end) byte ranges that SEEK_DATA and SEEK_HOLE report as data.
+    errors:  calls that failed on it, as "read: EIO"; empty when all went well.
+    """
+
+    path: str
+    kind: str
+    ino: int
+    mode: int
+    nlink: int
+    size: int
+    blocks: int
+    uid: int = 0
+    gid: int = 0
+    dtype: str = ""
+    xattrs: dict[str, str] = {}
+    target: str = ""
+    content: tuple[Run, ...] = ()
+    data: tuple[tuple[int, int], ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+Tree = tuple[Node, ...]  # sorted by path bytes, the root first
+
+
+class Fsck(msgspec.Struct, frozen=True):
+    """The checker's answer on the disk as recovery and a clean unmount left it."""
+
+    exit: int
+    output: str
+    timed_out: bool = False
+
+
+class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One state, recovered.
+
+    mount_errno:  0, or the positive errno with which recovery refused.
+    tree:         the first walk, after recovery and before anything was changed; None if not mounted.
+    umount_errno: of the unmount after the first walk.
+    second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`.
+    probe:        what failed while every file was read, new files were created, written, fsynced and
+                  removed in every directory and everything was deleted, each as "unlink A/foo: EIO";
+                  empty when all of it succeeded. probe_steps: how many calls it made.
+    kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
+    fsck:         None when it did not run.
+    death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";
+                  death_during: the stage it was in. console: the last lines of its console.
+    trouble:      "" or our own trouble, for which every verdict is UNKNOWN.
+    """
+
+    mount_errno: int = 0
+    tree: Tree | None = None
+    umount_errno: int = 0
+    second_mount_errno: int = 0
+    second_tree: Tree | None = None
+    probe: tuple[str, ...] = ()
+    probe_steps: int = 0
+    kernel_log: tuple[str, ...] = ()
+    fsck: Fsck | None = None
+    death: str = ""
+    death_during: str = ""
+    console: tuple[str, ...] = ()
+    trouble: str = ""

@@ -1,0 +1,221 @@
+"""
+What a run leaves, as data: the files of results/<run>/ that pages and summaries are made from.
+
+In:       a results directory, as harness/store.py writes it.
+Out:      Run, Experiment, Summary and their parts.
+Not here: writing them (harness/store.py), the pages (html.py), logs and images.
+"""
+
+import enum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+
+from oracles.observation import Observation
+from oracles.verdict import Verdict
+from workloads.history import History
+
+
+class EntryFlag(enum.IntFlag):
+    """drivers/md/dm-log-writes.c, LOG_*_FLAG."""
+
+    FLUSH = 1
+    FUA = 2
+    DISCARD = 4
+    MARK = 8
+    METADATA = 16
+
+
+class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
+    """One log entry without its data: flags as EntryFlag, 512 B sectors, a mark's text."""
+
+    flags: int
+    sector: int
+    sector_count: int
+    mark: str = ""
+
+
+class State(msgspec.Struct, frozen=True, array_like=True):
+    """One crash state.
+
+    spec:        "O:12". same_as: the spec of the earlier state with the same bytes, whose recovery
+                 serves for this one too; "" when it was recovered itself.
+    observation: index into Experiment.observations. verdict_set: index into Experiment.verdict_sets.
+    """
+
+    spec: str
+    same_as: str
+    observation: int
+    verdict_set: int
+
+
+class ExperimentFacts(msgspec.Struct, frozen=True):
+    """experiment.json: what one workload on one profile and kernel was, and how it went.
+
+    trouble:   "" or why the experiment could not be done; then all its states are UNKNOWN.
+    device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
+    seconds:   per stage (record, recover, judge ...).
+    """
+
+    number: int
+    workload: str
+    theme: str
+    profile: str
+    kernel: str
+    tier: str
+    entries: tuple[EntrySummary, ...]
+    device: dict[str, str]
+    seconds: dict[str, float]
+    sector_size: int = 512
+    trouble: str = ""
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """verdicts.json.zst: every state with its verdicts; equal sets of verdicts are written once."""
+
+    states: tuple[State, ...]
+    verdict_sets: tuple[tuple[Verdict, ...], ...]
+
+
+class Experiment(msgspec.Struct, frozen=True):
+    """One folder under experiments/, read back. `workload_text` is its workload file."""
+
+    folder: str
+    facts: ExperimentFacts
+    workload_text: str
+    history: History | None
+    judgement: Judgement
+    observations: tuple[Observation, ...]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """BROKEN verdicts with one signature, with the earliest state of the shortest workload.
+
+    id:        "F1", "F2" ... in the order of the run. signature: "btrfs durable: name lost (fsynced file)".
+    experiment: the number of the witness' experiment. state: its spec.
+    count:     states that show it, over all experiments. repro: the command that shows it again.
+    """
+
+    id: str
+    signature: str
+    oracle: str
+    kind: str
+    role: str
+    tier: str
+    profile: str
+    kernel: str
+    workload: str
+    experiment: int
+    state: str
+    subject: str
+    expected: str
+    found: str
+    promise: str
+    count: int
+    workloads: tuple[str, ...]
+    repro: str
+
+
+class StateCounts(msgspec.Struct, frozen=True):
+    """planned = checked + skipped_identical + unknown when every state was reached.
+
+    checked: recovered and judged. skipped_identical: bytes equal to an earlier state's, judged from its
+    recovery. unknown: states for which some oracle could not say. windows: what lies between two FLUSHes.
+    """
+
+    planned: int = 0
+    checked: int = 0
+    skipped_identical: int = 0
+    unknown: int = 0
+
+
+class AnswerCounts(msgspec.Struct, frozen=True):
+    """How many states an oracle answered with what."""
+
+    holds: int = 0
+    broken: int = 0
+    unknown: int = 0
+
+
+class Detection(msgspec.Struct, frozen=True):
+    """--planted: one planted bug, and the first verdict that saw it."""
+
+    planted: str
+    found: bool
+    oracle: str
+    workload: str
+    state: str
+    seconds: float
+
+
+class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
+    """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined."""
+
+    exit: int
+    experiments: int
+    states: StateCounts
+    log_entries: int
+    verdicts: dict[str, AnswerCounts]
+    findings: tuple[Finding, ...]
+    rates: dict[str, Any]
+    reasons: tuple[str, ...] = ()
+    detection: tuple[Detection, ...] = ()
+
+
+class Question(msgspec.Struct, frozen=True):
+    """run.json, the question: enough to ask it again.
+
+    kernels: name to provenance (source version, series with hashes, config hash, compiler).
+    profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
+    """
+
+    command: tuple[str, ...]
+    started: str
+    powercut_commit: str
+    seed: int
+    tier: str
+    models: tuple[str, ...]
+    guest: str
+    workloads: tuple[str, ...]
+    kernels: dict[str, Any]
+    profiles: dict[str, Any]
+    machine: dict[str, Any]
+    jobs: int = 1
+
+
+def read_question(run: Path) -> Question:
+    """Errors: OSError, msgspec.DecodeError when run.json is missing or no Question."""
+    return msgspec.json.decode((run / "run.json").read_bytes(), type=Question)
+
+
+def read_summary(run: Path) -> Summary:
+    """Errors: as read_question."""
+    return msgspec.json.decode((run / "summary.json").read_bytes(), type=Summary)
+
+
+def read_packed(path: Path) -> bytes:
+    """A .zst file's content, whole."""
+    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+        return stream.read()
+
+
+def read_experiment(folder: Path) -> Experiment:
+    """One experiment's folder. Errors: OSError, msgspec.DecodeError."""
+    history_file = folder / "history.json"
+    history = None
+    if history_file.exists():
+        history = msgspec.json.decode(history_file.read_bytes(), type=History)
+    return Experiment(
+        folder=folder.name,
+        facts=msgspec.json.decode((folder / "experiment.json").read_bytes(), type=ExperimentFacts),
+        workload_text=(folder / "workload").read_text(),
+        history=msgspec.json.decode(history_file.read_bytes(), type=History)
+        if history_file.exists()
+        else None,
+        judgement=msgspec.json.decode(read_packed(folder / "verdicts.json.zst"), type=Judgement),
+        observations=msgspec.json.decode(
+            read_packed(folder / "observations.json.zst"), type=tuple[Observation, ...]
+        ),
+    )

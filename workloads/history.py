@@ -1,0 +1,76 @@
+"""
+What happened: every operation's result and its place in the log.
+
+In:       the agent's answers while a workload was recorded.
+Out:      History, kept as history.json; oracles judge from it without a guest.
+Not here: the log itself (harness/log.py), what was promised (oracles/).
+"""
+
+import msgspec
+
+from workloads.workload import Operation, Workload
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One operation as it was done.
+
+    index:       0-based, counted over setup and then run; index + 1 is the stamp that fills its writes.
+    result:      0, or a negative errno.
+    begin_entry, end_entry: entry_index of its begin and end marks in the log; -1 in setup.
+                 The operation had begun in a prefix of k entries when begin_entry < k and had
+                 returned when end_entry < k.
+    inode:       st_ino of the object at operation.path (path2 for link and rename) after the
+                 operation; 0 where there is none (after unlink, sync ...).
+    blocks:      st_blocks (512 B units) of that object then.
+    """
+
+    index: int
+    operation: Operation
+    result: int
+    begin_entry: int = -1
+    end_entry: int = -1
+    inode: int = 0
+    blocks: int = 0
+
+
+class History(msgspec.Struct, frozen=True):
+    """
+    setup, run:   every operation that was tried, in order. An operation that failed (result < 0)
+                  changed nothing.
+    entry_count:  entries of the log; prefixes run from 0 to entry_count, so there are entry_count + 1.
+    root_inode:   st_ino of the mount's root.
+    """
+
+    workload: Workload
+    profile: str
+    kernel: str
+    setup: tuple[Step, ...]
+    run: tuple[Step, ...]
+    entry_count: int
+    root_inode: int
+
+    def begun_count(self, prefix: int) -> int:
+        """How many run operations had begun when the first `prefix` entries were on disk."""
+        return sum(step.begin_entry < prefix for step in self.run)
+
+    def completed_count(self, prefix: int) -> int:
+        """How many run operations had returned when the first `prefix` entries were on disk."""
+        return sum(step.end_entry < prefix for step in self.run)
+
+
+CELL_BYTES = 8
+CELL_MAGIC = 0xC5B7
+
+
+def stamped(index: int, offset: int, length: int) -> bytes:
+    """The bytes that operation `index` writes at `offset`, `length` of them.
+
+    A file is seen as cells of 8 bytes at multiples of 8; a cell holds, little endian, the
+    stamp (index + 1, u16), CELL_MAGIC (u16) and the cell's number in the file (u32), so any
+    whole cell names the operation that wrote it and the place it was written for.
+    """
+    first = offset // CELL_BYTES
+    last = (offset + length + CELL_BYTES - 1) // CELL_BYTES
+    stamp = (index + 1).to_bytes(2, "little") + CELL_MAGIC.to_bytes(2, "little")
+    cells = b"".join(stamp + (cell & 0xFFFFFFFF).to_bytes(4, "little") for cell in range(first, last))
+    return cells[offset - first * CELL_BYTES :][:length]

@@ -1,0 +1,62 @@
+"""
+The data of a workload: what is done to a filesystem, one operation after the other.
+
+In:       nothing; the parser (text.py) and the generators make these.
+Out:      Workload and Operation, frozen, equal when they do the same.
+Not here: the text form (text.py), what happened when it ran (history.py).
+"""
+
+import msgspec
+
+FALLOCATE_MODES = (
+    "alloc",
+    "keep-size",
+    "punch-hole",
+    "zero-range",
+    "zero-range-keep-size",
+    "collapse-range",
+    "insert-range",
+)
+
+
+class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of a workload.
+
+    word:    the system call's name, as in text.WORDS.
+    path:    what it works on, relative to the mount, "." for its root; for link and
+             rename the existing name, for symlink the new name; "" for sync, remount, umount.
+    path2:   link and rename: the new name.
+    target:  symlink: the text the link holds.
+    offset, length: bytes; for truncate, `length` is the new size; for append, how much is added.
+    mode:    fallocate: one of FALLOCATE_MODES.
+    name, value: setxattr and removexattr: "user.x" and its value.
+    line:    1-based line in the text it came from, 0 when it came from no text.
+    """
+
+    word: str
+    path: str = ""
+    path2: str = ""
+    target: str = ""
+    offset: int = 0
+    length: int = 0
+    mode: str = ""
+    name: str = ""
+    value: str = ""
+    line: int = 0
+
+
+class Workload(msgspec.Struct, frozen=True):
+    """
+    name:    the library's file name without its suffix, or "-" for text without a file.
+    theme:   the library folder it lies in ("" outside the library).
+    comment: the header's lines without "# ": the first says what it is for.
+    setup:   not recorded; an implicit sync ends it, so everything in it is durable,
+             while inodes stay cached as the operations left them.
+    run:     recorded; at its end the power fails, unless its last word is umount.
+    """
+
+    name: str
+    setup: tuple[Operation, ...]
+    run: tuple[Operation, ...]
+    comment: tuple[str, ...] = ()
+    theme: str = ""
