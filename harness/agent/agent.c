@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Commands and answers, lines on ttyS0. The host starts with `hello`.
+ *
+ *   hello                                       ready
+ *   record BYTES                                report BYTES      program in the inbox, report in the outbox
+ *   clear                                       cleared
+ *   check OFFSET BYTES SECTORS FS OPTIONS       done SEQUENCE BYTES, one a state; stage NAME when verbose
+ *   digest SECTORS                              digest CRC32
+ *   bare DEVICE FS OPTIONS COUNT                bare MILLISECONDS
+ *   restart FS OPTIONS FIRST COUNT              restart MILLISECONDS
+ *   off
+ *
+ * OPTIONS is "-" for none. A state in the inbox is a struct request, its writes, padding to a
+ * sector, and the data of each write in turn. Its answer in the outbox is a struct reply, the
+ * report, the numbers of the changed blocks, padding to a block, and the blocks.
+ */
+#include "agent.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REQUEST_MAGIC 0x50435251 /* "PCRQ" */
+#define REPLY_MAGIC 0x50435250 /* "PCRP" */
+#define BUFFER_BYTES (16 << 20)
+
+enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4 };
+
+struct write { /* kind 0: data follows; 1: zeros */
+	uint64_t offset;
+	uint32_t length;
+	uint32_t kind;
+};
+
+struct request {
+	uint32_t magic;
+	uint32_t sequence;
+	uint32_t flags;
+	uint32_t write_count;
+	uint64_t outbox_offset;
+	uint64_t outbox_bytes;
+};
+
+struct reply {
+	uint32_t magic;
+	uint32_t sequence;
+	uint32_t report_bytes;
+	uint32_t change_count;
+};
+
+static int line_out = 2;
+static char *in, *out;
+
+double now_ms(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
+}
+
+void answer(const char *format, ...)
+{
+	static char line[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	int length = vsnprintf(line, sizeof(line) - 1, format, arguments);
+
+	va_end(arguments);
+	if (length > (int)sizeof(line) - 2)
+		length = sizeof(line) - 2;
+	line[length++] = '\n';
+	if (write(line_out, line, length) != length)
+		_exit(1);
+}
+
+void die(const char *what)
+{
+	answer("trouble %s: %s", what, errno_name(errno));
+	reboot(RB_POWER_OFF);
+	_exit(1);
+}
+
+static void read_device(const char *path, void *buffer, size_t bytes, uint64_t offset)
+{
+	int file = open(path, O_RDONLY | O_DIRECT);
+
+	bytes = (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
+	if (file < 0 || bytes > BUFFER_BYTES || pread(file, buffer, bytes, offset) != (ssize_t)bytes)
+		die(path);
+	close(file);
+}
+
+static int outbox = -1;
+
+static void write_outbox(size_t bytes, uint64_t offset)
+{
+	bytes = (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
+	if (pwrite(outbox, out, bytes, offset) != (ssize_t)bytes)
+		die(OUTBOX);
+}
+
+static void command_record(size_t bytes)
+{
+	if (bytes >= BUFFER_BYTES)
+		die("record: program too long");
+	read_device(INBOX, in, bytes, 0);
+	in[bytes] = 0;
+	record(in);
+	if (report.length > BUFFER_BYTES)
+		die("record: report too long");
+	memcpy(out, report.bytes, report.length);
+	write_outbox(report.length, 0);
+	answer("report %zu", report.length);
+}
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+	return (bytes + unit - 1) / unit * unit;
+}
+
+static char *apply(const struct request *request, char *at)
+{
+	static char zeros[1 << 16] __attribute__((aligned(BLOCK_BYTES)));
+	const struct write *writes = (const void *)(request + 1);
+
+	for (uint32_t i = 0; i < request->write_count; i++) {
+		if (writes[i].kind == 0) {
+			origin_write(at, writes[i].offset, writes[i].length);
+			at += writes[i].length;
+			continue;
+		}
+		for (uint32_t done = 0; done < writes[i].length;) {
+			uint32_t length = writes[i].length - done;
+
+			length = length < sizeof(zeros) ? length : sizeof(zeros);
+			origin_write(zeros, writes[i].offset + done, length);
+			done += length;
+		}
+	}
+	return at;
+}
+
+static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,
+			const char *options)
+{
+	static uint64_t numbers[BUFFER_BYTES / BLOCK_BYTES + 256]; /* a last area may go past */
+	/* The report and the numbers go before the blocks, but how long they are is known after. */
+	static char *blocks;
+
+	if (!blocks && posix_memalign((void **)&blocks, BLOCK_BYTES, BUFFER_BYTES))
+		die("blocks");
+	struct changed_blocks changed = { 0, numbers, blocks, BUFFER_BYTES };
+	struct recovery recovery = { state_device(sectors), filesystem, options, request->flags & VERBOSE };
+
+	recover(&recovery, request->flags & WANT_CHANGES ? &changed : NULL);
+
+	struct reply reply = { REPLY_MAGIC, request->sequence, report.length, changed.count };
+	size_t head = round_up(sizeof(reply) + report.length + changed.count * sizeof(uint64_t), BLOCK_BYTES);
+	size_t bytes = head + (size_t)changed.count * BLOCK_BYTES;
+
+	if (bytes > request->outbox_bytes || bytes > BUFFER_BYTES)
+		die("the answer is larger than its place in the outbox");
+	memcpy(out, &reply, sizeof(reply));
+	memcpy(out + sizeof(reply), report.bytes, report.length);
+	memcpy(out + sizeof(reply) + report.length, numbers, changed.count * sizeof(uint64_t));
+	memcpy(out + head, blocks, (size_t)changed.count * BLOCK_BYTES);
+	write_outbox(bytes, request->outbox_offset);
+	answer("done %u %zu", request->sequence, bytes);
+}
+
+static void command_check(uint64_t offset, size_t bytes, uint64_t sectors, const char *filesystem,
+			  const char *options)
+{
+	read_device(INBOX, in, bytes, offset);
+	for (char *at = in; at < in + bytes;) {
+		struct request *request = (void *)at;
+
+		if (request->magic != REQUEST_MAGIC)
+			die("inbox: no request");
+		char *data = at + round_up(sizeof(*request) + request->write_count * sizeof(struct write), SECTOR_BYTES);
+
+		at = apply(request, data);
+		if (request->flags & BUILD_ONLY)
+			answer("done %u 0", request->sequence);
+		else
+			check_state(request, sectors, filesystem, options);
+	}
+}
+
+/* CRC-32 of IEEE 802.3, as zlib.crc32 gives it. */
+uint32_t crc_of(const char *device, uint64_t sectors)
+{
+	uint32_t table[256], crc = ~0U;
+	uint64_t bytes = sectors * SECTOR_BYTES;
+
+	for (uint32_t i = 0; i < 256; i++) {
+		table[i] = i;
+		for (int bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
+	}
+	for (uint64_t at = 0; at < bytes;) {
+		size_t length = bytes - at < 1 << 20 ? bytes - at : 1 << 20;
+
+		read_device(device, in, length, at);
+		for (size_t i = 0; i < length; i++)
+			crc = crc >> 8 ^ table[(crc ^ in[i]) & 0xff];
+		at += length;
+	}
+	return ~crc;
+}
+
+static const char *or_none(const char *options)
+{
+	return strcmp(options, "-") ? options : "";
+}
+
+static void obey(char *line)
+{
+	char word[32] = "", first[64] = "", filesystem[32] = "", options[512] = "";
+	unsigned long long a = 0, b = 0, c = 0;
+	int count = 0;
+
+	sscanf(line, "%31s", word);
+	if (!strcmp(word, "hello"))
+		answer("ready");
+	else if (sscanf(line, "record %llu", &a) == 1)
+		command_record(a);
+	else if (!strcmp(word, "clear"))
+		origin_clear(), answer("cleared");
+	else if (sscanf(line, "check %llu %llu %llu %31s %511s", &a, &b, &c, filesystem, options) == 5)
+		command_check(a, b, c, filesystem, or_none(options));
+	else if (sscanf(line, "digest %llu", &a) == 1)
+		answer("digest %u", crc_of(ORIGIN, a));
+	else if (sscanf(line, "bare %63s %31s %511s %d", first, filesystem, options, &count) == 4)
+		bare_loop(first, filesystem, or_none(options), count);
+	else if (sscanf(line, "restart %31s %511s %llu %d", filesystem, options, &a, &count) == 4)
+		restart_loop(filesystem, or_none(options), a, count);
+	else if (!strcmp(word, "off"))
+		reboot(RB_POWER_OFF);
+	else
+		die("unknown command");
+}
+
+static FILE *open_line(void)
+{
+	int line = open("/dev/ttyS0", O_RDWR | O_NOCTTY);
+	struct termios raw;
+
+	if (line < 0 || tcgetattr(line, &raw))
+		_exit(1);
+	cfmakeraw(&raw);
+	tcsetattr(line, TCSANOW, &raw);
+	line_out = line;
+	return fdopen(line, "r");
+}
+
+static void start(void)
+{
+	umask(0);
+	mount("dev", "/dev", "devtmpfs", 0, NULL);
+	mount("proc", "/proc", "proc", 0, NULL);
+	mount("sys", "/sys", "sysfs", 0, NULL);
+	in = aligned_alloc(BLOCK_BYTES, BUFFER_BYTES);
+	out = aligned_alloc(BLOCK_BYTES, BUFFER_BYTES);
+	if (!in || !out)
+		_exit(1);
+	memset(in, 0, 1 << 20);
+	memset(out, 0, 1 << 20);
+	text_start(&report, 1 << 20);
+}
+
+int main(void)
+{
+	static char line[2048];
+
+	start();
+	FILE *lines = open_line();
+
+	outbox = open(OUTBOX, O_WRONLY | O_DIRECT);
+	if (outbox < 0)
+		die(OUTBOX);
+	device_start();
+	clear_kernel_log();
+	while (fgets(line, sizeof(line), lines))
+		obey(line);
+	reboot(RB_POWER_OFF);
+	return 1;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The agent: the only process of a guest. It does what the host asks and says what it saw;
+ * it decides nothing about right and wrong.
+ *
+ * Devices (see harness/guest.py):  ubda the recorded disk, ubdb its log, ubdc the inbox (host to
+ * guest), ubdd the outbox (guest to host). Commands and answers are lines on ttyS0.
+ */
+#ifndef AGENT_H
+#define AGENT_H
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOUNT_POINT "/mnt"
+#define RECORDED_DISK "/dev/ubda"
+#define RECORDED_LOG "/dev/ubdb"
+#define INBOX "/dev/ubdc"
+#define OUTBOX "/dev/ubdd"
+#define ORIGIN "/dev/ram0" /* the disk of a state */
+#define CHANGES "/dev/ram1" /* what its recovery wrote: a dm-snapshot exception store */
+#define BLOCK_BYTES 4096 /* chunk of the snapshot, unit of what is sent back */
+#define SECTOR_BYTES 512
+#define PATH_BYTES 4096
+
+/* text.c: the report under construction, JSON in one buffer that is never freed. */
+struct text {
+	char *bytes;
+	size_t length;
+	size_t capacity;
+};
+
+extern struct text report;
+void text_start(struct text *text, size_t capacity);
+void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void put_bytes(struct text *text, const void *bytes, size_t length);
+void put_escaped(struct text *text, const char *bytes, size_t length);
+void put_string(struct text *text, const char *bytes, size_t length);
+void put_hex(struct text *text, const unsigned char *bytes, size_t length);
+void put_kernel_log(struct text *text);
+void clear_kernel_log(void);
+const char *errno_name(int error);
+
+/* device.c: device mapper, the disk of a state, what changed on it. */
+void device_start(void);
+void log_writes_create(uint64_t sectors);
+void log_writes_mark(const char *mark);
+void log_writes_remove(void);
+extern const char *log_writes_device;
+void origin_clear(void);
+void origin_write(const void *data, uint64_t offset, uint32_t length);
+const char *state_device(uint64_t sectors);
+void state_device_close(void);
+uint32_t changes_read(char *buffer, size_t capacity, uint64_t *numbers);
+
+/* walk.c: `walked` lists the last walk's names, parents before children, for the probe. */
+#define WALKED_MAX 65536
+
+struct walked {
+	char paths[1 << 22];
+	char *path[WALKED_MAX];
+	bool directory[WALKED_MAX];
+	size_t used;
+	int count;
+	bool truncated;
+};
+
+extern struct walked walked;
+void walk(struct text *out);
+
+/* operations.c */
+void record(char *program);
+
+/* recover.c */
+struct recovery {
+	const char *device;
+	const char *filesystem;
+	const char *options;
+	bool verbose; /* say each stage, to know where a guest died */
+};
+
+int mount_filesystem(const char *device, const char *filesystem, const char *options);
+struct changed_blocks {
+	uint32_t count;
+	uint64_t *numbers;
+	char *bytes;
+	size_t capacity;
+};
+
+void recover(const struct recovery *recovery, struct changed_blocks *changed);
+uint32_t crc_of(const char *device, uint64_t sectors);
+void bare_loop(const char *device, const char *filesystem, const char *options, int count);
+void restart_loop(const char *filesystem, const char *options, uint64_t first, int count);
+
+/* agent.c */
+void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void die(const char *what) __attribute__((noreturn));
+double now_ms(void);
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Device mapper, and the disk of a state.
+ *
+ * The disk of a state lies in ram0 and only moves forward from state to state. Its recovery sees a
+ * dm-snapshot of it whose exception store is ram1: what recovery writes goes there and is dropped by
+ * loading the table again. Measured for btrfs under UML: 0.3 ms for the reload, mount and unmount as
+ * on ram0 alone and twice as fast as on ubd. The store is persistent ("P"), so its exception table
+ * tells which blocks recovery changed (Documentation/admin-guide/device-mapper/snapshot.rst; the
+ * layout is in drivers/md/dm-snap-persistent.c).
+ */
+#include "agent.h"
+
+#include <fcntl.h>
+#include <linux/dm-ioctl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static int control = -1;
+static int origin = -1;
+static int changes = -1;
+
+static union {
+	struct dm_ioctl header;
+	char bytes[4096];
+} request;
+
+static int dm(unsigned long command, const char *name, unsigned int flags)
+{
+	request.header.version[0] = 4;
+	request.header.data_size = sizeof(request);
+	request.header.data_start = sizeof(request.header);
+	request.header.flags = flags;
+	snprintf(request.header.name, sizeof(request.header.name), "%s", name);
+	return ioctl(control, command, &request);
+}
+
+static void dm_load(const char *name, uint64_t sectors, const char *type, const char *parameters)
+{
+	struct dm_target_spec *target = (void *)(request.bytes + sizeof(request.header));
+	char *text = (char *)(target + 1);
+
+	memset(&request, 0, sizeof(request));
+	request.header.target_count = 1;
+	target->length = sectors;
+	snprintf(target->target_type, sizeof(target->target_type), "%s", type);
+	strcpy(text, parameters);
+	target->next = (sizeof(*target) + strlen(parameters) + 1 + 7) & ~7UL;
+	if (dm(DM_TABLE_LOAD, name, 0))
+		die(type);
+	memset(&request, 0, sizeof(request));
+	if (dm(DM_DEV_SUSPEND, name, 0)) /* without DM_SUSPEND_FLAG: resume */
+		die("dm resume");
+}
+
+static void dm_create(const char *name, const char *node)
+{
+	memset(&request, 0, sizeof(request));
+	if (dm(DM_DEV_CREATE, name, 0))
+		die("dm create");
+	dev_t device = makedev(major(request.header.dev), minor(request.header.dev));
+
+	unlink(node);
+	if (mknod(node, S_IFBLK | 0600, device))
+		die("mknod");
+}
+
+void device_start(void)
+{
+	control = open("/dev/mapper/control", O_RDWR);
+	if (control < 0)
+		die("/dev/mapper/control");
+	origin = open(ORIGIN, O_RDWR | O_DIRECT);
+	changes = open(CHANGES, O_RDWR | O_DIRECT);
+	if (origin < 0 || changes < 0)
+		die("ram disks");
+}
+
+/* --- recording --------------------------------------------------------------------------------- */
+
+const char *log_writes_device = "/dev/recorded";
+
+void log_writes_create(uint64_t sectors)
+{
+	dm_create("recorded", log_writes_device);
+	dm_load("recorded", sectors, "log-writes", RECORDED_DISK " " RECORDED_LOG);
+}
+
+void log_writes_mark(const char *mark)
+{
+	struct dm_target_msg *message = (void *)(request.bytes + sizeof(request.header));
+
+	memset(&request, 0, sizeof(request));
+	sprintf(message->message, "mark %s", mark);
+	if (dm(DM_TARGET_MSG, "recorded", 0))
+		die("dm mark");
+}
+
+void log_writes_remove(void)
+{
+	memset(&request, 0, sizeof(request));
+	if (dm(DM_DEV_REMOVE, "recorded", 0))
+		die("dm remove recorded");
+}
+
+/* --- the disk of a state ----------------------------------------------------------------------- */
+
+#define ORIGIN_BLOCKS (1 << 20) /* 4 GiB, more than any profile */
+static unsigned char written[ORIGIN_BLOCKS / 8];
+static uint64_t written_end; /* blocks */
+
+void origin_write(const void *data, uint64_t offset, uint32_t length)
+{
+	for (uint64_t block = offset / BLOCK_BYTES; block * BLOCK_BYTES < offset + length; block++) {
+		written[block / 8] |= 1 << block % 8;
+		if (block >= written_end)
+			written_end = block + 1;
+	}
+	if (pwrite(origin, data, length, offset) != (ssize_t)length)
+		die("write to the state's disk");
+}
+
+/* Zero what was written since the last time: a ram disk starts as zeros and knows no discard. */
+void origin_clear(void)
+{
+	static char zeros[BLOCK_BYTES] __attribute__((aligned(BLOCK_BYTES)));
+
+	for (uint64_t block = 0; block < written_end; block++)
+		if (written[block / 8] & 1 << block % 8 &&
+		    pwrite(origin, zeros, BLOCK_BYTES, block * BLOCK_BYTES) != BLOCK_BYTES)
+			die("clear the state's disk");
+	memset(written, 0, written_end / 8 + 1);
+	written_end = 0;
+}
+
+/* The state's disk, its bytes untouched by any earlier recovery. */
+const char *state_device(uint64_t sectors)
+{
+	static char zeros[BLOCK_BYTES] __attribute__((aligned(BLOCK_BYTES)));
+	static bool created;
+
+	if (!created)
+		dm_create("state", "/dev/state");
+	created = true;
+	/* No header, no exceptions: the snapshot starts anew. */
+	if (pwrite(changes, zeros, BLOCK_BYTES, 0) != BLOCK_BYTES)
+		die("reset the exception store");
+	dm_load("state", sectors, "snapshot", ORIGIN " " CHANGES " P 8");
+	return "/dev/state";
+}
+
+struct disk_exception { /* drivers/md/dm-snap-persistent.c */
+	uint64_t old_chunk;
+	uint64_t new_chunk;
+};
+
+#define EXCEPTIONS_PER_AREA (BLOCK_BYTES / sizeof(struct disk_exception))
+
+/*
+ * The blocks that recovery changed: their numbers, and their bytes in `buffer`. Area a of the store
+ * is one block of exceptions followed by the blocks they lead to; chunk 0 is its header.
+ */
+uint32_t changes_read(char *buffer, size_t capacity, uint64_t *numbers)
+{
+	static struct disk_exception table[EXCEPTIONS_PER_AREA] __attribute__((aligned(BLOCK_BYTES)));
+	uint32_t count = 0;
+
+	for (uint64_t area = 0;; area++) {
+		uint64_t chunk = 1 + area * (EXCEPTIONS_PER_AREA + 1);
+		uint32_t in_area = 0;
+
+		if (pread(changes, table, BLOCK_BYTES, chunk * BLOCK_BYTES) != BLOCK_BYTES)
+			die("read the exception store");
+		while (in_area < EXCEPTIONS_PER_AREA && table[in_area].new_chunk)
+			in_area++;
+		for (uint32_t i = 0; i < in_area; i++) {
+			if (table[i].new_chunk != chunk + 1 + i) /* ours alone: chunks come in order */
+				die("exception store out of order");
+			numbers[count + i] = table[i].old_chunk;
+		}
+		if ((size_t)(count + in_area) * BLOCK_BYTES > capacity)
+			die("recovery wrote more than the outbox holds");
+		ssize_t length = in_area * BLOCK_BYTES;
+
+		if (length && pread(changes, buffer + (size_t)count * BLOCK_BYTES, length,
+				    (chunk + 1) * BLOCK_BYTES) != length)
+			die("read the changed blocks");
+		count += in_area;
+		if (in_area < EXCEPTIONS_PER_AREA)
+			return count;
+	}
+}

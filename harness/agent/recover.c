@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One state: mount (recovery), walk, unmount; mount and walk again; probe; unmount. The report is
+ * oracles/observation.py's Observation. And the two loops that the benchmark compares with.
+ */
+#include "agent.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PROBE_NAME ".powercut-probe"
+
+int mount_filesystem(const char *device, const char *filesystem, const char *options)
+{
+	return mount(device, MOUNT_POINT, filesystem, 0, options) ? errno : 0;
+}
+
+static int unmount(void)
+{
+	return umount2(MOUNT_POINT, 0) ? errno : 0;
+}
+
+/* --- the probe --------------------------------------------------------------------------------- */
+
+static int probe_steps;
+static bool probe_failed;
+
+static bool step(bool done, const char *call, const char *path)
+{
+	int error = errno;
+
+	probe_steps++;
+	if (done)
+		return true;
+	put(&report, "%s\"%s ", probe_failed ? "," : "", call);
+	put_escaped(&report, path, strlen(path));
+	put(&report, ": %s\"", errno_name(error));
+	probe_failed = true;
+	return false;
+}
+
+static void probe_directory(const char *directory)
+{
+	static const char bytes[16] = "powercut-probe\n";
+	static char path[PATH_BYTES];
+	bool root = !strcmp(directory, ".");
+
+	snprintf(path, sizeof(path), "%s/" PROBE_NAME, directory);
+	int file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+	if (!step(file >= 0, "create", path))
+		return;
+	step(write(file, bytes, sizeof(bytes)) == sizeof(bytes), "write", path);
+	if (root)
+		step(!fsync(file), "fsync", path);
+	close(file);
+	step(!unlink(path), "unlink", path);
+}
+
+static void probe_empty(void)
+{
+	char buffer[4096];
+	int root = open(".", O_RDONLY | O_DIRECTORY);
+	long length = root < 0 ? -1 : syscall(SYS_getdents64, root, buffer, sizeof(buffer));
+
+	close(root);
+	errno = length < 0 ? errno : ENOTEMPTY;
+	/* "." and ".." take 24 bytes each; btrfs, ext4 and xfs all list them. */
+	step(length >= 0 && length <= 48, "empty", ".");
+}
+
+static void probe(void)
+{
+	probe_steps = 0;
+	probe_failed = false;
+	put(&report, ",\"probe\":[");
+	if (chdir(MOUNT_POINT))
+		die("chdir " MOUNT_POINT);
+	for (int i = 0; i < walked.count; i++)
+		if (walked.directory[i])
+			probe_directory(walked.path[i]);
+	for (int i = walked.count - 1; i > 0; i--) {
+		if (walked.directory[i])
+			step(!rmdir(walked.path[i]), "rmdir", walked.path[i]);
+		else
+			step(!unlink(walked.path[i]), "unlink", walked.path[i]);
+	}
+	if (!walked.truncated)
+		probe_empty();
+	if (chdir("/"))
+		die("chdir /");
+}
+
+/* --- one state --------------------------------------------------------------------------------- */
+
+static void stage(const struct recovery *recovery, const char *name)
+{
+	if (recovery->verbose)
+		answer("stage %s", name);
+}
+
+static void second_mount(const struct recovery *recovery, size_t tree, size_t tree_length)
+{
+	static struct text second;
+	int error;
+
+	if (!second.bytes)
+		text_start(&second, 1 << 20);
+	stage(recovery, "second mount");
+	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
+	put(&report, ",\"second_mount_errno\":%d", error);
+	if (error)
+		return;
+	stage(recovery, "second walk");
+	second.length = 0;
+	walk(&second);
+	if (second.length != tree_length || memcmp(second.bytes, report.bytes + tree, tree_length)) {
+		put(&report, ",\"second_tree\":");
+		put_bytes(&report, second.bytes, second.length);
+	}
+	stage(recovery, "probe");
+	probe();
+	stage(recovery, "unmount after the probe");
+	error = unmount();
+	errno = error;
+	step(!error, "umount", ".");
+	put(&report, "],\"probe_steps\":%d", probe_steps);
+	if (error)
+		die("unmount after the probe");
+}
+
+void recover(const struct recovery *recovery, struct changed_blocks *changed)
+{
+	int error;
+
+	report.length = 0;
+	stage(recovery, "mount");
+	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
+	put(&report, "{\"mount_errno\":%d", error);
+	if (!error) {
+		put(&report, ",\"tree\":");
+		size_t tree = report.length;
+
+		stage(recovery, "walk");
+		walk(&report);
+		size_t tree_length = report.length - tree;
+
+		stage(recovery, "unmount");
+		error = unmount();
+		put(&report, ",\"umount_errno\":%d", error);
+		if (error)
+			die("unmount");
+		if (changed)
+			changed->count = changes_read(changed->bytes, changed->capacity, changed->numbers);
+		second_mount(recovery, tree, tree_length);
+	}
+	put(&report, ",\"kernel_log\":");
+	put_kernel_log(&report);
+	put(&report, "}");
+}
+
+/* --- what the benchmark compares with ---------------------------------------------------------- */
+
+/* Mount, walk, create, unlink, unmount: nothing restored, nothing judged. */
+void bare_loop(const char *device, const char *filesystem, const char *options, int count)
+{
+	double start = now_ms();
+
+	for (int i = 0; i < count; i++) {
+		if (mount_filesystem(device, filesystem, options))
+			die("bare loop: mount");
+		report.length = 0;
+		walk(&report);
+		int file = open(MOUNT_POINT "/" PROBE_NAME, O_CREAT | O_WRONLY, 0600);
+
+		if (file < 0 || close(file) || unlink(MOUNT_POINT "/" PROBE_NAME) || unmount())
+			die("bare loop");
+	}
+	answer("bare %.3f", now_ms() - start);
+}
+
+struct log_entry { /* drivers/md/dm-log-writes.c, struct log_write_entry */
+	uint64_t sector;
+	uint64_t sectors;
+	uint64_t flags;
+	uint64_t data_length;
+};
+
+enum { LOG_DISCARD = 4, LOG_MARK = 8 };
+
+/* Replay entries 0 to `limit` of the recorded log on the recorded disk, as replay-log does. */
+static void replay_from_start(uint64_t limit)
+{
+	static char data[4 << 20] __attribute__((aligned(BLOCK_BYTES)));
+	static char sector[SECTOR_BYTES];
+	int log = open(RECORDED_LOG, O_RDONLY);
+	int disk = open(RECORDED_DISK, O_WRONLY | O_DIRECT);
+	uint64_t at = SECTOR_BYTES;
+
+	if (log < 0 || disk < 0)
+		die("replay");
+	for (uint64_t i = 0; i < limit; i++) {
+		struct log_entry entry;
+
+		if (pread(log, sector, SECTOR_BYTES, at) != SECTOR_BYTES)
+			die("replay: log");
+		memcpy(&entry, sector, sizeof(entry));
+		at += SECTOR_BYTES;
+		uint64_t bytes = entry.sectors * SECTOR_BYTES;
+
+		if (entry.flags & (LOG_MARK | LOG_DISCARD) || !bytes)
+			continue;
+		if (bytes > sizeof(data) || pread(log, data, bytes, at) != (ssize_t)bytes ||
+		    pwrite(disk, data, bytes, entry.sector * SECTOR_BYTES) != (ssize_t)bytes)
+			die("replay: data");
+		at += bytes;
+	}
+	close(disk);
+	close(log);
+}
+
+/* The fstests way: for each crash point, the log from its start, mount, unmount. */
+void restart_loop(const char *filesystem, const char *options, uint64_t first, int count)
+{
+	double start = now_ms();
+
+	for (int i = 0; i < count; i++) {
+		replay_from_start(first + i);
+		if (!mount_filesystem(RECORDED_DISK, filesystem, options) && unmount())
+			die("restart loop");
+	}
+	answer("restart %.3f", now_ms() - start);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The report: JSON in one buffer. A page fault costs 60 us under UML, so buffers are touched once. */
+#include "agent.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/klog.h>
+
+struct text report;
+
+void text_start(struct text *text, size_t capacity)
+{
+	text->bytes = malloc(capacity);
+	if (!text->bytes)
+		die("malloc");
+	memset(text->bytes, 0, capacity < (1 << 18) ? capacity : (1 << 18));
+	text->capacity = capacity;
+	text->length = 0;
+}
+
+static void reserve(struct text *text, size_t more)
+{
+	if (text->length + more + 1 <= text->capacity)
+		return;
+	text->capacity = (text->length + more) * 2;
+	text->bytes = realloc(text->bytes, text->capacity);
+	if (!text->bytes)
+		die("realloc");
+}
+
+void put(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	reserve(text, 512);
+	va_start(arguments, format);
+	length = vsnprintf(text->bytes + text->length, 512, format, arguments);
+	va_end(arguments);
+	if (length < 0 || length >= 512)
+		die("put: too long");
+	text->length += length;
+}
+
+void put_bytes(struct text *text, const void *bytes, size_t length)
+{
+	reserve(text, length);
+	memcpy(text->bytes + text->length, bytes, length);
+	text->length += length;
+}
+
+/* Any bytes, as the inside of a JSON string; what is not printable ASCII is read as Latin-1. */
+void put_escaped(struct text *text, const char *bytes, size_t length)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	reserve(text, 6 * length);
+	char *end = text->bytes + text->length;
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = bytes[i];
+
+		if (c == '"' || c == '\\') {
+			*end++ = '\\';
+			*end++ = c;
+		} else if (c < 0x20 || c >= 0x7f) {
+			memcpy(end, "\\u00", 4);
+			end[4] = digits[c >> 4];
+			end[5] = digits[c & 15];
+			end += 6;
+		} else {
+			*end++ = c;
+		}
+	}
+	text->length = end - text->bytes;
+}
+
+void put_string(struct text *text, const char *bytes, size_t length)
+{
+	put_bytes(text, "\"", 1);
+	put_escaped(text, bytes, length);
+	put_bytes(text, "\"", 1);
+}
+
+void put_hex(struct text *text, const unsigned char *bytes, size_t length)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	reserve(text, 2 * length + 2);
+	char *end = text->bytes + text->length;
+
+	*end++ = '"';
+	for (size_t i = 0; i < length; i++) {
+		*end++ = digits[bytes[i] >> 4];
+		*end++ = digits[bytes[i] & 15];
+	}
+	*end++ = '"';
+	text->length = end - text->bytes;
+}
+
+enum { SYSLOG_READ_CLEAR = 4, SYSLOG_CLEAR = 5 }; /* syslog(2) */
+
+/* "<6>text" lines since the last call become "6 text"; one system call for all of them. */
+void put_kernel_log(struct text *text)
+{
+	static char log[1 << 18];
+	int length = klogctl(SYSLOG_READ_CLEAR, log, sizeof(log) - 1);
+	bool first = true;
+
+	put(text, "[");
+	for (char *line = log; length > 0 && line < log + length;) {
+		char *end = memchr(line, '\n', log + length - line);
+
+		if (!end)
+			end = log + length;
+		if (line[0] == '<' && end - line >= 3) {
+			int level = 0;
+			char *body = line + 1;
+
+			while (body < end && *body >= '0' && *body <= '9')
+				level = level * 10 + *body++ - '0';
+			body += body < end;
+			put(text, first ? "" : ",");
+			body[-1] = ' ';
+			body[-2] = '0' + (level & 7);
+			put_string(text, body - 2, end - body + 2);
+			first = false;
+		}
+		line = end + 1;
+	}
+	put(text, "]");
+}
+
+void clear_kernel_log(void)
+{
+	klogctl(SYSLOG_CLEAR, NULL, 0);
+}
+
+const char *errno_name(int error)
+{
+	static char number[16];
+	const char *name = strerrorname_np(error);
+
+	if (name)
+		return name;
+	snprintf(number, sizeof(number), "E%d", error);
+	return number;
+}

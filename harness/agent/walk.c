@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is in the mounted filesystem: one JSON object a name, as oracles/observation.py describes.
+ * A system call costs about 17 us under UML: no call is made twice for the same answer.
+ */
+#include "agent.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define READ_WHOLE_BYTES (4 << 20) /* a larger file is read where SEEK_DATA says it has data */
+#define CELL_BYTES 8 /* workloads/history.py: stamped() */
+#define CELL_MAGIC 0xC5B7
+
+struct directory_entry { /* struct linux_dirent64, getdents64(2) */
+	uint64_t ino;
+	int64_t off;
+	unsigned short reclen;
+	unsigned char type;
+	char name[];
+};
+
+static const char *kind_name(unsigned int mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG: return "file";
+	case S_IFDIR: return "dir";
+	case S_IFLNK: return "symlink";
+	case S_IFIFO: return "fifo";
+	case S_IFCHR: return "chr";
+	case S_IFBLK: return "blk";
+	case S_IFSOCK: return "sock";
+	}
+	return "unknown";
+}
+
+struct errors {
+	char text[512];
+};
+
+static void note(struct errors *errors, const char *call)
+{
+	size_t used = strlen(errors->text);
+
+	if (used + 64 < sizeof(errors->text)) {
+		strcat(errors->text, used ? ",\"" : "\"");
+		strcat(errors->text, call);
+		strcat(errors->text, ": ");
+		strcat(errors->text, errno_name(errno));
+		strcat(errors->text, "\"");
+	}
+}
+
+/* --- content ----------------------------------------------------------------------------------- */
+
+struct run {
+	uint64_t offset;
+	uint64_t length;
+	char kind;
+	unsigned int stamp;
+};
+
+struct content {
+	struct text *out;
+	struct run run;
+	const unsigned char *bytes; /* of the run, while kind is 'x' */
+	bool any;
+};
+
+static void run_end(struct content *content)
+{
+	struct run *run = &content->run;
+
+	if (!run->length)
+		return;
+	put(content->out, "%s[%llu,%llu,\"%c\"", content->any ? "," : "", (unsigned long long)run->offset,
+	    (unsigned long long)run->length, run->kind);
+	if (run->kind == 'w')
+		put(content->out, ",%u", run->stamp);
+	if (run->kind == 'x') {
+		put(content->out, ",0,");
+		put_hex(content->out, content->bytes, run->length);
+	}
+	put(content->out, "]");
+	content->any = true;
+	run->length = 0;
+}
+
+static void run_add(struct content *content, char kind, unsigned int stamp, uint64_t offset, uint64_t length,
+		    const unsigned char *bytes)
+{
+	struct run *run = &content->run;
+
+	if (run->length && run->kind == kind && run->stamp == stamp && run->offset + run->length == offset) {
+		run->length += length;
+		return;
+	}
+	run_end(content);
+	*run = (struct run){ offset, length, kind, stamp };
+	content->bytes = bytes;
+}
+
+static void content_add(struct content *content, const unsigned char *bytes, uint64_t offset, size_t length)
+{
+	for (size_t at = 0; at < length; at += CELL_BYTES) {
+		size_t cell_bytes = length - at < CELL_BYTES ? length - at : CELL_BYTES;
+		uint64_t cell = 0;
+
+		memcpy(&cell, bytes + at, cell_bytes);
+		if (!cell)
+			run_add(content, 'z', 0, offset + at, cell_bytes, NULL);
+		else if (cell_bytes == CELL_BYTES && (cell >> 16 & 0xffff) == CELL_MAGIC &&
+			 cell >> 32 == ((offset + at) / CELL_BYTES & 0xffffffff))
+			run_add(content, 'w', cell & 0xffff, offset + at, cell_bytes, NULL);
+		else
+			run_add(content, 'x', 0, offset + at, cell_bytes, bytes + at);
+	}
+	/* The buffer is reused: a run of bytes must not outlive it. */
+	if (content->run.kind == 'x')
+		run_end(content);
+}
+
+static void read_range(struct content *content, int file, uint64_t start, uint64_t end, struct errors *errors)
+{
+	static unsigned char buffer[1 << 18];
+
+	while (start < end) {
+		size_t want = end - start < sizeof(buffer) ? end - start : sizeof(buffer);
+		ssize_t got = pread(file, buffer, want, start);
+
+		if (got < 0)
+			note(errors, "read");
+		if (got <= 0)
+			return;
+		content_add(content, buffer, start, got);
+		start += got;
+	}
+}
+
+static void put_file(struct text *out, const char *path, uint64_t size, struct errors *errors)
+{
+	int file = open(path, O_RDONLY | O_NOATIME);
+
+	if (file < 0) {
+		note(errors, "open");
+		return;
+	}
+	static struct text ranges;
+
+	if (!ranges.bytes)
+		text_start(&ranges, 4096);
+	ranges.length = 0;
+	struct content content = { .out = out };
+
+	put(out, ",\"content\":[");
+	if (size && size <= READ_WHOLE_BYTES)
+		read_range(&content, file, 0, size, errors);
+	for (uint64_t at = 0; at < size;) {
+		off_t data = lseek(file, at, SEEK_DATA);
+		off_t hole = data < 0 ? -1 : lseek(file, data, SEEK_HOLE);
+
+		if (data < 0 || hole < 0) {
+			if (errno != ENXIO)
+				note(errors, "lseek");
+			if (size > READ_WHOLE_BYTES)
+				run_add(&content, 'z', 0, at, size - at, NULL);
+			break;
+		}
+		put(&ranges, "%s[%lld,%lld]", ranges.length ? "," : "", (long long)data, (long long)hole);
+		if (size > READ_WHOLE_BYTES) {
+			if ((uint64_t)data > at)
+				run_add(&content, 'z', 0, at, data - at, NULL);
+			read_range(&content, file, data, hole, errors);
+		}
+		at = hole;
+	}
+	run_end(&content);
+	put(out, "],\"data\":[");
+	put_bytes(out, ranges.bytes, ranges.length);
+	put(out, "]");
+	close(file);
+}
+
+/* --- attributes -------------------------------------------------------------------------------- */
+
+static void put_xattrs(struct text *out, const char *path, struct errors *errors)
+{
+	static char names[65536], value[65536];
+	ssize_t length = llistxattr(path, names, sizeof(names));
+
+	if (length < 0)
+		note(errors, "listxattr");
+	if (length <= 0)
+		return;
+	put(out, ",\"xattrs\":{");
+	for (char *name = names; name < names + length; name += strlen(name) + 1) {
+		ssize_t bytes = lgetxattr(path, name, value, sizeof(value));
+
+		if (bytes < 0) {
+			note(errors, "getxattr");
+			bytes = 0;
+		}
+		put(out, name == names ? "" : ",");
+		put_string(out, name, strlen(name));
+		put(out, ":");
+		put_hex(out, (unsigned char *)value, bytes);
+	}
+	put(out, "}");
+}
+
+static void put_target(struct text *out, const char *path, struct errors *errors)
+{
+	static char target[PATH_BYTES];
+	ssize_t length = readlink(path, target, sizeof(target));
+
+	if (length < 0) {
+		note(errors, "readlink");
+		return;
+	}
+	put(out, ",\"target\":");
+	put_string(out, target, length);
+}
+
+/* --- the tree ---------------------------------------------------------------------------------- */
+
+struct name {
+	unsigned char type;
+	char text[256];
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
+}
+
+static struct name *list_directory(const char *path, int *count, struct errors *errors)
+{
+	static char buffer[1 << 16];
+	struct name *names = NULL;
+	int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOATIME);
+
+	*count = 0;
+	if (directory < 0) {
+		note(errors, "open");
+		return NULL;
+	}
+	for (;;) {
+		long length = syscall(SYS_getdents64, directory, buffer, sizeof(buffer));
+
+		if (length < 0)
+			note(errors, "getdents64");
+		if (length <= 0)
+			break;
+		for (long at = 0; at < length;) {
+			struct directory_entry *entry = (void *)(buffer + at);
+
+			at += entry->reclen;
+			if (!strcmp(entry->name, ".") || !strcmp(entry->name, ".."))
+				continue;
+			if (*count % 64 == 0)
+				names = realloc(names, (*count + 64) * sizeof(*names));
+			names[*count].type = entry->type;
+			strncpy(names[*count].text, entry->name, sizeof(names->text) - 1);
+			names[*count].text[sizeof(names->text) - 1] = 0;
+			++*count;
+		}
+	}
+	close(directory);
+	if (*count)
+		qsort(names, *count, sizeof(*names), by_name);
+	return names;
+}
+
+struct walked walked;
+
+static void remember(const char *path, bool directory)
+{
+	size_t length = strlen(path) + 1;
+
+	if (walked.count == WALKED_MAX || walked.used + length > sizeof(walked.paths)) {
+		walked.truncated = true;
+		return;
+	}
+	memcpy(walked.paths + walked.used, path, length);
+	walked.path[walked.count] = walked.paths + walked.used;
+	walked.directory[walked.count++] = directory;
+	walked.used += length;
+}
+
+static void walk_path(struct text *out, char *path, size_t length, unsigned char type, int depth)
+{
+	static const size_t skip = sizeof(MOUNT_POINT); /* with its slash */
+	struct errors errors = { "" };
+	struct stat status;
+	struct name *names = NULL;
+	int count = 0;
+	bool root = length < skip;
+
+	put(out, root ? "{\"path\":" : ",{\"path\":");
+	put_string(out, root ? "." : path + skip, root ? 1 : length - skip);
+	if (lstat(path, &status)) {
+		note(&errors, "stat");
+		put(out, ",\"kind\":\"unknown\",\"ino\":0,\"mode\":0,\"nlink\":0,\"size\":0,\"blocks\":0,"
+			 "\"dtype\":\"%s\",\"errors\":[", type ? kind_name(type << 12) : "");
+		put_bytes(out, errors.text, strlen(errors.text));
+		put(out, "]}");
+		return;
+	}
+	put(out, ",\"kind\":\"%s\",\"ino\":%llu,\"mode\":%u,\"nlink\":%lu,\"size\":%lld,\"blocks\":%lld",
+	    kind_name(status.st_mode), (unsigned long long)status.st_ino, status.st_mode & 07777,
+	    (unsigned long)status.st_nlink, (long long)status.st_size, (long long)status.st_blocks);
+	if (status.st_uid || status.st_gid)
+		put(out, ",\"uid\":%u,\"gid\":%u", status.st_uid, status.st_gid);
+	if (type)
+		put(out, ",\"dtype\":\"%s\"", kind_name(type << 12)); /* DTTOIF */
+	put_xattrs(out, path, &errors);
+	if (S_ISLNK(status.st_mode))
+		put_target(out, path, &errors);
+	if (S_ISREG(status.st_mode))
+		put_file(out, path, status.st_size, &errors);
+	if (S_ISDIR(status.st_mode))
+		names = list_directory(path, &count, &errors);
+	if (S_ISDIR(status.st_mode) && depth > 64) {
+		errno = ELOOP; /* a directory below itself */
+		note(&errors, "walk");
+		count = 0;
+	}
+	if (errors.text[0]) {
+		put(out, ",\"errors\":[");
+		put_bytes(out, errors.text, strlen(errors.text));
+		put(out, "]");
+	}
+	put(out, "}");
+	remember(root ? "." : path + skip, S_ISDIR(status.st_mode));
+	for (int i = 0; i < count; i++) {
+		size_t name_length = strlen(names[i].text);
+
+		if (length + name_length + 2 > PATH_BYTES)
+			continue;
+		path[length] = '/';
+		memcpy(path + length + 1, names[i].text, name_length + 1);
+		walk_path(out, path, length + 1 + name_length, names[i].type, depth + 1);
+		path[length] = 0;
+	}
+	free(names);
+}
+
+void walk(struct text *out)
+{
+	static char path[PATH_BYTES];
+
+	strcpy(path, MOUNT_POINT);
+	walked.count = walked.used = 0;
+	walked.truncated = false;
+	put(out, "[");
+	walk_path(out, path, strlen(path), 0, 0);
+	put(out, "]");
+}

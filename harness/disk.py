@@ -1,0 +1,156 @@
+"""
+The bytes of a state: a disk that moves forward write by write, and knows who it is.
+
+In:       a base image and entries of a log.
+Out:      Disk: the image as a file, the writes that an entry means, and an identity that two disks
+          share exactly when their bytes are equal (128 bit; a collision is not expected to occur).
+Not here: which entries make which state (crash.py), recovery (recover.py).
+
+Discards read back as zeros: what ubd does with them, and the only reading that a log allows.
+"""
+
+import contextlib
+import hashlib
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from harness.log import SECTOR_BYTES, Entry
+from reports.results import EntryFlag
+
+BLOCK_BYTES = 4096
+ZERO_BLOCK = bytes(BLOCK_BYTES)
+MASK = (1 << 128) - 1
+
+
+class DiskWrite(msgspec.Struct, frozen=True):
+    """Bytes at an offset; data None means `length` zeros."""
+
+    offset: int
+    length: int
+    data: bytes | None
+
+
+class BadEntry(Exception):
+    """An entry that lies outside the disk."""
+
+
+def writes_of(entry: Entry) -> tuple[DiskWrite, ...]:
+    """What the entry does to a disk: nothing for a mark and an empty FLUSH."""
+    if entry.flags & EntryFlag.MARK or not entry.sector_count:
+        return ()
+    offset = entry.sector * SECTOR_BYTES
+    length = entry.sector_count * SECTOR_BYTES
+    data = None if entry.flags & EntryFlag.DISCARD else entry.data
+    return (DiskWrite(offset, length, data),)
+
+
+class Disk:
+    """A file of fixed size, mapped; only what was written takes memory."""
+
+    def __init__(self, path: Path, image: mmap.mmap) -> None:
+        self.path = path
+        self.image = image
+        self.size_bytes = len(image)
+        self._hashes: dict[int, int] = {}
+        self._identity = 0
+
+    def apply(self, write: DiskWrite) -> None:
+        """Errors: BadEntry."""
+        end = write.offset + write.length
+        if end > self.size_bytes:
+            raise BadEntry(f"a write of bytes {write.offset} to {end} lies outside the disk of {self.size_bytes}")
+        if write.data is None:
+            self._zero(write.offset, write.length)
+        else:
+            self.image[write.offset : end] = write.data
+        self._rehash(write.offset, end)
+
+    def _zero(self, offset: int, length: int) -> None:
+        for block in self.blocks_between(offset, offset + length):
+            start = max(offset, block * BLOCK_BYTES)
+            stop = min(offset + length, (block + 1) * BLOCK_BYTES)
+            self.image[start:stop] = bytes(stop - start)
+
+    def blocks_between(self, start: int, stop: int) -> list[int]:
+        """Blocks with something in them, of those that bytes start to stop touch."""
+        first, last = start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES
+        if last - first > len(self._hashes):
+            return sorted(block for block in self._hashes if first <= block < last)
+        return [block for block in range(first, last) if block in self._hashes]
+
+    def _rehash(self, start: int, stop: int) -> None:
+        touched = range(start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES)
+        for block in touched if len(touched) <= 1024 else self._touched_large(touched):
+            content = self.image[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+            self._identity -= self._hashes.pop(block, 0)
+            if content != ZERO_BLOCK[: len(content)]:
+                digest = hashlib.blake2b(content, digest_size=16, salt=block.to_bytes(8, "little"))
+                value = int.from_bytes(digest.digest(), "little")
+                self._hashes[block] = value
+                self._identity += value
+        self._identity &= MASK
+
+    def _touched_large(self, touched: range) -> list[int]:
+        """A large discard touches mostly holes: only blocks that were, or are, something count."""
+        known = {block for block in self._hashes if block in touched}
+        return sorted(known | {block for block in data_blocks(self.path) if block in touched})
+
+    def identity(self) -> int:
+        """Equal for equal bytes: a sum over the blocks that are not zero, so a delta costs its own size."""
+        return self._identity
+
+    def nonzero_blocks(self) -> list[int]:
+        """Block numbers, ascending."""
+        return sorted(self._hashes)
+
+    def block(self, number: int) -> bytes:
+        """One block's bytes."""
+        return self.image[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]
+
+    def scan(self) -> None:
+        """Take the file's content for our own: after a copy."""
+        self._hashes.clear()
+        self._identity = 0
+        for block in data_blocks(self.path):
+            self._rehash(block * BLOCK_BYTES, block * BLOCK_BYTES + 1)
+
+
+def data_blocks(path: Path) -> Iterator[int]:
+    """Blocks of the file that are not holes."""
+    with path.open("rb") as file:
+        size_bytes = file.seek(0, os.SEEK_END)
+        at = 0
+        while at < size_bytes:
+            try:
+                start = os.lseek(file.fileno(), at, os.SEEK_DATA)
+            except OSError:  # ENXIO: only a hole follows
+                return
+            at = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+            yield from range(start // BLOCK_BYTES, (at + BLOCK_BYTES - 1) // BLOCK_BYTES)
+
+
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copy what is not zero; the target keeps its inode, and becomes as large as the source."""
+    with source.open("rb") as reader, target.open("r+b") as writer:
+        size_bytes = source.stat().st_size
+        writer.truncate(0)
+        writer.truncate(size_bytes)
+        for block in data_blocks(source):
+            content = os.pread(reader.fileno(), BLOCK_BYTES, block * BLOCK_BYTES)
+            if content != ZERO_BLOCK:
+                os.pwrite(writer.fileno(), content, block * BLOCK_BYTES)
+
+
+@contextlib.contextmanager
+def open_disk(path: Path, base: Path) -> Iterator[Disk]:
+    """A disk at `path` that starts as a copy of `base`. Errors: OSError."""
+    path.touch()
+    copy_sparse(base, path)
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as image:
+        disk = Disk(path, image)
+        disk.scan()
+        yield disk

@@ -1,0 +1,72 @@
+"""
+A scratch folder in memory that is gone afterwards, however we end.
+
+In:       nothing.
+Out:      Workspace with a path on tmpfs; a janitor process removes it, and kills what was
+          registered, when we close it or die (even by kill -9: the janitor sees the pipe close).
+Not here: results that are kept (store.py).
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+PREFIX = "powercut-"
+
+# Reads until our end of the pipe is closed, then kills what `pids` names and removes the folder.
+JANITOR = """
+trap '' INT TERM HUP
+read -r _
+for pid in $(cat "$1/pids" 2>/dev/null); do kill -9 "$pid" 2>/dev/null; done
+rm -rf "$1"
+"""
+
+
+class Workspace:
+    """`path` is the folder, `register` names a process that must not outlive us."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pids = path / "pids"
+
+    def register(self, pid: int) -> None:
+        with self._pids.open("a") as file:
+            file.write(f"{pid}\n")
+
+    def file(self, name: str, size_bytes: int) -> Path:
+        """A sparse file of zeros; one that is there is emptied, its inode kept."""
+        path = self.path / name
+        with path.open("r+b" if path.exists() else "wb") as file:
+            file.truncate(0)
+            file.truncate(size_bytes)
+        return path
+
+
+def memory_folder() -> Path:
+    """Where tmpfs is: /dev/shm, or the system's temporary folder where there is none."""
+    shm = Path("/dev/shm")
+    return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
+
+
+@contextlib.contextmanager
+def workspace() -> Iterator[Workspace]:
+    """Errors: OSError when the folder cannot be made."""
+    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=memory_folder()))
+    janitor = subprocess.Popen(
+        ["/bin/sh", "-c", JANITOR, "janitor", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield Workspace(path)
+    finally:
+        assert janitor.stdin is not None
+        janitor.stdin.close()
+        janitor.wait()
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,322 @@
+"""The library: every workload is whole, legal and described; and the choice among them."""
+
+import re
+
+import pytest
+
+from workloads import library as lib
+from workloads import text
+from workloads.library import BadSelection, library, matches, select
+from workloads.workload import Operation, Workload
+
+ALL = pytest.mark.parametrize("workload", library(), ids=lambda workload: workload.name)
+
+
+class Names:
+    """A filesystem's names and nothing else: enough to say whether an operation can succeed."""
+
+    def __init__(self):
+        self.type = {"root": "directory"}  # by inode
+        self.xattrs = {"root": set()}
+        self.inode = {".": "root"}  # by path
+
+    def parent(self, path):
+        return path.rpartition("/")[0] or "."
+
+    def below(self, path):
+        return [each for each in self.inode if each.startswith(path + "/")]
+
+    def is_a(self, path, *types):
+        return path in self.inode and self.type[self.inode[path]] in types
+
+    def make(self, path, type_):
+        assert path not in self.inode
+        assert self.is_a(self.parent(path), "directory")
+        inode = f"inode {len(self.type)}"
+        self.inode[path], self.type[inode], self.xattrs[inode] = inode, type_, set()
+
+    def do(self, operation: Operation):
+        path, new = operation.path, operation.path2
+        match operation.word:
+            case "creat":
+                self.make(path, "file")
+            case "mkdir":
+                self.make(path, "directory")
+            case "symlink":
+                self.make(path, "symlink")
+            case "write" | "append":
+                if path not in self.inode:
+                    self.make(path, "file")
+                assert self.is_a(path, "file")
+            case "link":
+                assert self.is_a(path, "file", "symlink")
+                assert new not in self.inode
+                assert self.is_a(self.parent(new), "directory")
+                self.inode[new] = self.inode[path]
+            case "unlink":
+                assert self.is_a(path, "file", "symlink")
+                del self.inode[path]
+            case "rmdir":
+                assert self.is_a(path, "directory")
+                assert not self.below(path)
+                del self.inode[path]
+            case "rename":
+                self.rename(path, new)
+            case "truncate" | "fallocate":
+                assert self.is_a(path, "file")
+            case "setxattr":
+                assert self.is_a(path, "file", "directory")
+                self.xattrs[self.inode[path]].add(operation.name)
+            case "removexattr":
+                self.xattrs[self.inode[path]].remove(operation.name)
+            case "fsync" | "fdatasync":
+                assert self.is_a(path, "file", "directory")
+            case "evict":
+                assert path in self.inode
+            case word:
+                assert word in ("sync", "remount", "umount")
+
+    def rename(self, old, new):
+        assert old in self.inode
+        assert self.is_a(self.parent(new), "directory")
+        assert not new.startswith(old + "/")
+        if new in self.inode:
+            assert self.is_a(old, "directory") == self.is_a(new, "directory")
+            assert self.inode[old] != self.inode[new], "rename between names of one file does nothing"
+            assert not self.below(new)
+        moved = {new + each[len(old) :]: self.inode.pop(each) for each in [*self.below(old), old]}
+        self.inode.update(moved)
+
+
+@ALL
+def test_every_operation_can_succeed(workload):
+    """Done in order, each operation finds what it works on and makes nothing twice."""
+    names = Names()
+    for operation in (*workload.setup, *workload.run):
+        try:
+            names.do(operation)
+        except (AssertionError, KeyError) as error:
+            pytest.fail(f"line {operation.line}, {text.format_operation(operation)}: {error}")
+
+
+def test_the_check_of_names_sees_mistakes():
+    """The simulation above refuses what a kernel would refuse."""
+    for mistake in ["creat A/b", "mkdir f", "fsync g", "rename d d/e", "rename f d", "rmdir f", "link d e"]:
+        workload = text.parse(f"setup\n  mkdir d\n  creat f\nrun\n  {mistake}\n")
+        names = Names()
+        for operation in workload.setup:
+            names.do(operation)
+        with pytest.raises(AssertionError):
+            names.do(workload.run[0])
+
+
+@ALL
+def test_round_trip(workload):
+    """Every file of the library is already in canonical form."""
+    path = lib.ROOT / workload.theme / f"{workload.name}{lib.SUFFIX}"
+    assert text.format(workload) == path.read_text()
+    assert text.canonical(workload) == workload
+
+
+@ALL
+def test_headers_are_complete(workload):
+    """The header says in one sentence what it is for, then what it guards and what was lost."""
+    purpose, guards, lost, *_ = workload.comment
+    assert re.fullmatch(r"[A-Z].{20,110}[.]", purpose)
+    assert re.match(
+        r'guards: (([0-9a-f]{12} )?\(?"\w.*"\)?; |no known bug; |fstests |B3-\d|the judge)', guards
+    )
+    assert re.fullmatch(r"lost: \S.*\.", lost)
+
+
+@ALL
+def test_runs_are_short(workload):
+    """Short runs make short logs: at most 15 operations, no file above 128K."""
+    assert 1 <= len(workload.run) <= 15
+    assert max(operation.offset + operation.length for operation in workload.run) <= 128 * text.K
+
+
+@ALL
+def test_modes_work_on_every_filesystem(workload):
+    """collapse-range and insert-range are not known to btrfs, so the library does without."""
+    assert not {operation.mode for operation in workload.run} & {"collapse-range", "insert-range"}
+
+
+def test_there_are_enough():
+    """At least 40 workloads, with at least three in which nothing is ever synced."""
+    assert len(library()) >= 40
+    negative = [workload for workload in library() if workload.theme == "negative"]
+    assert len(negative) >= 3
+    for workload in negative:
+        assert not {"fsync", "fdatasync", "sync", "remount", "umount"} & {op.word for op in workload.run}
+
+
+def test_some_go_on_after_their_last_sync():
+    """At least five workloads have changes behind the last fsync, which must not harm what it covered."""
+    positive = [workload for workload in library() if workload.theme != "negative"]
+    late = [w for w in positive if w.run[-1].word not in ("fsync", "fdatasync", "sync", "umount")]
+    assert len([w for w in late if "fsync" in {op.word for op in w.run}]) >= 5
+
+
+@pytest.mark.parametrize("bug", [f"B3-{n}" for n in range(1, 11)] + ["generic/498"])
+def test_known_bugs_have_a_workload(bug):
+    """Each of the ten sequences of B3, and generic/498, is in the library."""
+    assert any(re.search(rf"{bug}\b", "\n".join(workload.comment)) for workload in library())
+
+
+@pytest.mark.parametrize("word", text.WORDS)
+def test_every_word_is_used(word):
+    """Each word occurs in some workload, so that running the library tries them all."""
+    assert any(word in {op.word for op in (*w.setup, *w.run)} for w in library())
+
+
+def test_names_are_unique_and_plain():
+    """A name tells one workload, whatever its theme, and needs no quoting in a shell."""
+    assert len(set(lib.names())) == len(lib.names())
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) for name in lib.names())
+
+
+def test_order_is_fixed():
+    """Themes by alphabet, and names within a theme."""
+    order = [(workload.theme, workload.name) for workload in library()]
+    assert order == sorted(order)
+
+
+def test_demonstration_shows_variety():
+    """The demonstration is about a dozen workloads of at least seven themes."""
+    chosen = select(lib.DEMONSTRATION)
+    assert 10 <= len(chosen) <= 14
+    assert len({workload.theme for workload in chosen}) >= 7
+
+
+# --- selection ---
+
+
+def selected(*wanted, keyword=None):
+    return [workload.name for workload in select(wanted, keyword)]
+
+
+def test_load_gives_the_workload_of_that_name():
+    """load() finds a workload by its name alone."""
+    assert lib.load("replace-by-rename").theme == "replace"
+
+
+def test_nothing_asked_for_is_everything():
+    """Without names the whole library is meant."""
+    assert select() == library()
+
+
+def test_names_come_in_the_order_asked_and_once():
+    """The order is the caller's; a workload named twice runs once."""
+    assert selected("xattr-on-directory", "new-directory", "xattr/xattr-on-directory") == [
+        "xattr-on-directory",
+        "new-directory",
+    ]
+
+
+def test_globs_over_names_and_themes():
+    """A glob is tried on NAME and on THEME/NAME."""
+    assert selected("nothing-synced-*") == [n for n in lib.names() if n.startswith("nothing-synced-")]
+    assert selected("link/*") == [w.name for w in library() if w.theme == "link"]
+
+
+def test_a_file_is_taken_as_well(tmp_path):
+    """A path of the user's own file gives a workload without a theme, named like the file."""
+    path = tmp_path / "mine.workload"
+    path.write_text("run\n  sync\n")
+    (workload,) = select([str(path)])
+    assert (workload.name, workload.theme) == ("mine", "")
+
+
+def test_a_file_of_the_library_is_the_library_s_workload():
+    """Named by its path, a workload of the library keeps its theme."""
+    path = lib.ROOT / "replace" / "replace-by-rename.workload"
+    assert select([str(path)]) == (lib.load("replace-by-rename"),)
+
+
+def test_a_bad_file_says_where(tmp_path):
+    """An error in the user's file carries the file's name, the line and the column."""
+    path = tmp_path / "mine.workload"
+    path.write_bytes(b"run\n  creat \xff\n")
+    with pytest.raises(text.BadWorkload, match=re.escape(f"{path}:2:9: byte 0xff")):
+        select([str(path)])
+
+
+def test_all_unknown_names_are_listed_with_near_ones():
+    """One error tells everything that is wrong, and what was probably meant."""
+    with pytest.raises(BadSelection) as caught:
+        select(["replace-by-renam", "new-directory", "no/such/file.workload", "link/nope*"])
+    first, second, third = str(caught.value).split("\n")
+    assert first.startswith("unknown workload replace-by-renam; near: replace-by-rename")
+    assert second == "no workload or file no/such/file.workload"
+    assert third == "no workload or file link/nope*"
+
+
+def test_load_of_an_unknown_name():
+    """load() refuses what is not there."""
+    with pytest.raises(BadSelection, match="near: exchange-through-third"):
+        lib.load("exchange-through-thirt")
+
+
+HERE = Workload("rename-over-x", (), (Operation("fsync"), Operation("rename")), theme="fsync-file")
+
+EXPRESSIONS = {
+    "rename": True,
+    "RENAME": True,
+    "over-x": True,
+    "fsync-file": True,
+    "link": False,
+    "not link": True,
+    "rename and link": False,
+    "rename and not link": True,
+    "link or fsync": True,
+    "link and link or fsync": True,
+    "fsync or link and link": True,
+    "link and (link or fsync)": False,
+    "not (link or fsync)": False,
+    "not not fsync": True,
+    "not link and fsync": True,
+}
+
+
+@pytest.mark.parametrize("keyword", EXPRESSIONS)
+def test_keywords_combine(keyword):
+    """and, or, not and parentheses work over pieces of name, theme and words, as in pytest."""
+    assert matches(keyword, HERE) is EXPRESSIONS[keyword]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "column"),
+    [
+        ("", 1),
+        ("and", 1),
+        ("a and", 6),
+        ("a b", 3),
+        ("(a", 3),
+        ("a)", 2),
+        ("not", 4),
+        ("a or ;", 6),
+        ("()", 2),
+    ],
+)
+def test_bad_keywords_name_the_column(keyword, column):
+    """What is no expression is refused at the character where it goes wrong."""
+    with pytest.raises(BadSelection, match=f"at column {column}\n"):
+        matches(keyword, HERE)
+
+
+def test_a_keyword_nested_too_deep_is_refused():
+    """Thousands of parentheses are an error, not a crash."""
+    with pytest.raises(BadSelection, match="nested too deep"):
+        matches("(" * 5000 + "a" + ")" * 5000, HERE)
+
+
+def test_a_keyword_filters_what_was_named():
+    """-k narrows the choice and keeps its order."""
+    assert selected("xattr-on-directory", "new-directory", keyword="not setxattr") == ["new-directory"]
+
+
+def test_a_choice_of_nothing_is_an_error():
+    """A selection that would examine nothing is refused."""
+    with pytest.raises(BadSelection, match="no workload matches -k 'nosuchthing'"):
+        select(keyword="nosuchthing")

@@ -1,0 +1,231 @@
+"""The text form: what is refused and where, and that nothing is lost in between."""
+
+import random
+
+import pytest
+
+from workloads import text
+from workloads.text import BadWorkload, canonical, format_operation, parse
+from workloads.workload import FALLOCATE_MODES, Operation, Workload
+
+
+def run(*operations: str) -> str:
+    return "run\n" + "".join(f"  {operation}\n" for operation in operations)
+
+
+def bad(words: str) -> BadWorkload:
+    with pytest.raises(BadWorkload) as caught:
+        parse(words, source="x")
+    return caught.value
+
+
+LONG = "n" * 256
+
+ERRORS = {
+    "unknown word": ("run\n  sync\n  craet A\n", 3, 3, "did you mean creat?"),
+    "unknown word without a near one": (run("qqqqqq A"), 2, 3, "known: creat, mkdir"),
+    "a later word": (run("chmod A 755"), 2, 3, "chmod is known, but not yet built"),
+    "rename's later third word": (run("rename A B exchange"), 2, 14, "exchange is known, but not yet built"),
+    "near a later word": (run("snapshoot A"), 2, 3, "did you mean snapshot?"),
+    "block as a word": ("run\n  sync\n  run\n", 3, 3, "run opens a block"),
+    "missing argument": (run("write A 0"), 2, 13, "missing LENGTH: write PATH OFFSET LENGTH"),
+    "missing after a quoted one": (run('link "A B"  # c'), 2, 14, "missing NEW"),
+    "extra argument": (run("sync A"), 2, 8, 'extra argument "A": sync'),
+    "negative number": (run("write A -1 8"), 2, 11, "negative"),
+    "negative number with suffix": (run("write A 0 -8K"), 2, 13, "negative"),
+    "unknown suffix": (run("write A 0 8G"), 2, 13, 'unknown suffix "G"'),
+    "lower case suffix": (run("truncate A 8k"), 2, 14, 'unknown suffix "k"'),
+    "no number": (run("append A 0x10"), 2, 12, "0x"),
+    "broken number": (run("append A 1.5K"), 2, 12, "no decimal number"),
+    "foreign digits": (run("append A ٣"), 2, 12, "no decimal number"),
+    "large number": (run("truncate A 1025M"), 2, 14, "more than 1 GiB"),
+    "number of 5000 digits": (run("truncate A " + "9" * 5000), 2, 14, "more than 1 GiB"),
+    "absolute path": (run("creat /A"), 2, 9, "outside the mount"),
+    "parent component": (run("rename A B/../C"), 2, 12, "no .."),
+    "empty path": (run('creat ""'), 2, 9, "empty path"),
+    "empty component": (run("creat A//B"), 2, 9, "empty or ."),
+    "trailing slash": (run("mkdir A/"), 2, 9, "empty or ."),
+    "dot component": (run("creat ./A"), 2, 9, "empty or ."),
+    "long component": (run(f"creat A/{LONG}"), 2, 9, "256 bytes, more than 255"),
+    "component long in bytes": (run("creat " + "ä" * 128), 2, 9, "256 bytes"),
+    "long path": (run("creat " + "/".join(["n" * 200] * 21)), 2, 9, "more than 4095"),
+    "root where a name is needed": (run("sync", "unlink ."), 3, 10, "a path below it is needed"),
+    "root as new name": (run("link A ."), 2, 10, "NEW of link"),
+    "empty symlink": (run('symlink "" A'), 2, 11, "TARGET of symlink: empty"),
+    "attribute of another space": (run("setxattr A trusted.x 1"), 2, 14, "does not start with user."),
+    "attribute without a name": (run("removexattr A user."), 2, 17, "does not start with user."),
+    "unknown mode": (run("fallocate A punch 0 4K"), 2, 15, 'unknown mode "punch"; one of alloc'),
+    "tab as indentation": ("run\n\tsync\n", 2, 1, "tab: use spaces"),
+    "tab between words": (run("creat\tA"), 2, 8, "tab: use spaces"),
+    "carriage return": ("run\r\n  sync\r\n", 1, 4, "carriage return"),
+    "control character in a name": (run("creat A\x07B"), 2, 10, "U+0007"),
+    "form feed in a comment": ("# a\x0cb\n" + run("sync"), 1, 4, "U+000C"),
+    "line separator": (run('creat "A\u2028B"'), 2, 11, "U+2028"),
+    "lone surrogate": (run("creat \udc80"), 2, 9, "U+DC80"),
+    "empty text": ("", 1, 1, "empty workload"),
+    "comments alone": ("# nothing\n\n", 1, 10, "empty workload"),
+    "empty run": ("setup\n  sync\nrun\n", 3, 4, "no operation in run"),
+    "setup alone": ("setup\n  sync\n", 2, 7, "no operation in run"),
+    "umount before the end": (run("sync", "umount", "sync"), 3, 3, "only as the last word of run"),
+    "umount in setup": ("setup\n  umount\n" + run("sync"), 2, 3, "only as the last word of run"),
+    "unknown block": ("prepare\n  sync\n", 1, 1, 'unknown block "prepare"'),
+    "operation without indentation": ("run\nsync\n", 2, 1, "sync is not indented"),
+    "operation before any block": ("# c\n  sync\n" + run("sync"), 2, 3, "before any block"),
+    "block twice": (run("sync") + "run\n", 3, 1, "second block run"),
+    "setup after run": (run("sync") + "setup\n", 3, 1, "setup comes before run"),
+    "words after a block": ("run now\n  sync\n", 1, 5, "after the block's name"),
+    "open quote": (run('creat "A'), 2, 9, "a quoted word starts and ends"),
+    "quote inside a word": (run('creat A"B"'), 2, 10, "a quoted word starts and ends"),
+    "words that touch": (run('link "A""B"'), 2, 8, "a quoted word starts and ends"),
+    "unknown escape": (run(r'creat "A\n"'), 2, 11, "unknown escape"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_every_error_names_its_line_and_column(case):
+    """Each kind of bad text is refused at the very character where it goes wrong."""
+    words, line, column, message = ERRORS[case]
+    error = bad(words)
+    assert (error.line, error.column) == (line, column), error
+    assert message in error.message
+
+
+def test_error_text_shows_the_place():
+    """An error reads FILE:LINE:COLUMN: and shows the line with a caret below the place."""
+    assert str(bad(run("write A 0 8G"))).split("\n") == [
+        'x:2:13: LENGTH of write: unknown suffix "G": only K (1024) and M (1024 K)',
+        "      write A 0 8G",
+        "                ^",
+    ]
+
+
+def test_error_in_a_long_line_shows_what_surrounds_it():
+    """The excerpt of a line of a million characters stays short, its caret below the right one."""
+    error = bad(run("sync" + " " * 1_000_000 + "ä" + " b" * 1_000_000))
+    assert error.column == 1_000_007
+    shown, caret = str(error).split("\n")[1:]
+    assert len(shown) < 120
+    assert shown[caret.index("^")] == "ä"
+
+
+def test_control_characters_do_not_reach_the_terminal():
+    """An escape sequence in the text is shown as a question mark."""
+    assert "\x1b" not in str(bad(run("creat \x1b[31mA")))
+
+
+@pytest.mark.parametrize("word", text.LATER)
+def test_words_of_the_design_that_come_later_are_known(word):
+    """A word that is planned is told apart from one that nobody knows."""
+    assert "known, but not yet built" in bad(run(f"{word} A")).message
+
+
+def test_too_many_operations():
+    """A stamp has 16 bits, so the 60,001st operation of setup and run together is refused."""
+    setup = "setup\n" + "  sync\n" * 30_000
+    parse(setup + "run\n" + "  sync\n" * 30_000)
+    error = bad(setup + "run\n" + "  sync\n" * 30_001)
+    assert (error.line, error.column) == (60_003, 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "column"),
+    [(b"\xff", 1, 1), (b"run\n  creat \xc3\xa4\xe4b\n  sync\n", 2, 10), (b"run\n  sync # \xc3", 2, 10)],
+)
+def test_bytes_that_are_not_utf8(data, line, column):
+    """The first byte that is not UTF-8 is named with its line and column."""
+    with pytest.raises(BadWorkload, match="not UTF-8") as caught:
+        text.decode(data)
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_what_a_parsed_workload_holds():
+    """Blocks, arguments, line numbers and the header go where the data says."""
+    words = "# One.\n#\n# Two.\nsetup\n  mkdir A # why\n\nrun\n      write A/foo 4K 1M\n  # between\n  sync\n"
+    assert parse(words, name="n", theme="t") == Workload(
+        name="n",
+        theme="t",
+        comment=("One.", "", "Two."),
+        setup=(Operation("mkdir", path="A", line=5),),
+        run=(
+            Operation("write", path="A/foo", offset=4096, length=1 << 20, line=8),
+            Operation("sync", line=10),
+        ),
+    )
+
+
+def test_quoted_names_lose_their_quotes():
+    """Spaces, quotes, backslashes and a leading # stand in quoted words; # inside a word is itself."""
+    words = run(r'link "a \"b\" \\" "#c" # d', "creat e#f")
+    first, second = parse(words).run
+    assert (first.path, first.path2, second.path) == ('a "b" \\', "#c", "e#f")
+
+
+def test_link_and_symlink_name_their_sides():
+    """link and rename keep OLD in path; symlink keeps its text in target and its name in path."""
+    link, symlink = parse(run("link A B", "symlink /etc/../x S")).run
+    assert (link.path, link.path2) == ("A", "B")
+    assert (symlink.path, symlink.target) == ("S", "/etc/../x")
+
+
+def test_the_root_may_be_synced():
+    """`.` is the mount's root for fsync and attributes."""
+    assert [operation.path for operation in parse(run("fsync .", "setxattr . user.x 1")).run] == [".", "."]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "shown"),
+    [(0, "0"), (1, "1"), (1023, "1023"), (1024, "1K"), (1536, "1536"), (1 << 20, "1M"), (1 << 30, "1024M")],
+)
+def test_sizes_are_shown_exactly(size_bytes, shown):
+    """K and M are used only where nothing is rounded."""
+    assert text.format_size(size_bytes) == shown
+    assert parse(run(f"append A {shown}")).run[0].length == size_bytes
+
+
+def test_one_operation_as_one_line():
+    """format_operation gives the line as it is written in a workload."""
+    operation = Operation("fallocate", path="A b", mode="keep-size", offset=8192, length=100)
+    assert format_operation(operation) == 'fallocate "A b" keep-size 8K 100'
+
+
+def test_format_is_canonical():
+    """Indentation, comments between lines and spelled out sizes do not survive; the header does."""
+    words = "#  About.\nsetup\n      sync\n\nrun\n # why\n append   A 8192\n"
+    assert text.format(parse(words)) == "#  About.\nsetup\n  sync\nrun\n  append A 8K\n"
+
+
+def draw(random_: random.Random) -> Operation:
+    """Any operation the text form can hold."""
+    word = random_.choice([word for word in text.WORDS if word != "umount"])
+    name = lambda: "".join(random_.choices('ab/ "\\#ä.', k=6)).strip("/")  # noqa: E731
+    path = lambda: "/".join(f"{part}x" for part in name().split("/"))  # noqa: E731
+    values = {
+        text.Kind.ANYWHERE: lambda: random_.choice([".", path()]),
+        text.Kind.BELOW_ROOT: path,
+        text.Kind.TARGET: lambda: name() or "t",
+        text.Kind.NUMBER: lambda: random_.choice([0, 1, 1 << 30, random_.randrange(1 << 20) * 1024, 4097]),
+        text.Kind.MODE: lambda: random_.choice(FALLOCATE_MODES),
+        text.Kind.XATTR: lambda: "user." + (name() or "n"),
+        text.Kind.VALUE: name,
+    }
+    arguments = text.WORDS[word].arguments
+    return Operation(word, **{argument.field: values[argument.kind]() for argument in arguments})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_format_then_parse_gives_the_same(seed):
+    """Whatever operations are drawn, parse(format(w)) == canonical(w)."""
+    random_ = random.Random(seed)
+    setup = tuple(draw(random_) for _ in range(random_.randrange(40)))
+    drawn = tuple(draw(random_) for _ in range(random_.randrange(1, 40)))
+    comment = tuple(random_.choices(["", "One.", "  two ", "# three"], k=seed % 4))
+    workload = Workload("n", setup, drawn, comment, "t")
+    assert parse(text.format(workload), "n", "t") == canonical(workload)
+
+
+def test_canonical_forms_compare_what_is_done():
+    """Two texts that do the same in different places have one canonical form, others have not."""
+    first, second = parse("run\n\n\n  sync\n"), parse("run\n  sync\n")
+    assert first != second
+    assert canonical(first) == canonical(second) == second
+    assert canonical(parse(run("sync", "sync"))) != canonical(first)

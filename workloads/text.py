@@ -1,0 +1,482 @@
+"""
+The text form of a workload: one operation a line, its word that of the system call.
+
+In:       text (parse) or a Workload (format).
+Out:      a Workload, or text; parse(format(w)) == canonical(w). BadWorkload with line and column.
+Not here: reading files (library.py), whether an operation can succeed (the kernel says that).
+
+    # What it is for, in one line.
+    setup
+      mkdir A
+    run
+      write A/foo 0 8K     # a comment may follow
+      setxattr A/foo user.x "two words"
+      fsync A/foo
+
+A block's name starts its line; operations are indented below it. Only spaces separate words.
+A word with a space in it, an empty one, or one that starts with # stands in double quotes, in
+which \\" and \\\\ mean the character itself. Comment lines above the first block are kept as
+Workload.comment; all other comments are dropped.
+"""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from types import MappingProxyType
+
+import msgspec
+
+from workloads.workload import FALLOCATE_MODES, Operation, Workload
+
+NAME_BYTES_MAX = 255  # include/uapi/linux/limits.h: NAME_MAX and XATTR_NAME_MAX
+PATH_BYTES_MAX = 4095  # the same file: PATH_MAX without its final zero byte
+VALUE_BYTES_MAX = 65536  # the same file: XATTR_SIZE_MAX
+NUMBER_MAX = 1 << 30
+OPERATION_COUNT_MAX = 60_000  # a stamp is a u16 (history.py)
+K = 1 << 10
+M = 1 << 20
+
+
+class Kind(Enum):
+    """What an argument may be."""
+
+    ANYWHERE = "a path in the mount, . for its root"
+    BELOW_ROOT = "a path in the mount, not its root"
+    TARGET = "the text of a symlink"
+    NUMBER = "bytes, with K or M when wanted"
+    MODE = "a fallocate mode"
+    XATTR = "an attribute's name, user.…"
+    VALUE = "an attribute's value, may be empty"
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """shown: as the README and errors name it. field: where Operation keeps it."""
+
+    shown: str
+    field: str
+    kind: Kind
+
+
+class Word(msgspec.Struct, frozen=True):
+    arguments: tuple[Argument, ...]
+    meaning: str
+
+
+_ANY = Argument("PATH", "path", Kind.ANYWHERE)
+_PATH = Argument("PATH", "path", Kind.BELOW_ROOT)
+_OLD = Argument("OLD", "path", Kind.BELOW_ROOT)
+_NEW = Argument("NEW", "path2", Kind.BELOW_ROOT)
+_TARGET = Argument("TARGET", "target", Kind.TARGET)
+_OFFSET = Argument("OFFSET", "offset", Kind.NUMBER)
+_LENGTH = Argument("LENGTH", "length", Kind.NUMBER)
+_SIZE = Argument("SIZE", "length", Kind.NUMBER)
+_MODE = Argument("MODE", "mode", Kind.MODE)
+_NAME = Argument("NAME", "name", Kind.XATTR)
+_VALUE = Argument("VALUE", "value", Kind.VALUE)
+
+WORDS = MappingProxyType(
+    {
+        "creat": Word((_PATH,), "make an empty file"),
+        "mkdir": Word((_PATH,), "make a directory"),
+        "symlink": Word((_TARGET, _PATH), "make a symlink at PATH that holds TARGET"),
+        "link": Word((_OLD, _NEW), "give the file OLD the further name NEW"),
+        "unlink": Word((_PATH,), "remove a name that is no directory"),
+        "rmdir": Word((_PATH,), "remove an empty directory"),
+        "rename": Word((_OLD, _NEW), "move OLD to NEW, in place of what NEW was"),
+        "write": Word((_PATH, _OFFSET, _LENGTH), "write stamped bytes; makes the file when missing"),
+        "append": Word((_PATH, _LENGTH), "write at the end; makes the file when missing"),
+        "truncate": Word((_PATH, _SIZE), "set the size, smaller or larger"),
+        "fallocate": Word((_PATH, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
+        "setxattr": Word((_ANY, _NAME, _VALUE), "set the attribute NAME to VALUE"),
+        "removexattr": Word((_ANY, _NAME), "remove the attribute NAME"),
+        "fsync": Word((_ANY,), "make a file or directory durable"),
+        "fdatasync": Word((_ANY,), "make a file's data and size durable"),
+        "sync": Word((), "make everything durable"),
+        "evict": Word((_ANY,), "drop the inode from the kernel's cache"),
+        "remount": Word((), "unmount and mount again"),
+        "umount": Word((), "end without a crash; only as the last word of run"),
+    }
+)
+
+# Words the design names for later; whoever uses one is told so, not "unknown".
+LATER = (
+    "mknod",
+    "mkfifo",
+    "exchange",
+    "noreplace",
+    "whiteout",
+    "tmpfile",
+    "pwrite",
+    "mmapwrite",
+    "msync",
+    "clone",
+    "dedupe",
+    "copyrange",
+    "chmod",
+    "chown",
+    "utimes",
+    "chattr",
+    "syncfs",
+    "sync_file_range",
+    "snapshot",
+    "subvol",
+    "open",
+    "close",
+    "wait",
+)
+
+BLOCKS = ("setup", "run")
+
+
+class BadWorkload(Exception):
+    """Text that is no workload.
+
+    source: the file's name. line, column: 1-based; columns count characters. text: that line.
+    """
+
+    def __init__(self, source: str, line: int, column: int, message: str, text: str = "") -> None:
+        super().__init__(source, line, column, message, text)
+        self.source = source
+        self.line = line
+        self.column = column
+        self.message = message
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}: {self.message}\n" + excerpt(self.text, self.column)
+
+
+def excerpt(text: str, column: int, width: int = 100) -> str:
+    """The line with a caret below `column`; of a long line only what surrounds it."""
+    start = max(0, column - 1 - width // 2)
+    shown = "".join(c if c.isprintable() else "?" for c in text[start : start + width])
+    return f"    {shown}\n    {' ' * (column - 1 - start)}^"
+
+
+# --- from text ---
+
+
+def parse(text: str, name: str = "-", theme: str = "", source: str = "<text>") -> Workload:
+    """The workload that `text` says. Raises BadWorkload at the first thing that is wrong."""
+    lines = text.split("\n")  # not splitlines(), which also splits at form feeds and U+2028
+    place = _Place(source, lines)
+    for line, line_text in enumerate(lines, start=1):
+        place.refuse_control_characters(line, line_text)
+    blocks = _blocks(place)
+    setup, run = (blocks.get(block, ()) for block in BLOCKS)
+    if not run:
+        raise place.error(*place.end(), "empty workload: no operation in run")
+    _refuse_umount_inside(place, setup, run)
+    if len(setup) + len(run) > OPERATION_COUNT_MAX:
+        extra = (*setup, *run)[OPERATION_COUNT_MAX].line
+        raise place.error(extra, place.indent(extra), f"more than {OPERATION_COUNT_MAX} operations")
+    return Workload(name=name, setup=setup, run=run, comment=_header(lines), theme=theme)
+
+
+def decode(data: bytes, source: str = "<text>") -> str:
+    """A file's bytes as text; BadWorkload at the first byte that is not UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig")
+        line = before.count("\n") + 1
+        column = len(before) - (before.rfind("\n") + 1) + 1
+        rest_of_line = data[error.start :].split(b"\n", 1)[0].decode("utf-8", "replace")
+        text = before.rpartition("\n")[2] + rest_of_line
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8"
+        raise BadWorkload(source, line, column, message, text) from None
+
+
+class _Token(msgspec.Struct, frozen=True):
+    text: str
+    column: int
+
+
+class _Place:
+    """Where we are in the text, to say so in errors."""
+
+    def __init__(self, source: str, lines: list[str]) -> None:
+        self.source = source
+        self.lines = lines
+
+    def error(self, line: int, column: int, message: str) -> BadWorkload:
+        return BadWorkload(self.source, line, column, message, self.lines[line - 1])
+
+    def indent(self, line: int) -> int:
+        """Column of the first character of `line` that is no space."""
+        text = self.lines[line - 1]
+        return len(text) - len(text.lstrip(" ")) + 1
+
+    def end(self) -> tuple[int, int]:
+        """Line and column just after the last character that is no space or line end."""
+        line = max((n for n, text in enumerate(self.lines, 1) if text.strip(" ")), default=1)
+        return line, len(self.lines[line - 1].rstrip(" ")) + 1
+
+    def refuse_control_characters(self, line: int, text: str) -> None:
+        for column, character in enumerate(text, start=1):
+            # Cc: control, among them tab and \r; Cs: half of a pair, has no UTF-8;
+            # Zl, Zp: line separators that editors show as a new line.
+            if unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp"):
+                what = {"\t": "tab: use spaces", "\r": "carriage return: lines end with \\n alone"}
+                default = f"control character U+{ord(character):04X}"
+                raise self.error(line, column, what.get(character, default))
+
+
+def _header(lines: Iterable[str]) -> tuple[str, ...]:
+    comment = []
+    for line in lines:
+        if line.lstrip(" ").startswith("#"):
+            comment.append(line.lstrip(" ")[1:].removeprefix(" "))
+        elif line.strip(" "):
+            break
+    return tuple(comment)
+
+
+def _blocks(place: _Place) -> dict[str, tuple[Operation, ...]]:
+    """Operations by block, with each block at most once and setup before run."""
+    found: dict[str, list[Operation]] = {}
+    block = ""
+    for line, text in enumerate(place.lines, start=1):
+        tokens = list(_tokens(place, line, text))
+        if not tokens:
+            continue
+        if text.startswith(" "):
+            if not block:
+                raise place.error(
+                    line, tokens[0].column, "operation before any block: write setup or run first"
+                )
+            found[block].append(_operation(place, line, tokens))
+        else:
+            block = _block(place, line, tokens, found)
+            found[block] = []
+    return {block: tuple(operations) for block, operations in found.items()}
+
+
+def _block(place: _Place, line: int, tokens: list[_Token], found: Iterable[str]) -> str:
+    name = tokens[0].text
+    if name in WORDS or name in LATER:
+        raise place.error(line, 1, f"operation {name} is not indented below setup or run")
+    if name not in BLOCKS:
+        raise place.error(line, 1, f"unknown block {_shown(name)}: only setup and run")
+    if len(tokens) > 1:
+        raise place.error(line, tokens[1].column, f"{_shown(tokens[1].text)} after the block's name")
+    if name in found:
+        raise place.error(line, 1, f"second block {name}")
+    if name == "setup" and "run" in found:
+        raise place.error(line, 1, "setup comes before run")
+    return name
+
+
+# A token is a quoted word or a bare one; a quote inside a bare word would be read in two ways.
+_TOKEN = re.compile(r' *(?:(?P<comment>#.*)|"(?P<quoted>(?:[^"\\]|\\.)*)"(?= |$)|(?P<bare>[^ "]+)(?= |$))')
+_REST_EMPTY = re.compile(r" *$")
+_ESCAPE = re.compile(r"\\(.)")
+
+
+def _tokens(place: _Place, line: int, text: str) -> Iterator[_Token]:
+    position = 0
+    while not _REST_EMPTY.match(text, position):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            quote = text.index('"', position)
+            raise place.error(line, quote + 1, 'a quoted word starts and ends with ", next to a space')
+        if match["comment"] is not None:
+            return
+        if match["bare"] is not None:
+            yield _Token(match["bare"], match.start("bare") + 1)
+        else:
+            for escape in _ESCAPE.finditer(match["quoted"]):
+                if escape[1] not in '"\\':
+                    column = match.start("quoted") + escape.start() + 1
+                    raise place.error(line, column, r"unknown escape: only \" and \\ in quotes")
+            yield _Token(_ESCAPE.sub(r"\1", match["quoted"]), match.start("quoted"))
+        position = match.end()
+
+
+def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
+    head, given = tokens[0], tokens[1:]
+    if head.text not in WORDS:
+        raise place.error(line, head.column, _unknown_word(head.text))
+    wanted = WORDS[head.text].arguments
+    fields: dict[str, str | int] = {}
+    for argument, token in zip(wanted, given, strict=False):
+        try:
+            fields[argument.field] = _value(argument.kind, token.text)
+        except ValueError as error:
+            raise place.error(line, token.column, f"{argument.shown} of {head.text}: {error}") from None
+    if len(given) > len(wanted):
+        extra = given[len(wanted)]
+        later = f" ({extra.text} is known, but not yet built)" if extra.text in LATER else ""
+        raise place.error(
+            line, extra.column, f"extra argument {_shown(extra.text)}{later}: {usage(head.text)}"
+        )
+    if len(given) < len(wanted):
+        missing = wanted[len(given)].shown
+        raise place.error(
+            line, _after(place.lines[line - 1], tokens), f"missing {missing}: {usage(head.text)}"
+        )
+    return msgspec.convert({"word": head.text, "line": line, **fields}, Operation)
+
+
+def _after(text: str, tokens: list[_Token]) -> int:
+    """The column where a further argument would have stood: one space after the last token."""
+    match = _TOKEN.match(text, tokens[-1].column - 1)
+    assert match is not None
+    return match.end() + 2
+
+
+def usage(word: str) -> str:
+    """`rename OLD NEW`, for errors and the README."""
+    return " ".join([word, *(argument.shown for argument in WORDS[word].arguments)])
+
+
+def _unknown_word(word: str) -> str:
+    if word in LATER:
+        return f"{word} is known, but not yet built"
+    if word in BLOCKS:
+        return f"{word} opens a block: it starts its line"
+    near = difflib.get_close_matches(word.lower(), (*WORDS, *LATER), n=1)
+    return f"unknown word {_shown(word)}" + (
+        f"; did you mean {near[0]}?" if near else f"; known: {', '.join(WORDS)}"
+    )
+
+
+def _value(kind: Kind, text: str) -> str | int:
+    """The argument as Operation keeps it; ValueError says what is wrong with it."""
+    match kind:
+        case Kind.NUMBER:
+            return _number(text)
+        case Kind.MODE:
+            return _mode(text)
+        case Kind.XATTR:
+            return _xattr_name(text)
+        case Kind.VALUE:
+            return _bounded(text, VALUE_BYTES_MAX, "value")
+        case Kind.TARGET:
+            if not text:
+                raise ValueError("empty; a symlink holds at least one character")
+            return _bounded(text, PATH_BYTES_MAX, "target")
+        case Kind.ANYWHERE:
+            return "." if text == "." else _path(text)
+        case Kind.BELOW_ROOT:
+            if text == ".":
+                raise ValueError(". is the mount's root; a path below it is needed")
+            return _path(text)
+
+
+def _number(text: str) -> int:
+    if re.fullmatch(r"-[0-9]+[A-Za-z]*", text):
+        raise ValueError(f"{_shown(text)} is negative")
+    match = re.fullmatch(r"([0-9]+)([A-Za-z]*)", text)
+    if match is None:
+        raise ValueError(f"{_shown(text)} is no decimal number")
+    digits, suffix = match.groups()
+    if suffix not in ("", "K", "M"):
+        raise ValueError(f"unknown suffix {_shown(suffix)}: only K (1024) and M (1024 K)")
+    significant = digits.lstrip("0") or "0"
+    # Looked at before int(), which takes no more than 4,300 digits.
+    too_long = len(significant) > len(str(NUMBER_MAX))
+    number = 0 if too_long else int(significant) * {"": 1, "K": K, "M": M}[suffix]
+    if too_long or number > NUMBER_MAX:
+        raise ValueError(f"{_shown(text)} is more than 1 GiB")
+    return number
+
+
+def _mode(text: str) -> str:
+    if text not in FALLOCATE_MODES:
+        raise ValueError(f"unknown mode {_shown(text)}; one of {', '.join(FALLOCATE_MODES)}")
+    return text
+
+
+def _xattr_name(text: str) -> str:
+    if not text.startswith("user.") or text == "user.":
+        raise ValueError(f"{_shown(text)} does not start with user. and a name")
+    return _bounded(text, NAME_BYTES_MAX, "name")
+
+
+def _path(text: str) -> str:
+    """One spelling for one path, so that paths can be compared as text."""
+    if not text:
+        raise ValueError("empty path")
+    if text.startswith("/"):
+        raise ValueError(f"{_shown(text)} is outside the mount: paths are relative to it")
+    for component in text.split("/"):
+        if component == "..":
+            raise ValueError(f"{_shown(text)} may lead outside the mount: no ..")
+        if component in ("", "."):
+            raise ValueError(f"{_shown(text)} has a component that is empty or . and says nothing")
+        _bounded(component, NAME_BYTES_MAX, "component")
+    return _bounded(text, PATH_BYTES_MAX, "path")
+
+
+def _bounded(text: str, bytes_max: int, what: str) -> str:
+    size_bytes = len(text.encode())
+    if size_bytes > bytes_max:
+        raise ValueError(f"{what} {_shown(text)} has {size_bytes} bytes, more than {bytes_max}")
+    return text
+
+
+def _shown(text: str) -> str:
+    return f'"{text}"' if len(text) <= 40 else f'"{text[:37]}…"'
+
+
+def _refuse_umount_inside(place: _Place, setup: tuple[Operation, ...], run: tuple[Operation, ...]) -> None:
+    for operation in (*setup, *run[:-1]):
+        if operation.word == "umount":
+            message = "umount is allowed only as the last word of run"
+            raise place.error(operation.line, place.indent(operation.line), message)
+
+
+# --- to text ---
+
+
+def format(workload: Workload) -> str:
+    """The canonical text: two spaces of indentation, sizes in K and M where exact."""
+    lines = ["#" + (f" {line}" if line else "") for line in workload.comment]
+    for block, operations in (("setup", workload.setup), ("run", workload.run)):
+        if operations:
+            lines.append(block)
+            lines.extend(f"  {format_operation(operation)}" for operation in operations)
+    return "\n".join(lines) + "\n"
+
+
+def format_operation(operation: Operation) -> str:
+    """One line without indentation, as in the text: `write A/foo 0 8K`."""
+    arguments = WORDS[operation.word].arguments
+    return " ".join([operation.word, *(_argument(getattr(operation, a.field)) for a in arguments)])
+
+
+def _argument(value: str | int) -> str:
+    if isinstance(value, int):
+        return format_size(value)
+    if not value or value.startswith("#") or " " in value or '"' in value:
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return value
+
+
+def format_size(size_bytes: int) -> str:
+    """8192 is `8K`; what is no whole K is written in bytes."""
+    for unit, suffix in ((M, "M"), (K, "K")):
+        if size_bytes and size_bytes % unit == 0:
+            return f"{size_bytes // unit}{suffix}"
+    return str(size_bytes)
+
+
+def canonical(workload: Workload) -> Workload:
+    """The same workload with each operation's `line` where format() puts it.
+
+    Operations compare with their lines, which tell where they came from; two workloads do the
+    same when their canonical forms are equal.
+    """
+    line = len(workload.comment)
+    placed: list[tuple[Operation, ...]] = []
+    for operations in (workload.setup, workload.run):
+        first = line + 2  # after the block's own line
+        placed.append(
+            tuple(msgspec.structs.replace(op, line=first + index) for index, op in enumerate(operations))
+        )
+        line += len(operations) + 1 if operations else 0
+    return msgspec.structs.replace(workload, setup=placed[0], run=placed[1])
