@@ -46,7 +46,7 @@ def parse_spec(spec: str, entry_count: int) -> State:
     """Errors: BadSpec."""
     match = re.fullmatch(r"O:(\d+)", spec)
     if match is None:
-        model = spec.split(":")[0]
+        model = spec.split(":", maxsplit=1)[0]
         if model in MODELS and model not in BUILT_MODELS:
             raise BadSpec(f"{spec}: model {model} ({MODELS[model]}) is not built yet; built: O")
         raise BadSpec(f"{spec}: no state spec; write O:NUMBER, as in O:12")

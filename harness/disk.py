@@ -62,7 +62,9 @@ class Disk:
         """Errors: BadEntry."""
         end = write.offset + write.length
         if end > self.size_bytes:
-            raise BadEntry(f"a write of bytes {write.offset} to {end} lies outside the disk of {self.size_bytes}")
+            raise BadEntry(
+                f"a write of bytes {write.offset} to {end} lies outside the disk of {self.size_bytes}"
+            )
         if write.data is None:
             self._zero(write.offset, write.length)
         else:

@@ -31,6 +31,7 @@ OUTBOX_BYTES = 64 << 20
 MEMORY_MIB = 512
 BOOT_TIMEOUT_S = 20.0
 ANSWER_TIMEOUT_S = 30.0
+NUDGE_S = 2.0
 # Saves the delay calibration at boot; any value does, since no driver here waits in delay loops.
 LOOPS_PER_JIFFY = 30_000_000
 CONSOLE_LINES = 80
@@ -68,7 +69,9 @@ class GuestSpec(msgspec.Struct, frozen=True):
 class Guest:
     """A booted guest. Use `boot`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], to_guest: int, from_guest: int, folder: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], to_guest: int, from_guest: int, folder: Path
+    ) -> None:
         self.process = process
         self.folder = folder
         self._to_guest = to_guest
@@ -116,9 +119,11 @@ class Guest:
         return self.hear(timeout_s)
 
     def _pump(self, deadline: float, timeout_s: float) -> None:
-        ready = self._selector.select(max(0.0, deadline - time.monotonic()))
+        ready = self._selector.select(max(0.0, min(NUDGE_S, deadline - time.monotonic())))
         if not ready and time.monotonic() >= deadline:
             self._lost("hang", f"no answer in {timeout_s:g} s")
+        if not ready:
+            self._nudge()
         for key, _ in ready:
             try:
                 chunk = os.read(key.fd, 65536)
@@ -131,6 +136,12 @@ class Guest:
                     self._ended()
             else:
                 self._lines += chunk
+
+    def _nudge(self) -> None:
+        """UML watches its lines edge-triggered: what came before the tty was open stays unseen until more
+        comes. Seen with a command sent at boot; an empty line brings it forward and means nothing."""
+        with contextlib.suppress(OSError):
+            os.write(self._to_guest, b"\n")
 
     def _ended(self) -> None:
         """The console closed: the kernel is gone. What it still said on the line counts first."""
@@ -185,7 +196,7 @@ def command_line(spec: GuestSpec, folder: Path, line_fds: tuple[int, int]) -> li
         f"ubd1={folder / 'log'}",
         f"ubd2={folder / 'inbox'}",
         f"ubd3={folder / 'outbox'}",
-        "brd.rd_nr=2",
+        "brd.rd_nr=3",
         f"brd.rd_size={spec.device_bytes >> 10}",
         "con=null",
         "con0=null,fd:1",
@@ -199,6 +210,35 @@ def command_line(spec: GuestSpec, folder: Path, line_fds: tuple[int, int]) -> li
 def _pinned(command: list[str], processor: int | None) -> list[str]:
     """On one processor a switch between the kernel and its process costs a fifth of that on two (ptrace)."""
     return command if processor is None else ["taskset", "-c", str(processor), *command]
+
+
+class Keeper:
+    """One guest at a time, booted when it is needed and kept until it is dropped or we close."""
+
+    def __init__(self, spec: GuestSpec, space: Workspace) -> None:
+        self._spec = spec
+        self._space = space
+        self._stack = contextlib.ExitStack()
+        self._guest: Guest | None = None
+        self.boots = 0
+
+    def guest(self) -> Guest:
+        """Errors: as boot."""
+        if self._guest is None:
+            self._guest = self._stack.enter_context(boot(self._spec, self._space))
+            self.boots += 1
+        return self._guest
+
+    def drop(self) -> None:
+        """The guest is dead or no longer to be trusted: the next one is a new one."""
+        self._guest = None
+        self._stack.close()
+
+    def __enter__(self) -> "Keeper":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.drop()
 
 
 @contextlib.contextmanager
@@ -235,7 +275,7 @@ def boot(spec: GuestSpec, space: Workspace) -> Iterator[Guest]:
     space.register(process.pid)
     guest = Guest(process, to_guest, from_guest, folder)
     try:
-        answer = guest.ask("hello", BOOT_TIMEOUT_S)
+        answer = guest.hear(BOOT_TIMEOUT_S)
         assert answer == ["ready"], answer
         yield guest
     finally:

@@ -127,7 +127,9 @@ class Log:
                 )
             sector, count, flags, data_length = HEADER.unpack(raw)
             if flags > 31 or data_length > size_bytes:
-                raise BadLog(f"{self._file.name}: entry {number} at byte {place} is no entry (flags {flags:#x})")
+                raise BadLog(
+                    f"{self._file.name}: entry {number} at byte {place} is no entry (flags {flags:#x})"
+                )
             if flags & EntryFlag.MARK:
                 self.marks[number] = self._file.read(data_length).rstrip(b"\0").decode("latin-1")
             place += self.sector_size
@@ -135,7 +137,9 @@ class Log:
             if not flags & (EntryFlag.DISCARD | EntryFlag.MARK):
                 place += count * SECTOR_BYTES
             if place > size_bytes:
-                raise BadLog(f"{self._file.name}: cut off in the middle of entry {number} ({size_bytes} bytes)")
+                raise BadLog(
+                    f"{self._file.name}: cut off in the middle of entry {number} ({size_bytes} bytes)"
+                )
             self._sectors.append(sector)
             self._counts.append(count)
             self._flags.append(flags)

@@ -56,7 +56,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
 
     trouble:   "" or why the experiment could not be done; then all its states are UNKNOWN.
     device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
-    seconds:   per stage (record, recover, judge ...).
+    seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
     """
 
     number: int
@@ -70,6 +70,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     seconds: dict[str, float]
     sector_size: int = 512
     trouble: str = ""
+    device_bytes: int = 0
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -204,9 +205,6 @@ def read_packed(path: Path) -> bytes:
 def read_experiment(folder: Path) -> Experiment:
     """One experiment's folder. Errors: OSError, msgspec.DecodeError."""
     history_file = folder / "history.json"
-    history = None
-    if history_file.exists():
-        history = msgspec.json.decode(history_file.read_bytes(), type=History)
     return Experiment(
         folder=folder.name,
         facts=msgspec.json.decode((folder / "experiment.json").read_bytes(), type=ExperimentFacts),

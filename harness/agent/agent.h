@@ -21,7 +21,8 @@
 #define INBOX "/dev/ubdc"
 #define OUTBOX "/dev/ubdd"
 #define ORIGIN "/dev/ram0" /* the disk of a state */
-#define CHANGES "/dev/ram1" /* what its recovery wrote: a dm-snapshot exception store */
+#define CHANGES_0 "/dev/ram1" /* what its recovery wrote: dm-snapshot exception stores, in turn */
+#define CHANGES_1 "/dev/ram2"
 #define BLOCK_BYTES 4096 /* chunk of the snapshot, unit of what is sent back */
 #define SECTOR_BYTES 512
 #define PATH_BYTES 4096

@@ -42,7 +42,7 @@ static void stamp(unsigned char *buffer, int index, uint64_t offset, size_t leng
 {
 	for (size_t i = 0; i < length; i++) {
 		uint64_t at = offset + i;
-		uint64_t cell = (at / CELL_BYTES & 0xffffffff) << 32 | CELL_MAGIC << 16 | (index + 1);
+		uint64_t cell = at / CELL_BYTES << 32 | (uint64_t)CELL_MAGIC << 16 | (index + 1);
 
 		buffer[i] = cell >> 8 * (at % CELL_BYTES);
 	}
@@ -241,13 +241,13 @@ static void perform(const struct operation *operation, bool first)
 	char mark[32];
 
 	if (operation->run) {
-		snprintf(mark, sizeof(mark), "begin %d", operation->index);
+		snprintf(mark, sizeof(mark), "begin-%d", operation->index);
 		log_writes_mark(mark);
 	}
 	int result = do_operation(operation) ? -errno : 0;
 
 	if (operation->run) {
-		snprintf(mark, sizeof(mark), "done %d", operation->index);
+		snprintf(mark, sizeof(mark), "done-%d", operation->index);
 		log_writes_mark(mark);
 	}
 	memset(&status, 0, sizeof(status));

@@ -1,0 +1,195 @@
+"""
+One experiment: a workload on a profile and a kernel, recorded, recovered at every state, judged, kept.
+
+In:       a Plan, a guest to use, where to keep the evidence.
+Out:      the experiment's folder, and what the run's summary needs of it (Outcome).
+Not here: many experiments at once (run.py), the parts themselves.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from harness.crash import states
+from harness.guest import GuestTrouble, Keeper, LostGuest
+from harness.judging import Judge
+from harness.log import BadLog, Log, open_log
+from harness.record import NotRecorded, Recording, record
+from harness.recover import Recovery
+from harness.store import compress_file, experiment_folder, keep_base, write_experiment
+from oracles.profiles import Profile
+from oracles.verdict import Tier
+from reports.results import EntryFlag, ExperimentFacts, Judgement
+from workloads.text import format as format_workload
+from workloads.workload import Workload
+
+LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's own log
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """number: from 1. kernel: its KERNEL word. kernel_path: its binary."""
+
+    number: int
+    kernel: str
+    kernel_path: str
+    profile: Profile
+    workload: Workload
+    tier: Tier
+    with_fsck: bool
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """flushes: FLUSH and FUA entries in the log: without any, no promise was put to the test."""
+
+    number: int
+    trouble: str
+    state_count: int
+    recovered_count: int
+    flushes: int
+    seconds: dict[str, float]
+
+
+Tell = Callable[[int], None]
+
+
+def run_experiment(
+    plan: Plan, keeper: Keeper, pristine: Path, scratch: Path, run: Path, tell: Tell
+) -> Outcome:
+    """
+    tell(n) is called with the number of states judged since the last call.
+    Errors: OSError when the evidence cannot be kept. Everything else becomes the experiment's trouble.
+    """
+    started = time.monotonic()
+    try:
+        recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
+    except (NotRecorded, BadLog, GuestTrouble, LostGuest) as error:
+        keeper.drop()
+        console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
+        return _not_done(plan, run, f"recording: {error}", console)
+    seconds = {"record": time.monotonic() - started}
+    with open_log(recording.log) as log:
+        return _recover_and_keep(plan, keeper, recording, log, scratch, run, tell, seconds)
+
+
+def _recover_and_keep(
+    plan: Plan,
+    keeper: Keeper,
+    recording: Recording,
+    log: Log,
+    scratch: Path,
+    run: Path,
+    tell: Tell,
+    seconds: dict[str, float],
+) -> Outcome:
+    judge = Judge(recording.history, plan.profile, plan.tier)
+    recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch)
+    kernel_log = ["== while recording ==", *recording.kernel_log]
+    trouble = ""
+    recovered_count = 0
+    started, judging_s = time.monotonic(), 0.0
+    try:
+        for recovered in recovery.run(recording.base, log, states(len(log))):
+            before = time.monotonic()
+            judge.add(recovered)
+            judging_s += time.monotonic() - before
+            recovered_count += not recovered.same_as
+            tell(1)
+    except (GuestTrouble, LostGuest) as error:
+        keeper.drop()
+        trouble = f"recovering: {error}"
+    seconds["judge"] = judging_s
+    seconds["recover"] = time.monotonic() - started - judging_s
+    judgement = judge.judgement()
+    kernel_log += loud_lines(judgement, judge)
+    facts = facts_of(plan, log, recording, seconds, trouble)
+    with experiment_folder(run, plan.number) as folder:
+        compress_file(recording.log, folder / "log.zst")
+        keep_base(recording.base, folder)
+        write_experiment(
+            folder,
+            facts,
+            format_workload(plan.workload),
+            recording.history,
+            judgement,
+            judge.observations(),
+            "\n".join(kernel_log) + "\n",
+            repro_script(run, plan.number),
+        )
+    flushes = sum(bool(entry.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for entry in facts.entries)
+    return Outcome(plan.number, trouble, len(judgement.states), recovered_count, flushes, seconds)
+
+
+def loud_lines(judgement: Judgement, judge: Judge) -> list[str]:
+    """The kernel's warnings and errors, each beside the first state that gave it."""
+    lines: list[str] = []
+    seen: set[int] = set()
+    for state in judgement.states:
+        if state.observation in seen:
+            continue
+        seen.add(state.observation)
+        loud = [line for line in judge.kernel_log(state.observation) if int(line[0]) <= LOUD]
+        lines += [f"== recovering {state.spec} ==", *loud] if loud else []
+    return lines
+
+
+def facts_of(
+    plan: Plan, log: Log, recording: Recording, seconds: dict[str, float], trouble: str
+) -> ExperimentFacts:
+    return ExperimentFacts(
+        number=plan.number,
+        workload=plan.workload.name,
+        theme=plan.workload.theme,
+        profile=plan.profile.name,
+        kernel=plan.kernel,
+        tier=plan.tier,
+        entries=tuple(log.summary(index) for index in range(len(log))),
+        device=recording.device,
+        seconds={stage: round(value, 4) for stage, value in seconds.items()},
+        sector_size=log.sector_size,
+        trouble=trouble,
+        device_bytes=plan.profile.size_bytes,
+    )
+
+
+def repro_script(run: Path, number: int) -> str:
+    """repro.sh: shows a state of this experiment again; its argument is a state spec."""
+    command = Path(__file__).parent.parent / "powercut"
+    return (
+        "#!/bin/sh\n"
+        f"# Rebuild a state of experiment {number} of {run.name}, recover it, show expected and found.\n"
+        "# Usage: repro.sh STATE [OPTION...], as in: repro.sh O:12 --keep state.img\n"
+        "state=${1:?name a state, as in O:12}; shift\n"
+        'here=$(cd "$(dirname "$0")" && pwd) || exit 2\n'
+        f'exec "${{POWERCUT:-{command}}}" repro "$here" --state "$state" "$@"\n'
+    )
+
+
+def _not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:
+    """The experiment did not happen: kept as such, so that nobody takes it for a pass."""
+    facts = ExperimentFacts(
+        number=plan.number,
+        workload=plan.workload.name,
+        theme=plan.workload.theme,
+        profile=plan.profile.name,
+        kernel=plan.kernel,
+        tier=plan.tier,
+        entries=(),
+        device={},
+        seconds={},
+        trouble=trouble,
+        device_bytes=plan.profile.size_bytes,
+    )
+    with experiment_folder(run, plan.number) as folder:
+        write_experiment(
+            folder,
+            facts,
+            format_workload(plan.workload),
+            None,
+            Judgement((), ()),
+            b"[]",
+            console + "\n",
+            repro_script(run, plan.number),
+        )
+    return Outcome(plan.number, trouble, 0, 0, 0, {})

@@ -1,0 +1,76 @@
+"""
+Make a filesystem in an image, and check one, with the host's own tools.
+
+In:       a profile, an image file.
+Out:      a pristine image; Fsck, the checker's answer.
+Not here: mounting (only guests mount).
+
+The checker runs as a host process beside the guest: btrfs check costs 2.4 ms of processor there and
+13 ms in a UML guest (a page fault costs 60 us in it), and it runs while the guest recovers the next state.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from oracles.observation import Fsck
+from oracles.profiles import Profile
+
+# Debian keeps mkfs and fsck where an ordinary user's PATH does not look.
+SYSTEM_PATH = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin"
+FSCK_TIMEOUT_S = 60
+
+
+class NoFilesystemTool(Exception):
+    """mkfs or the checker is not installed, or mkfs failed."""
+
+
+def find_tool(program: str, package: str) -> str:
+    """Its path. Errors: NoFilesystemTool with the fix."""
+    found = shutil.which(program, path=SYSTEM_PATH)
+    if found is None:
+        raise NoFilesystemTool(f"{program} is not installed: apt-get install {package}")
+    return found
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": SYSTEM_PATH, "LC_ALL": "C", "HOME": os.environ.get("HOME", "/")}
+
+
+def make_filesystem(profile: Profile, image: Path) -> None:
+    """A fresh filesystem of the profile in `image`, which is replaced. Errors: NoFilesystemTool, OSError."""
+    with image.open("wb") as file:
+        file.truncate(profile.size_bytes)
+    command = [find_tool(profile.mkfs[0], profile.package), *profile.mkfs[1:], str(image)]
+    done = subprocess.run(command, capture_output=True, text=True, env=_environment(), check=False)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise NoFilesystemTool(f"{' '.join(command)} failed: {said[-1] if said else done.returncode}")
+
+
+def tool_version(profile: Profile) -> str:
+    """What mkfs says of its version, for run.json."""
+    tool = find_tool(profile.mkfs[0], profile.package)
+    done = subprocess.run([tool, "-V"], capture_output=True, text=True, env=_environment(), check=False)
+    said = (done.stdout + done.stderr).strip().splitlines()
+    return said[0] if said else "unknown"
+
+
+def check_filesystem(profile: Profile, image: Path) -> Fsck:
+    """The checker's answer on an image that nothing has mounted. Errors: NoFilesystemTool."""
+    command = [find_tool(profile.fsck[0], profile.package), *profile.fsck[1:], str(image)]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_environment(),
+            timeout=FSCK_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Fsck(exit=-1, output=f"no answer in {FSCK_TIMEOUT_S} s", timed_out=True)
+    output = done.stdout.decode("latin-1").replace(str(image), "IMAGE")
+    return Fsck(exit=done.returncode, output=output)

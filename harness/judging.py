@@ -1,0 +1,108 @@
+"""
+Judge the states of one experiment, each kind of answer once.
+
+In:       a History, a Profile, a Tier, and what came back of every state.
+Out:      Judgement with its observations, as the store keeps them.
+Not here: the oracles (oracles/), recovery (recover.py).
+
+Most states of a log recover to few different trees: verdicts are kept by what decides them, the
+operations begun and completed at the cut and the bytes of the observation.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from harness.recover import Recovered
+from oracles.case import Prepared, prepare
+from oracles.court import judge_observation
+from oracles.observation import Observation
+from oracles.profiles import Profile
+from oracles.verdict import Tier, Verdict
+from reports.results import Experiment, Judgement, State
+from workloads.history import History
+
+
+class Judge:
+    """Takes states one by one; `judgement` and `observations` are what the store keeps."""
+
+    def __init__(self, history: History, profile: Profile, tier: Tier) -> None:
+        self._prepared: Prepared = prepare(history, profile, tier)
+        self._history = history
+        self._states: list[State] = []
+        self._sets: list[tuple[Verdict, ...]] = []
+        self._set_numbers: dict[tuple[Verdict, ...], int] = {}
+        self._known: dict[tuple[int, int, int], int] = {}
+        self._observation_numbers: dict[bytes, int] = {}
+        self._raw: list[bytes] = []
+        self._decoded: list[Observation] = []
+
+    def add(self, recovered: Recovered) -> tuple[Verdict, ...]:
+        """The verdicts on this state."""
+        number = self._observation(recovered.observation)
+        return self.add_observed(recovered.spec, recovered.prefix, recovered.same_as, number)
+
+    def add_observed(self, spec: str, prefix: int, same_as: str, number: int) -> tuple[Verdict, ...]:
+        """The same for an observation that is known by its number."""
+        moment = (self._history.begun_count(prefix), self._history.completed_count(prefix))
+        key = (*moment, number)
+        if key not in self._known:
+            verdicts = judge_observation(self._prepared, prefix, self._decoded[number])
+            self._known[key] = self._set(verdicts)
+        self._states.append(State(spec, same_as, number, self._known[key]))
+        return self._sets[self._known[key]]
+
+    def _observation(self, raw: bytes) -> int:
+        number = self._observation_numbers.get(raw)
+        if number is None:
+            number = self.observe(raw, decode(raw))
+            self._observation_numbers[raw] = number
+        return number
+
+    def observe(self, raw: bytes, observation: Observation) -> int:
+        """A new observation's number."""
+        self._raw.append(raw)
+        self._decoded.append(observation)
+        return len(self._raw) - 1
+
+    def _set(self, verdicts: tuple[Verdict, ...]) -> int:
+        number = self._set_numbers.setdefault(verdicts, len(self._sets))
+        if number == len(self._sets):
+            self._sets.append(verdicts)
+        return number
+
+    def kernel_log(self, number: int) -> tuple[str, ...]:
+        """The kernel log of an observation."""
+        return self._decoded[number].kernel_log
+
+    def judgement(self) -> Judgement:
+        return Judgement(tuple(self._states), tuple(self._sets))
+
+    def observations(self) -> bytes:
+        """A JSON array of them, as the agent and the checker told them."""
+        return b"[" + b",".join(self._raw) + b"]"
+
+
+def decode(raw: bytes) -> Observation:
+    """An answer that we cannot read is our own trouble."""
+    try:
+        return msgspec.json.decode(raw, type=Observation)
+    except msgspec.DecodeError as error:
+        return Observation(trouble=f"the agent's report makes no sense: {error}")
+
+
+def judge_again(experiment: Experiment, profile: Profile, tier: Tier) -> Judgement:
+    """From the store's files, without a guest. Errors: ValueError when the experiment has no history."""
+    if experiment.history is None:
+        raise ValueError(f"experiment {experiment.folder} has no history: {experiment.facts.trouble}")
+    judge = Judge(experiment.history, profile, tier)
+    for observation in experiment.observations:
+        judge.observe(b"", observation)
+    for state in experiment.judgement.states:
+        judge.add_observed(state.spec, int(state.spec.split(":")[1]), state.same_as, state.observation)
+    return judge.judgement()
+
+
+def count_broken(verdict_sets: Iterable[tuple[Verdict, ...]]) -> int:
+    """How many of these sets hold a BROKEN verdict."""
+    return sum(any(verdict.answer == "BROKEN" for verdict in verdicts) for verdicts in verdict_sets)

@@ -1,0 +1,371 @@
+"""
+The command line: words in, exit status out.
+
+In:       the arguments of ./powercut, which has made our environment.
+Out:      0 every verdict HOLDS, 1 something is BROKEN, 2 wrong usage or bad input, 3 UNKNOWN remains or
+          the experiment could not be done.
+Not here: the work; each command calls one function of another file.
+"""
+
+import argparse
+import contextlib
+import os
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from harness.agent_binary import AgentError
+from harness.crash import BadSpec, parse_models
+from harness.disk import BadEntry
+from harness.filesystem import NoFilesystemTool, find_tool
+from harness.guest import GuestTrouble, LostGuest
+from harness.judging import judge_again
+from harness.log import BadLog
+from harness.progress import Progress
+from harness.repro import is_finding, locate, repro
+from harness.run import LOG_BYTES, NoRoom, Wish, WorkerFailed, finish, run, write_pages
+from harness.store import NoResults, compress, write_whole
+from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
+from kernel.build import build, built, series
+from kernel.kernel import BadKernel, KernelError
+from oracles.court import ORACLES
+from oracles.profiles import PROFILES, UnknownProfile, profile
+from oracles.verdict import Tier
+from reports.results import Question, read_experiment, read_question, read_summary
+from reports.terminal import summary_lines
+from workloads.library import DEMONSTRATION, BadSelection, library, select
+from workloads.text import BadWorkload
+
+ROOT = Path(__file__).parent.parent
+
+BAD_INPUT = (
+    BadEntry,
+    BadKernel,
+    BadLog,
+    BadSelection,
+    BadSpec,
+    BadWorkload,
+    NoResults,
+    UnknownProfile,
+)
+NOT_DONE = (AgentError, GuestTrouble, KernelError, LostGuest, NoFilesystemTool, NoRoom, OSError, WorkerFailed)
+LATER = {
+    "minimize": "the smallest workload and state that still show a finding",
+    "export": "a reproducer that needs none of this",
+    "generate": "bounded exhaustive or seeded random workloads",
+    "import": "J-lang files",
+    "compare": "verdicts and performance of two kernels, side by side",
+    "explore": "states of a log that someone else recorded",
+    "bisect": "the commit that broke a promise",
+}
+
+
+def size(text: str) -> int:
+    """64M, 2G or bytes. Errors: ArgumentTypeError."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1)
+    if not number.isdigit() or not 1 << 20 <= int(number) * unit <= 1 << 40:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size from 1M to 1024G")
+    return int(number) * unit
+
+
+def positive(text: str) -> int:
+    """A count from 1. Errors: ArgumentTypeError."""
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="powercut",
+        description="Every power cut of a workload, judged: crash consistency of Linux filesystems.",
+        epilog="Exit status: 0 every verdict HOLDS, 1 something is BROKEN, 2 bad input, "
+        "3 UNKNOWN remains or the experiment could not be done.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add_run(commands.add_parser("run", help="build, record, replay every power cut, judge, report"))
+    for name, text in (
+        ("judge", "judge a run again from disk, no guest"),
+        ("report", "write a run's pages again from disk, no guest"),
+    ):
+        again = commands.add_parser(name, help=text)
+        again.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
+        again.add_argument("--quiet", action="store_true")
+        if name == "judge":
+            again.add_argument("--tier", choices=[t.value for t in Tier], help="instead of the run's own")
+    add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
+    kernels = commands.add_parser("kernel", help="kernels and where they came from")
+    kernels.add_argument("what", choices=["build", "list", "show"])
+    kernels.add_argument("word", metavar="KERNEL", nargs="?", help="SOURCE[+SERIES...], as 6.12+planted/NAME")
+    listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
+    listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
+    doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
+    doctor.add_argument("--json", action="store_true")
+    bench = commands.add_parser("bench", help="the project's own speed, as ratios")
+    bench.add_argument("--json", action="store_true")
+    bench.add_argument("--fs", default="btrfs,ext4,xfs", metavar="P,...")
+    bench.add_argument("--kernel", default="6.12", metavar="K")
+    bench.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
+    bench.add_argument("--quiet", action="store_true")
+    test = commands.add_parser("test", help="the project's own tests: what CI runs", add_help=False)
+    test.add_argument("arguments", nargs=argparse.REMAINDER)
+    for name, text in LATER.items():
+        later = commands.add_parser(name, help=f"(not built yet) {text}", add_help=False)
+        later.add_argument("arguments", nargs=argparse.REMAINDER)
+    return top
+
+
+def add_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
+    command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
+    command.add_argument("--fs", default="btrfs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs)")
+    command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
+    command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
+    command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
+    command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
+    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="kept with the run")
+    command.add_argument("--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="of the log (64M)")
+    command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
+    command.add_argument("--guest", choices=["uml", "auto", "qemu"], default="uml", help="(uml)")
+    command.add_argument("--resume", type=Path, metavar="DIR", help="go on with a run that was stopped")
+    command.add_argument("--planted", action="store_true", help="sweep the planted bugs: which are found")
+    command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
+    command.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def add_repro(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, or one of its experiments")
+    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
+    command.add_argument("--state", default="", metavar="SPEC", help="a state, as O:12")
+    command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
+    command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
+
+
+# --- commands ------------------------------------------------------------------------------------
+
+
+def command_run(arguments: argparse.Namespace) -> int:
+    if arguments.guest == "qemu":
+        raise BadSpec("--guest qemu: not built yet; this is uml")
+    if arguments.resume:
+        return resume_run(arguments)
+    wish = Wish(
+        workloads=chosen_workloads(arguments.workloads, arguments.keyword),
+        profiles=chosen_profiles(arguments.fs),
+        kernels=planted_kernels(arguments.kernel) if arguments.planted else (arguments.kernel,),
+        tier=Tier(arguments.tier),
+        models=parse_models(arguments.models),
+        jobs=arguments.jobs,
+        seed=arguments.seed,
+        with_fsck=not arguments.no_fsck,
+        log_bytes=arguments.log_size,
+        command=("powercut", *sys.argv[1:]),
+        workload_arguments=tuple(arguments.workloads),
+    )
+    return do_run(wish, arguments, None)
+
+
+def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> int:
+    with Progress(arguments.quiet or arguments.json) as progress:
+        folder, summary = run(wish, arguments.out, progress, resume)
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "summary.json").read_bytes())
+    else:
+        print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
+    return summary.exit
+
+
+def resume_run(arguments: argparse.Namespace) -> int:
+    """The question is the one the run was started with; what is done is not done again."""
+    folder: Path = arguments.resume
+    question = read_question_of(folder)
+    original = parser().parse_args(list(question.command[1:]))
+    original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
+    wish = Wish(
+        workloads=chosen_workloads(original.workloads, original.keyword),
+        profiles=tuple(profile(name) for name in question.profiles),
+        kernels=tuple(question.kernels),
+        tier=Tier(question.tier),
+        models=question.models,
+        jobs=arguments.jobs or question.jobs,
+        seed=question.seed,
+        with_fsck=not original.no_fsck,
+        log_bytes=original.log_size,
+        command=question.command,
+    )
+    return do_run(wish, original, folder.resolve())
+
+
+def planted_kernels(word: str) -> tuple[str, ...]:
+    """The kernel with each planted bug in turn."""
+    return tuple(f"{word}+{one.name}" for one in series() if one.name.startswith("planted/"))
+
+
+def chosen_workloads(wanted: list[str], keyword: str | None) -> tuple:  # type: ignore[type-arg]
+    if not wanted and keyword is None:
+        return select(DEMONSTRATION)
+    return select(tuple(wanted), keyword)
+
+
+def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]
+    """Errors: UnknownProfile, NoFilesystemTool before anything is built."""
+    profiles = tuple(dict.fromkeys(profile(name.strip()) for name in text.split(",") if name.strip()))
+    if not profiles:
+        raise UnknownProfile("--fs: name at least one profile")
+    for one in profiles:
+        for command in (one.mkfs, one.fsck):
+            find_tool(command[0], one.package)
+    return profiles
+
+
+def report_page(folder: Path) -> Path:
+    return Path(shown(folder)) / "report" / "index.html"
+
+
+def read_question_of(folder: Path) -> Question:
+    """Errors: NoResults."""
+    try:
+        return read_question(folder)
+    except (OSError, msgspec.DecodeError) as error:
+        raise NoResults(f"{folder}: no run of ours: {error}") from error
+
+
+def command_judge(arguments: argparse.Namespace) -> int:
+    folder: Path = arguments.run
+    question = read_question_of(folder)
+    tier = Tier(arguments.tier or question.tier)
+    before = read_summary(folder) if (folder / "summary.json").exists() else None
+    started = time.monotonic()
+    for place in experiment_folders(folder):
+        experiment = read_experiment(place)
+        if experiment.history is None:
+            continue
+        judgement = judge_again(experiment, profile(experiment.facts.profile), tier)
+        write_whole(place / "verdicts.json.zst", compress(msgspec.json.encode(judgement)))
+        facts = msgspec.structs.replace(experiment.facts, tier=tier)
+        write_whole(place / "experiment.json", msgspec.json.encode(facts))
+    wall_s = before.rates.get("wall_s", 0.0) if before else time.monotonic() - started
+    summary = finish(folder, wall_s, before.rates.get("guest_boots", 0) if before else 0, 0)
+    if not arguments.quiet:
+        print("\n".join(summary_lines(summary, question, report_page(folder))))
+    return summary.exit
+
+
+def command_report(arguments: argparse.Namespace) -> int:
+    folder: Path = arguments.run
+    read_question_of(folder)
+    if not (folder / "summary.json").exists():
+        raise NoResults(f"{folder}: no summary.json; the run was stopped: powercut run --resume {folder}")
+    write_pages(folder)
+    if not arguments.quiet:
+        print(report_page(folder))
+    return 0
+
+
+def command_repro(arguments: argparse.Namespace) -> int:
+    finding = arguments.finding
+    if finding and not is_finding(finding):
+        raise NoResults(f"{finding}: no finding's name; they are F1, F2 ...")
+    return repro(locate(arguments.run, finding, arguments.state), arguments.keep, arguments.shell)
+
+
+def command_kernel(arguments: argparse.Namespace) -> int:
+    if arguments.what == "list":
+        for kernel in built():
+            provenance = kernel.provenance
+            print(f"{provenance.key}  {provenance.word:<40} {provenance.source_version}")
+        return 0
+    if not arguments.word:
+        raise BadKernel(f"kernel {arguments.what}: name a kernel, as in: kernel {arguments.what} 6.12")
+    with Progress() as progress:
+        kernel = build(arguments.word, progress.building(arguments.word))
+    print(kernel.path)
+    if arguments.what == "show":
+        print(msgspec.json.format(msgspec.json.encode(kernel.provenance), indent=2).decode())
+    return 0
+
+
+def command_list(arguments: argparse.Namespace) -> int:
+    workloads = select((), arguments.keyword) if arguments.keyword else library()
+    print(f"workloads ({len(workloads)}):")
+    for workload in workloads:
+        print(
+            f"  {workload.theme + '/' + workload.name:<58} {workload.comment[0] if workload.comment else ''}"
+        )
+    if arguments.keyword:
+        return 0
+    print("profiles:")
+    for one in PROFILES:
+        options = f"mount -o {one.mount_options}" if one.mount_options else ""
+        print(f"  {one.name:<58} {' '.join(one.mkfs)} {options}".rstrip())
+    print("oracles:")
+    for oracle in ORACLES:
+        print(f"  {oracle.NAME:<58} {oracle.CHECKS}")
+    print("series:")
+    for change in series():
+        print(f"  {change.name:<58} {change.about}")
+    return 0
+
+
+def command_doctor(arguments: argparse.Namespace) -> int:
+    from harness.doctor import doctor  # noqa: PLC0415  only this command boots a guest to see whether one does
+
+    return doctor(arguments.json)
+
+
+def command_bench(arguments: argparse.Namespace) -> int:
+    from harness.bench import bench  # noqa: PLC0415  only this command measures
+
+    return bench(arguments)
+
+
+def command_test(arguments: argparse.Namespace) -> int:
+    from harness.testing import test  # noqa: PLC0415  needs pytest, which a user's environment has not
+
+    return test(arguments.arguments)
+
+
+def command_later(arguments: argparse.Namespace) -> int:
+    raise BadSpec(f"{arguments.command}: not built yet ({LATER[arguments.command]})")
+
+
+COMMANDS = {
+    "run": command_run,
+    "judge": command_judge,
+    "report": command_report,
+    "repro": command_repro,
+    "kernel": command_kernel,
+    "list": command_list,
+    "doctor": command_doctor,
+    "bench": command_bench,
+    "test": command_test,
+    **dict.fromkeys(LATER, command_later),
+}
+
+
+def main(words: list[str] | None = None) -> int:
+    arguments = parser().parse_args(words)
+    try:
+        return COMMANDS[arguments.command](arguments)
+    except BAD_INPUT as error:
+        return complain(error, EXIT_BAD_INPUT)
+    except NOT_DONE as error:
+        return complain(error, EXIT_UNKNOWN)
+    except KeyboardInterrupt:
+        print("powercut: stopped", file=sys.stderr)
+        return 130
+
+
+def complain(error: BaseException, exit_status: int) -> int:
+    print(f"powercut: {error}", file=sys.stderr)
+    return exit_status
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        sys.exit(main())
+    os._exit(0)  # whoever read our output has gone away

@@ -1,0 +1,334 @@
+"""
+Let the kernel under test recover every state of a log, and write down what came back.
+
+In:       how to boot a guest, a profile, a base disk, a log.
+Out:      Recovered after Recovered, one a state in order; equal disks are recovered once.
+Not here: which states there are (crash.py), judging (oracles/).
+
+The guest holds the disk of the state in memory and moves it forward by the writes between two states;
+its recovery works on a snapshot that is dropped afterwards (agent/device.c). Requests go out in batches
+while earlier answers are checked and judged here, so guest and host work at the same time. `settled` is
+the disk of the last answered state: the checker reads it with the blocks that recovery changed, and a
+new guest starts from it after the old one died.
+"""
+
+import contextlib
+import struct
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from harness.crash import State
+from harness.disk import BLOCK_BYTES, Disk, DiskWrite, open_disk, writes_of
+from harness.filesystem import check_filesystem
+from harness.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestTrouble, Keeper, LostGuest
+from harness.log import Log
+from oracles.observation import Fsck, Observation
+from oracles.profiles import Profile
+
+REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
+WRITE = struct.Struct("<QII")
+REPLY = struct.Struct("<IIII")
+REQUEST_MAGIC = 0x50435251
+REPLY_MAGIC = 0x50435250
+WANT_CHANGES, VERBOSE, BUILD_ONLY = 1, 2, 4
+SECTOR = 512
+BATCH_STATES = 8
+SLOTS = 2 * BATCH_STATES
+SLOT_BYTES = OUTBOX_BYTES // SLOTS
+HALF_BYTES = INBOX_BYTES // 2
+# The agent reads a batch into 16 MiB; the rest of a half is for the requests' own headers.
+BATCH_BYTES = 8 << 20
+# The stage of a death costs two more boots; after so many deaths the stage is no longer asked for.
+STAGED_DEATHS = 5
+# How the agent's report begins when recovery succeeded: only then is there something to check.
+MOUNTED = b'{"mount_errno":0,'
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    """
+    spec, same_as: as reports.results.State. prefix: of the log.
+    observation:   what came back, as JSON: equal bytes mean an equal Observation.
+    """
+
+    spec: str
+    prefix: int
+    same_as: str
+    observation: bytes
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One state on its way: the writes since the state before it."""
+
+    state: State
+    sequence: int
+    writes: tuple[DiskWrite, ...]
+
+
+def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> bytes:
+    """A request as the agent reads it."""
+    writes = tuple(writes)
+    head = REQUEST.pack(REQUEST_MAGIC, sequence, flags, len(writes), slot * SLOT_BYTES, SLOT_BYTES)
+    head += b"".join(WRITE.pack(write.offset, write.length, int(write.data is None)) for write in writes)
+    body = b"".join(write.data for write in writes if write.data is not None)
+    return head + bytes(-len(head) % SECTOR) + body
+
+
+def whole_disk(disk: Disk) -> Iterator[DiskWrite]:
+    """Writes that make this disk out of zeros."""
+    for block in disk.nonzero_blocks():
+        yield DiskWrite(block * BLOCK_BYTES, BLOCK_BYTES, disk.block(block))
+
+
+class Session:
+    """A guest that holds the disk of one state and recovers states asked for."""
+
+    def __init__(self, guest: Guest, profile: Profile, with_fsck: bool) -> None:
+        self.guest = guest
+        self._profile = profile
+        self._flags = WANT_CHANGES if with_fsck else 0
+        self._half = 0
+        self._inbox = (guest.folder / "inbox").open("r+b", buffering=0)
+        self._outbox = (guest.folder / "outbox").open("rb", buffering=0)
+
+    def close(self) -> None:
+        self._inbox.close()
+        self._outbox.close()
+
+    def load(self, disk: Disk) -> None:
+        """Make the guest's disk equal to this one. Errors: LostGuest, GuestTrouble."""
+        self.guest.ask("clear", timeout_s=60)
+        chunk: list[DiskWrite] = []
+        for write in whole_disk(disk):
+            chunk.append(write)
+            if len(chunk) * BLOCK_BYTES >= BATCH_BYTES:
+                self._build(chunk)
+                chunk = []
+        self._build(chunk)
+
+    def _build(self, writes: list[DiskWrite]) -> None:
+        self._send([pack(writes, 0, BUILD_ONLY, 0)])
+        self.guest.hear(timeout_s=60)
+
+    def send(self, requests: list[Request], verbose: bool = False) -> None:
+        """Ask for the recovery of these states, in order. Errors: LostGuest."""
+        flags = self._flags | (VERBOSE if verbose else 0)
+        self._send([pack(r.writes, r.sequence, flags, r.sequence % SLOTS) for r in requests])
+
+    def _send(self, packed: list[bytes]) -> None:
+        body = b"".join(packed)
+        assert len(body) <= HALF_BYTES
+        offset = self._half * HALF_BYTES
+        self._half = 1 - self._half
+        self._inbox.seek(offset)
+        self._inbox.write(body)
+        profile = self._profile
+        options = profile.mount_options or "-"
+        self.guest.say(
+            f"check {offset} {len(body)} {profile.size_bytes // SECTOR} {profile.filesystem} {options}"
+        )
+
+    def receive(self, request: Request) -> tuple[bytes, list[DiskWrite]]:
+        """The agent's report, and the blocks that recovery changed. Errors: LostGuest, GuestTrouble."""
+        words = self.guest.hear()
+        if words[:2] != ["done", str(request.sequence)]:
+            raise GuestTrouble(f"expected the answer {request.sequence}, got {words}")
+        self._outbox.seek(request.sequence % SLOTS * SLOT_BYTES)
+        raw = self._outbox.read(int(words[2]))
+        magic, sequence, report_bytes, change_count = REPLY.unpack_from(raw)
+        if magic != REPLY_MAGIC or sequence != request.sequence:
+            raise GuestTrouble(f"the outbox holds no answer {request.sequence}")
+        report = raw[REPLY.size : REPLY.size + report_bytes]
+        numbers_end = REPLY.size + report_bytes + 8 * change_count
+        numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
+        start = numbers_end + -numbers_end % BLOCK_BYTES
+        changes = [
+            DiskWrite(number * BLOCK_BYTES, BLOCK_BYTES, raw[at : at + BLOCK_BYTES])
+            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=False)
+        ]
+        return report, changes
+
+
+def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
+    """Batches that fit the agent's buffer."""
+    batch: list[Request] = []
+    size_bytes = 0
+    for request in requests:
+        own = sum(write.length for write in request.writes) + SECTOR * (2 + len(request.writes) // 16)
+        if batch and (size_bytes + own > BATCH_BYTES or len(batch) == BATCH_STATES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(request)
+        size_bytes += own
+    if batch:
+        yield batch
+
+
+class Recovery:
+    """The states of one log, recovered in order. `deaths` counts guests that this took."""
+
+    def __init__(self, keeper: Keeper, profile: Profile, with_fsck: bool, folder: Path) -> None:
+        self._keeper = keeper
+        self._profile = profile
+        self._with_fsck = with_fsck
+        self._folder = folder
+        self.deaths = 0
+        self._session: Session | None = None
+
+    def run(self, base: Path, log: Log, states: Iterable[State]) -> Iterator[Recovered]:
+        """Errors: LostGuest and GuestTrouble when a guest cannot even be started."""
+        with (
+            open_disk(self._folder / "ahead.disk", base) as ahead,
+            open_disk(self._folder / "settled.disk", base) as settled,
+        ):
+            self._settled = settled
+            try:
+                yield from self._work(ahead, log, states)
+            finally:
+                if self._session is not None:
+                    self._session.close()
+                    self._session = None
+
+    def _work(self, ahead: Disk, log: Log, states: Iterable[State]) -> Iterator[Recovered]:
+        known: dict[int, str] = {}
+        reports: dict[str, bytes] = {}
+        order: deque[tuple[State, str]] = deque()  # every state in order, with the spec it equals
+        outstanding: deque[Request] = deque()
+        waiting: list[Request] = []
+        pending: list[DiskWrite] = []
+        sequence = done_prefix = 0
+        for state in states:
+            for entry in log.entries(done_prefix, state.prefix):
+                for write in writes_of(entry):
+                    ahead.apply(write)
+                    pending.append(write)
+            done_prefix = state.prefix
+            same_as = known.setdefault(ahead.identity(), state.spec)
+            order.append((state, same_as))
+            if same_as != state.spec:
+                continue
+            waiting.append(Request(state, sequence, tuple(pending)))
+            pending = []
+            sequence += 1
+            if len(waiting) == BATCH_STATES:
+                self._dispatch(waiting, outstanding)
+                waiting = []
+                while len(outstanding) > BATCH_STATES:
+                    self._collect(outstanding, reports)
+                yield from _ready(order, reports)
+        if waiting:
+            self._dispatch(waiting, outstanding)
+        while outstanding:
+            self._collect(outstanding, reports)
+            yield from _ready(order, reports)
+        yield from _ready(order, reports)
+
+    def _open_session(self) -> Session:
+        if self._session is None:
+            self._session = Session(self._keeper.guest(), self._profile, self._with_fsck)
+            self._session.load(self._settled)
+        return self._session
+
+    def _end_session(self) -> None:
+        """The guest is of no more use."""
+        if self._session is not None:
+            self._session.close()
+        self._session = None
+        self._keeper.drop()
+
+    def _dispatch(self, requests: list[Request], outstanding: deque[Request]) -> None:
+        outstanding.extend(requests)
+        with contextlib.suppress(LostGuest):  # its death is seen, and dealt with, at the next answer
+            session = self._open_session()
+            for batch in split_requests(requests):
+                session.send(batch)
+
+    def _collect(self, outstanding: deque[Request], reports: dict[str, bytes]) -> None:
+        """The oldest outstanding answer, from this guest or, should it die, about its death."""
+        request = outstanding[0]
+        try:
+            report, changes = self._open_session().receive(request)
+        except LostGuest as death:
+            report = self._bury(request, death, outstanding)
+        except GuestTrouble as trouble:
+            report = msgspec.json.encode(Observation(trouble=str(trouble)))
+            self._restart(request, outstanding)
+        else:
+            for write in request.writes:
+                self._settled.apply(write)
+            if self._with_fsck and report.startswith(MOUNTED):
+                report = _with_fsck(report, self._check(changes))
+        outstanding.popleft()
+        reports[request.state.spec] = report
+
+    def _check(self, changes: list[DiskWrite]) -> Fsck:
+        """The checker on the settled disk as recovery and unmount left it."""
+        image = self._settled.image
+        before = [(write.offset, image[write.offset : write.offset + write.length]) for write in changes]
+        for write in changes:
+            assert write.data is not None
+            image[write.offset : write.offset + write.length] = write.data
+        try:
+            return check_filesystem(self._profile, self._settled.path)
+        finally:
+            for offset, content in before:
+                image[offset : offset + len(content)] = content
+
+    def _bury(self, request: Request, death: LostGuest, outstanding: deque[Request]) -> bytes:
+        """The report on a state that took the guest with it; the next guest goes on after it."""
+        self.deaths += 1
+        observation = Observation(death=death.kind, death_during=death.stage, console=death.console)
+        if death.kind == "exit":  # no panic, no hang: we lost it
+            observation = Observation(trouble=str(death), console=death.console)
+        self._end_session()
+        if self.deaths <= STAGED_DEATHS:
+            observation = self._again(request, observation)
+        self._restart(request, outstanding)
+        return msgspec.json.encode(observation)
+
+    def _again(self, request: Request, observation: Observation) -> Observation:
+        """The same state alone in a new guest that announces its stages. A second answer overrules a hang
+        or a lost guest, which may be ours; a panic stays a panic."""
+        try:
+            session = self._open_session()
+            session.send([request], verbose=True)
+            report, _ = session.receive(request)
+            if observation.death != "panic":
+                return msgspec.json.decode(report, type=Observation)
+        except LostGuest as death:
+            if death.kind != "exit":
+                observation = Observation(death=death.kind, death_during=death.stage, console=death.console)
+        except GuestTrouble as trouble:
+            observation = msgspec.structs.replace(observation, death_during=str(trouble))
+        self._end_session()
+        return observation
+
+    def _restart(self, request: Request, outstanding: deque[Request]) -> None:
+        """Go on behind `request` with a new guest; what was under way is asked for again."""
+        self._end_session()
+        for write in request.writes:
+            self._settled.apply(write)
+        rest = list(outstanding)[1:]
+        if rest:
+            session = self._open_session()
+            for batch in split_requests(rest):
+                session.send(batch)
+
+
+def _with_fsck(report: bytes, fsck: Fsck) -> bytes:
+    """The agent's JSON object with the checker's answer as its last member."""
+    return report[:-1] + b',"fsck":' + msgspec.json.encode(fsck) + b"}"
+
+
+def _ready(order: deque[tuple[State, str]], reports: dict[str, bytes]) -> Iterator[Recovered]:
+    """States at the head of the order whose report is in."""
+    while order and order[0][1] in reports:
+        state, same_as = order.popleft()
+        yield Recovered(
+            spec=state.spec,
+            prefix=state.prefix,
+            same_as="" if same_as == state.spec else same_as,
+            observation=reports[same_as],
+        )

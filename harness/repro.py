@@ -1,0 +1,240 @@
+"""
+Show one state again: rebuild its bytes, recover it, print expected and found.
+
+In:       a run or an experiment's folder, and a finding or a state spec.
+Out:      text on standard output; the disk, when it is to be kept; a shell in a guest, when asked for.
+Not here: the states of a whole log (recover.py).
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import msgspec
+
+from harness.agent_binary import agent_binary
+from harness.crash import State, parse_spec
+from harness.disk import writes_of
+from harness.guest import GuestSpec, Keeper
+from harness.judging import decode
+from harness.log import open_log
+from harness.recover import Recovered, Recovery
+from harness.run import LOG_BYTES, processors
+from harness.store import NoResults, base_disk, copy_image, expand_file
+from harness.summing import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
+from harness.workspace import workspace
+from kernel.build import build
+from oracles.case import prepare
+from oracles.court import judge_observation
+from oracles.observation import Observation, Tree
+from oracles.profiles import profile
+from oracles.verdict import Answer, Tier, Verdict
+from reports.results import Experiment, read_experiment, read_summary
+from workloads.text import format_operation
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """What there is to show: an experiment, a state of it, what the run said of it (a signature or "")."""
+
+    folder: Path
+    state: str
+    signature: str
+
+
+def locate(place: Path, finding: str, state: str) -> Shown:
+    """
+    place: a run's folder, or one of its experiments/<n>. finding: "F1" or "". state: a spec or "".
+    Errors: NoResults.
+    """
+    if (place / "experiment.json").exists():
+        if not state:
+            raise NoResults(f"{place} is one experiment: name its state, as in --state O:12")
+        return Shown(place, state, "")
+    if not (place / "summary.json").exists():
+        raise NoResults(f"{place}: neither a run (no summary.json) nor an experiment (no experiment.json)")
+    findings = {one.id: one for one in read_summary(place).findings}
+    if finding:
+        if finding not in findings:
+            known = ", ".join(findings) or "none"
+            raise NoResults(f"{place}: no finding {finding}; there are: {known}")
+        one = findings[finding]
+        return Shown(place / "experiments" / f"{one.experiment:04d}", state or one.state, one.signature)
+    folders = experiment_folders(place)
+    if state and len(folders) == 1:
+        return Shown(folders[0], state, "")
+    if state:
+        raise NoResults(
+            f"{place} has {len(folders)} experiments: name one, as in {folders[0]} --state {state}"
+        )
+    if not findings:
+        raise NoResults(f"{place} has no finding; name a state, as in {place}/experiments/0001 --state O:12")
+    return locate(place, next(iter(findings)), "")
+
+
+def repro(shown: Shown, keep: Path | None, shell: bool) -> int:
+    """
+    Exit status: 1 when it is BROKEN again, 0 when every verdict holds, 3 when UNKNOWN.
+    Errors: NoResults, BadSpec, BadLog, UnknownProfile, KernelError, LostGuest, GuestTrouble, OSError.
+    """
+    experiment = read_experiment(shown.folder)
+    if experiment.history is None:
+        raise NoResults(f"{shown.folder}: nothing was recorded: {experiment.facts.trouble}")
+    state = parse_spec(shown.state, experiment.history.entry_count)
+    if keep is not None and keep.exists():
+        raise NoResults(f"--keep {keep}: it is there already, and stays as it is")
+    kernel = build(experiment.facts.kernel)
+    with workspace() as space:
+        spec = GuestSpec(
+            Path(kernel.path), agent_binary(), experiment.facts.device_bytes, LOG_BYTES, processors()[-1]
+        )
+        image = _rebuild(shown.folder, state, experiment, space.path)
+        if keep is not None:
+            copy_image(image, keep)
+        if shell:
+            return open_shell(Path(kernel.path), image, experiment)
+        with Keeper(spec, space) as keeper:
+            observation = _recover(keeper, experiment, space.path, state)
+    verdicts = judge_observation(
+        prepare(experiment.history, profile(experiment.facts.profile), Tier(experiment.facts.tier)),
+        state.prefix,
+        observation,
+    )
+    print("\n".join(describe(experiment, state, shown.signature, observation, verdicts, keep)))
+    return status(verdicts)
+
+
+def status(verdicts: tuple[Verdict, ...]) -> int:
+    answers = {verdict.answer for verdict in verdicts}
+    if Answer.BROKEN in answers:
+        return EXIT_BROKEN
+    return EXIT_UNKNOWN if Answer.UNKNOWN in answers or not verdicts else EXIT_HOLDS
+
+
+def _rebuild(folder: Path, state: State, experiment: Experiment, scratch: Path) -> Path:
+    """The state's disk, and beside it its base ("base") and log ("state.log") for its recovery."""
+    expand_file(folder / "log.zst", scratch / "state.log")
+    with (
+        base_disk(folder, scratch, experiment.facts.device_bytes) as disk,
+        open_log(scratch / "state.log") as log,
+    ):
+        copy_image(disk.path, scratch / "base")
+        for entry in log.entries(0, state.prefix):
+            for write in writes_of(entry):
+                disk.apply(write)
+        return disk.path
+
+
+def _recover(keeper: Keeper, experiment: Experiment, scratch: Path, state: State) -> Observation:
+    with_fsck = any(seen.fsck is not None for seen in experiment.observations)
+    recovery = Recovery(keeper, profile(experiment.facts.profile), with_fsck, scratch)
+    with open_log(scratch / "state.log") as log:
+        (recovered,) = recovery.run(scratch / "base", log, [state])
+    assert isinstance(recovered, Recovered)
+    return decode(recovered.observation)
+
+
+def describe(
+    experiment: Experiment,
+    state: State,
+    signature: str,
+    observation: Observation,
+    verdicts: tuple[Verdict, ...],
+    keep: Path | None,
+) -> list[str]:
+    """What a reader needs: where the power failed, what was expected and found, every verdict."""
+    facts, history = experiment.facts, experiment.history
+    assert history is not None
+    lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}, state {state.spec}"]
+    lines += [f"finding: {signature}"] if signature else []
+    lines += ["", "setup"] if history.setup else [""]
+    lines += [f"    {format_operation(step.operation)}" for step in history.setup]
+    lines.append("run")
+    cut_shown = False
+    for step in history.run:
+        begun, returned = step.begin_entry < state.prefix, step.end_entry < state.prefix
+        if not returned and not cut_shown:
+            lines.append("  ---- power fails " + ("during the next operation ----" if begun else "here ----"))
+            cut_shown = True
+        failed = f"   # failed: {os.strerror(-step.result)}" if step.result < 0 else ""
+        lines.append(f"    {format_operation(step.operation)}{failed}")
+    lines += [] if cut_shown else ["  ---- power fails here ----"]
+    lines += ["", "recovered:", *tree_lines(observation)]
+    lines += ["", "verdicts:"]
+    for verdict in verdicts:
+        lines.append(f"    {verdict.oracle:<11} {verdict.answer} {verdict.reason}".rstrip())
+        for violation in verdict.violations:
+            lines += [
+                f"        {violation.kind} ({violation.role}): {violation.subject}",
+                f"          expected: {violation.expected}",
+                f"          found:    {violation.found}",
+                f"          promise:  {violation.promise} [tier {violation.tier}]",
+            ]
+    loud = [line for line in observation.kernel_log if int(line[0]) <= 4]
+    lines += ["", "kernel log:", *(f"    {line[2:]}" for line in loud)] if loud else []
+    lines += [f"    {line}" for line in observation.console[-30:]]
+    lines += ["", f"the disk, before recovery: {keep}"] if keep is not None else []
+    return lines
+
+
+def tree_lines(observation: Observation) -> list[str]:
+    """The recovered tree, a line a name."""
+    if observation.trouble:
+        return [f"    our own trouble: {observation.trouble}"]
+    if observation.death:
+        return [
+            f"    the kernel did not survive: {observation.death} during {observation.death_during or '?'}"
+        ]
+    if observation.tree is None:
+        return [f"    mount failed: {os.strerror(observation.mount_errno)}"]
+    tree: Tree = observation.tree
+    return [
+        f"    {node.path:<24} {node.kind:<8} size {node.size:<8} links {node.nlink:<3} inode {node.ino}"
+        + (f"  {node.xattrs}" if node.xattrs else "")
+        for node in tree
+    ]
+
+
+# What the guest's shell starts with: the devices, the state's disk mounted nowhere yet.
+SHELL_INIT = """#!/bin/sh
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /mnt
+mkdir /mnt/state
+echo
+echo "The state is on /dev/ubda, as the power failure left it; nothing has mounted it yet."
+echo "Recover it:   mount -t {filesystem} {options}/dev/ubda /mnt/state      Leave: exit"
+cd /mnt; setsid -c /bin/bash -i </dev/tty0 >/dev/tty0 2>&1 || /bin/sh
+sync; echo o > /proc/sysrq-trigger; poweroff -f
+"""
+
+
+def open_shell(kernel: Path, image: Path, experiment: Experiment) -> int:
+    """A guest with the host's programs and the state's disk on /dev/ubda, its console ours."""
+    one = profile(experiment.facts.profile)
+    options = f"-o {one.mount_options} " if one.mount_options else ""
+    init = image.parent / "shell-init"
+    init.write_text(SHELL_INIT.format(filesystem=one.filesystem, options=options))
+    init.chmod(0o755)
+    command = [
+        str(kernel),
+        "mem=512M",
+        "quiet",
+        "rootfstype=hostfs",
+        "root=/dev/root",
+        "rootflags=/",
+        "rw",
+        f"init={init}",
+        f"ubd0={image}",
+        "con=null",
+        "con0=fd:0,fd:1",
+        f"uml_dir={image.parent}/",
+    ]
+    with contextlib.suppress(KeyboardInterrupt):
+        subprocess.run(command, check=False, env={**os.environ, "TMPDIR": str(image.parent)})
+    subprocess.run(["stty", "sane"], check=False, stderr=subprocess.DEVNULL)
+    return EXIT_HOLDS
+
+
+def is_finding(word: str) -> bool:
+    """F1, F2 ..."""
+    return re.fullmatch(r"F\d+", word) is not None

@@ -1,0 +1,370 @@
+"""
+The main job: every power cut of every workload, on every profile and kernel asked for.
+
+In:       a Wish: what the command line says.
+Out:      results/<run>/ with the evidence, the summary and the report.
+Not here: one experiment (experiment.py), the command line (main.py), the numbers (summing.py).
+
+Experiments are dealt out to workers, one process and one guest each. A worker's end, by Ctrl-C, SIGTERM
+or the death of its parent, takes its guest and its scratch folder with it (workspace.py).
+"""
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import platform
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.agent_binary import AgentError, agent_binary
+from harness.crash import BUILT_MODELS
+from harness.experiment import Outcome, Plan, run_experiment
+from harness.filesystem import make_filesystem, tool_version
+from harness.guest import GuestSpec, Keeper
+from harness.progress import Progress
+from harness.store import new_run, point_latest, write_question, write_summary
+from harness.summing import experiment_folders, sum_up
+from harness.workspace import Workspace, workspace
+from kernel.build import build
+from kernel.kernel import Kernel
+from oracles.court import ORACLES
+from oracles.profiles import Profile
+from oracles.verdict import Tier
+from reports.html import write_report
+from reports.junit import write_junit
+from reports.ktap import write_ktap
+from reports.results import Detection, Question, Summary
+from workloads.workload import Workload
+
+ROOT = Path(__file__).parent.parent
+LOG_BYTES = 64 << 20
+PR_SET_PDEATHSIG = 1  # prctl(2)
+# What an experiment leaves is about 100 KiB; a run that has less than this is not started.
+RESULTS_BYTES = 64 << 20
+
+
+class NoRoom(Exception):
+    """A folder has too little space for what is to come."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What is to be done. kernels: KERNEL words. jobs: 0 for as many as processors."""
+
+    workloads: tuple[Workload, ...]
+    profiles: tuple[Profile, ...]
+    kernels: tuple[str, ...]
+    tier: Tier = Tier.FS
+    models: tuple[str, ...] = BUILT_MODELS
+    jobs: int = 0
+    seed: int = 0
+    with_fsck: bool = True
+    log_bytes: int = LOG_BYTES
+    command: tuple[str, ...] = ()
+    workload_arguments: tuple[str, ...] = ()
+
+
+class Worker(msgspec.Struct, frozen=True):
+    """What a worker process is started with."""
+
+    agent: str
+    log_bytes: int
+    processor: int | None
+    run: str
+
+
+def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -> tuple[Path, Summary]:
+    """
+    Build the kernels, do the experiments, judge, report.
+    Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoRoom, OSError.
+    """
+    kernels = {word: build(word, progress.building(word)) for word in wish.kernels}
+    agent = agent_binary()
+    require_room(out, RESULTS_BYTES)
+    started = time.monotonic()
+    folder = resume or new_run(out)
+    if resume is None:
+        write_question(folder, question_of(wish, kernels))
+    plans = plans_of(wish, kernels)
+    boots = do_experiments(plans, wish, folder, agent, progress)
+    summary = finish(folder, time.monotonic() - started, boots, len(plans))
+    point_latest(folder)
+    return folder, summary
+
+
+def finish(
+    folder: Path, wall_s: float, boots: int, expected: int, detection: tuple[Detection, ...] = ()
+) -> Summary:
+    """Sum up and write the pages."""
+    summary = sum_up(folder, wall_s, boots, detection, expected)
+    write_summary(folder, summary)
+    write_pages(folder)
+    return summary
+
+
+def write_pages(folder: Path) -> None:
+    """report/, junit.xml and results.ktap from what the folder holds."""
+    write_report(folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
+    write_junit(folder)
+    write_ktap(folder)
+
+
+def require_room(folder: Path, needed_bytes: int) -> None:
+    """Errors: NoRoom."""
+    existing = folder
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
+    if free < needed_bytes:
+        raise NoRoom(
+            f"{existing}: {free >> 20} MiB free, {needed_bytes >> 20} MiB needed for results; "
+            "free some, or name another folder with --out"
+        )
+
+
+def plans_of(wish: Wish, kernels: dict[str, Kernel]) -> list[Plan]:
+    """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
+    return [
+        Plan(number, word, kernel.path, profile, workload, wish.tier, wish.with_fsck)
+        for number, (word, kernel, profile, workload) in enumerate(
+            (
+                (word, kernel, profile, workload)
+                for word, kernel in kernels.items()
+                for profile in wish.profiles
+                for workload in wish.workloads
+            ),
+            1,
+        )
+    ]
+
+
+# --- workers -------------------------------------------------------------------------------------
+
+
+def processors() -> list[int]:
+    """Those we may use."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def job_count(wish: Wish, plan_count: int) -> int:
+    return max(1, min(wish.jobs or len(processors()), plan_count))
+
+
+def do_experiments(plans: list[Plan], wish: Wish, folder: Path, agent: Path, progress: Progress) -> int:
+    """All that are not done yet; how many guests were booted for it."""
+    done = {int(path.name) for path in experiment_folders(folder)}
+    todo = [plan for plan in plans if plan.number not in done]
+    jobs = job_count(wish, len(todo)) if todo else 0
+    context = multiprocessing.get_context("spawn")
+    tasks: Any = context.Queue()
+    news: Any = context.Queue()
+    for plan in todo:
+        tasks.put(plan)
+    for _ in range(jobs):
+        tasks.put(None)
+    workers = []
+    for number in range(jobs):
+        cpus = processors()
+        settings = Worker(str(agent), wish.log_bytes, cpus[-1 - number % len(cpus)], str(folder))
+        worker = context.Process(target=work, args=(settings, tasks, news), daemon=True)
+        worker.start()
+        workers.append(worker)
+    progress.experiments(len(todo), len(plans))
+    try:
+        return _listen(news, workers, len(todo), progress)
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join()
+
+
+class WorkerFailed(Exception):
+    """A worker process ended before its work was done; the message holds why."""
+
+
+def _listen(news: Any, workers: list[Any], expected: int, progress: Progress) -> int:
+    """Until every experiment is in. Errors: WorkerFailed, OSError."""
+    boots = 0
+    while expected:
+        try:
+            kind, content = news.get(timeout=5)
+        except queue.Empty:
+            if not any(worker.is_alive() for worker in workers):
+                raise WorkerFailed("all workers ended early") from None
+            continue
+        if kind == "states":
+            progress.states(content)
+        elif kind == "starting":
+            progress.starting(content)
+        elif kind == "failed":
+            raise WorkerFailed(content)
+        else:
+            expected -= 1
+            outcome, booted = content
+            boots += booted
+            progress.done(outcome)
+    return boots
+
+
+def work(settings: Worker, tasks: Any, news: Any) -> None:
+    """A worker process: experiments until there are no more."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        with workspace() as space, Bench(settings, space) as bench:
+            while (plan := tasks.get()) is not None:
+                news.put(("starting", plan))
+                before = bench.boots
+                outcome = bench.do(plan, lambda count: news.put(("states", count)))
+                news.put(("done", (outcome, bench.boots - before)))
+    except OSError as error:
+        news.put(("failed", f"{error}"))
+    except Exception:
+        news.put(("failed", traceback.format_exc()))
+
+
+class Bench:
+    """A worker's place: one guest at a time, for one kernel and profile."""
+
+    def __init__(self, settings: Worker, space: Workspace) -> None:
+        self._settings = settings
+        self._space = space
+        self._stack = contextlib.ExitStack()
+        self._for: tuple[str, str] | None = None
+        self._keeper: Keeper | None = None
+        self._boots_before = 0
+
+    @property
+    def boots(self) -> int:
+        return self._boots_before + (self._keeper.boots if self._keeper else 0)
+
+    def __enter__(self) -> "Bench":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def do(self, plan: Plan, tell: Any) -> Outcome:
+        keeper = self._keeper_for(plan)
+        pristine = self._space.path / "pristine"
+        run = Path(self._settings.run)
+        counted = Counted(tell)
+        outcome = run_experiment(plan, keeper, pristine, self._space.path, run, counted.add)
+        counted.flush()
+        return outcome
+
+    def _keeper_for(self, plan: Plan) -> Keeper:
+        wanted = (plan.kernel_path, plan.profile.name)
+        if self._keeper is None or self._for != wanted:
+            self._boots_before = self.boots
+            self._stack.close()
+            make_filesystem(plan.profile, self._space.path / "pristine")
+            spec = guest_spec(self._settings, plan)
+            self._keeper = self._stack.enter_context(Keeper(spec, self._space))
+            self._for = wanted
+        return self._keeper
+
+
+class Counted:
+    """Tells in lumps: a message for each state would cost more than judging it."""
+
+    def __init__(self, tell: Any) -> None:
+        self._tell = tell
+        self._count = 0
+        self._last = time.monotonic()
+
+    def add(self, count: int) -> None:
+        self._count += count
+        if time.monotonic() - self._last > 0.2:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._count:
+            self._tell(self._count)
+        self._count = 0
+        self._last = time.monotonic()
+
+
+def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
+    return GuestSpec(
+        kernel=Path(plan.kernel_path),
+        agent=Path(settings.agent),
+        device_bytes=plan.profile.size_bytes,
+        log_bytes=settings.log_bytes,
+        processor=settings.processor,
+    )
+
+
+# --- the question --------------------------------------------------------------------------------
+
+
+def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
+    return Question(
+        command=wish.command,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        powercut_commit=own_commit(),
+        seed=wish.seed,
+        tier=wish.tier,
+        models=wish.models,
+        guest="uml",
+        workloads=wish.workload_arguments or tuple(workload.name for workload in wish.workloads),
+        kernels={word: msgspec.to_builtins(kernel.provenance) for word, kernel in kernels.items()},
+        profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
+        machine=machine_facts(),
+        jobs=wish.jobs,
+    )
+
+
+def profile_facts(profile: Profile) -> dict[str, Any]:
+    return {
+        "mkfs": " ".join(profile.mkfs),
+        "mount_options": profile.mount_options,
+        "size_bytes": profile.size_bytes,
+        "mkfs_version": tool_version(profile),
+    }
+
+
+def machine_facts() -> dict[str, Any]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "processor": _processor_name(),
+        "processors": len(processors()),
+        "memory_bytes": memory,
+        "host_kernel": platform.release(),
+    }
+
+
+def _processor_name() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def own_commit() -> str:
+    """The commit of this checkout, with "+" when it was changed; "unknown" outside git."""
+    try:
+        done = subprocess.run(
+            ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), "describe", "--always", "--dirty=+"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+__all__ = ["AgentError", "NoRoom", "Wish", "WorkerFailed", "finish", "run", "write_pages"]

@@ -1,0 +1,178 @@
+"""
+Add up a run: what was examined, what holds, what is broken.
+
+In:       a run's experiments, as kept.
+Out:      Summary.
+Not here: judging (judging.py), showing it (reports/).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from oracles.finding import Group, Witness, group
+from oracles.verdict import Answer, Verdict
+from reports.results import (
+    AnswerCounts,
+    Detection,
+    EntryFlag,
+    Experiment,
+    Finding,
+    StateCounts,
+    Summary,
+    read_experiment,
+)
+
+EXIT_HOLDS, EXIT_BROKEN, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
+
+
+def experiment_folders(run: Path) -> list[Path]:
+    """Whole experiments, by number."""
+    return sorted(
+        path for path in (run / "experiments").glob("[0-9]*") if path.suffix == "" and path.is_dir()
+    )
+
+
+class Tally:
+    """Counts over experiments; each is looked at once and let go."""
+
+    def __init__(self) -> None:
+        self.experiments = 0
+        self.entries = 0
+        self.flushes = 0
+        self.planned = self.checked = self.identical = self.unknown = 0
+        self.verdicts: dict[str, Counter[Answer]] = {}
+        self.judged: list[tuple[Witness, Verdict]] = []
+        self.reasons: list[str] = []
+        self.seconds: Counter[str] = Counter()
+
+    def add(self, experiment: Experiment) -> None:
+        facts = experiment.facts
+        self.experiments += 1
+        self.entries += len(facts.entries)
+        self.flushes += sum(bool(e.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for e in facts.entries)
+        self.seconds.update(facts.seconds)
+        reached = len(experiment.judgement.states)
+        planned = len(facts.entries) + 1 if experiment.history is not None else 0
+        self.planned += planned
+        self.unknown += planned - reached
+        if facts.trouble:
+            self.reasons.append(
+                f"experiment {facts.number} ({facts.profile}, {facts.workload}): {facts.trouble}"
+            )
+        for state in experiment.judgement.states:
+            self._add_state(experiment, state.spec, state.same_as, state.verdict_set)
+
+    def _add_state(self, experiment: Experiment, spec: str, same_as: str, verdict_set: int) -> None:
+        verdicts = experiment.judgement.verdict_sets[verdict_set]
+        for verdict in verdicts:
+            self.verdicts.setdefault(verdict.oracle, Counter())[verdict.answer] += 1
+            if verdict.answer is Answer.BROKEN:
+                self.judged.append((witness_of(experiment, spec), verdict))
+        if any(verdict.answer is Answer.UNKNOWN for verdict in verdicts) or not verdicts:
+            self.unknown += 1
+            reason = next((v.reason for v in verdicts if v.answer is Answer.UNKNOWN), "no oracle could judge")
+            if len(self.reasons) < 50 and reason not in " ".join(self.reasons):
+                self.reasons.append(f"{experiment.facts.workload} {spec}: {reason}")
+        elif same_as:
+            self.identical += 1
+        else:
+            self.checked += 1
+
+
+def witness_of(experiment: Experiment, spec: str) -> Witness:
+    facts = experiment.facts
+    workload = experiment.history.workload if experiment.history else None
+    return Witness(
+        experiment=facts.number,
+        profile=facts.profile,
+        kernel=facts.kernel,
+        workload=facts.workload,
+        operation_count=len(workload.setup) + len(workload.run) if workload else 0,
+        state=spec,
+        place=int(spec.split(":")[1]),
+    )
+
+
+def finding_of(number: int, found: Group, run: Path) -> Finding:
+    witness, violation = found.witness, found.violation
+    return Finding(
+        id=f"F{number}",
+        signature=found.signature,
+        oracle=found.oracle,
+        kind=violation.kind,
+        role=violation.role,
+        tier=violation.tier,
+        profile=witness.profile,
+        kernel=witness.kernel,
+        workload=witness.workload,
+        experiment=witness.experiment,
+        state=witness.state,
+        subject=violation.subject,
+        expected=violation.expected,
+        found=violation.found,
+        promise=violation.promise,
+        count=found.count,
+        workloads=found.workloads,
+        repro=f"./powercut repro {shown(run)} F{number}",
+    )
+
+
+def shown(run: Path) -> str:
+    """The run as a user in the current folder would name it."""
+    try:
+        return str(run.resolve().relative_to(Path.cwd().resolve()))
+    except ValueError:
+        return str(run.resolve())
+
+
+def nothing_examined(tally: Tally) -> str:
+    """Why a run without BROKEN and UNKNOWN still says nothing, or ""."""
+    if not tally.checked and not tally.unknown:
+        return "no state was examined"
+    if not tally.flushes and tally.checked:
+        return "no log held a FLUSH or FUA: nothing was ever promised to be on disk"
+    if tally.checked and not tally.verdicts:
+        return "every oracle was skipped"
+    return ""
+
+
+def sum_up(
+    run: Path, wall_s: float, boots: int = 0, detection: Iterable[Detection] = (), expected: int = 0
+) -> Summary:
+    """expected: experiments that were planned; fewer found means that the run is not whole."""
+    tally = Tally()
+    for experiment in _experiments(run):
+        tally.add(experiment)
+    reasons = tally.reasons
+    if nothing := nothing_examined(tally):
+        reasons.append(nothing)
+    if tally.experiments < expected:
+        reasons.append(f"only {tally.experiments} of {expected} experiments were done")
+    findings = tuple(finding_of(n, found, run) for n, found in enumerate(group(tally.judged), 1))
+    rates: dict[str, Any] = {
+        "states_per_s": round(tally.checked / wall_s, 1) if wall_s else 0.0,
+        "wall_s": round(wall_s, 2),
+        "guest_boots": boots,
+        "seconds": {stage: round(value, 2) for stage, value in sorted(tally.seconds.items())},
+    }
+    return Summary(
+        exit=EXIT_BROKEN if findings else EXIT_UNKNOWN if reasons or tally.unknown else EXIT_HOLDS,
+        experiments=tally.experiments,
+        states=StateCounts(tally.planned, tally.checked, tally.identical, tally.unknown),
+        log_entries=tally.entries,
+        verdicts={
+            name: AnswerCounts(count[Answer.HOLDS], count[Answer.BROKEN], count[Answer.UNKNOWN])
+            for name, count in tally.verdicts.items()
+        },
+        findings=findings,
+        rates=rates,
+        reasons=tuple(reasons),
+        detection=tuple(detection),
+    )
+
+
+def _experiments(run: Path) -> Iterator[Experiment]:
+    for folder in experiment_folders(run):
+        yield read_experiment(folder)

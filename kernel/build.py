@@ -1,0 +1,339 @@
+"""
+Turn a KERNEL word into a kernel, built once and kept.
+
+In:       a KERNEL word or its KernelSpec.
+Out:      Kernel, from the cache when source, series, config and compiler are those of one already built.
+Not here: the word (word.py), the source's files (source.py), series (patching.py), make (make.py),
+          locks and partial results (cache.py).
+
+A kernel with series grows from the one without: its compiled tree is copied (source by hard links,
+objects for real), the series applied, and make compiles what they touched. So does the next version of
+a user's tree from the version before.
+"""
+
+import difflib
+import hashlib
+import platform
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from kernel import cache
+from kernel.fragments import FRAGMENTS, Request, check_granted, digest, requests
+from kernel.kernel import BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord
+from kernel.make import OBJECTS, compile_kernel, compiler, configure, environment
+from kernel.packages import missing_packages
+from kernel.patching import apply
+from kernel.patching import known_series as series
+from kernel.source import Examined, TreeFiles, examine, mirror, needed_bytes, unpacked
+from kernel.word import parse
+
+__all__ = ["build", "built", "key", "parse", "series"]
+
+Progress = Callable[[str, float], None]
+
+RECIPE_VERSION = 1  # raise it when the way of building changes what is built
+OBJECTS_BYTES = 300 << 20  # 6.12 with our config: 120 MiB of objects, hard links, a kernel, and room
+BASE_STEPS = 1270  # lines of make for 6.12 with our config; only for progress
+SERIES_STEPS = 60  # the same with one file touched: archives and links on the way up
+
+
+class Recipe(msgspec.Struct, frozen=True):
+    """All that decides what a kernel will be."""
+
+    spec: KernelSpec
+    source: Examined
+    fragments: tuple[Path, ...]
+    wanted: tuple[Request, ...]
+    compiler: str
+
+    @property
+    def key(self) -> str:
+        parts = {
+            "recipe": RECIPE_VERSION,
+            "source": self.source.version,
+            "series": [series.sha256 for series in self.spec.series],
+            "config": digest(self.wanted),
+            "compiler": self.compiler,
+        }
+        return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:20]
+
+    @property
+    def base(self) -> "Recipe":
+        """The same without series."""
+        word = self.spec.source.name
+        return msgspec.structs.replace(self, spec=KernelSpec(word, self.spec.source))
+
+    @property
+    def objects(self) -> Path:
+        """Where the compiled tree without series is kept: one for each release and version, and one
+        for each user's tree, which moves on with it."""
+        if self.spec.source.kind == "debian":
+            return cache.root() / "objects" / self.base.key
+        place = "\0".join((self.spec.source.name, digest(self.wanted), self.compiler))
+        return cache.root() / "objects" / f"tree-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+
+    @property
+    def place(self) -> Path:
+        return cache.root() / "builds" / self.key
+
+
+def _silent(_stage: str, _fraction: float) -> None:
+    pass
+
+
+def build(word: str | KernelSpec, progress: Progress = _silent) -> Kernel:
+    """The kernel of a word, built when it is not in the cache yet.
+
+    progress(stage, fraction): fraction is 0 to 1 over the whole build.
+    Raises BadKernel for bad input, BuildFailed when it could not be done. Safe when two start at once.
+    """
+    spec = parse(word) if isinstance(word, str) else word
+    recipe = _recipe(spec, progress)
+    if not recipe.place.is_dir():
+        _check_machine()
+        cache.sweep()
+        _build_once(recipe, progress)
+    progress("built", 1.0)
+    return _load(recipe.place, spec.word)
+
+
+def key(spec: KernelSpec, progress: Progress = _silent) -> str:
+    """What names the kernel in the cache; equal only for equal source, series, config and compiler."""
+    return _recipe(spec, progress).key
+
+
+def built() -> list[Kernel]:
+    """Every kernel in the cache, by key."""
+    places = sorted((cache.root() / "builds").glob("*/provenance.json"))
+    return [_load(path.parent) for path in places if not path.parent.name.endswith(cache.PARTIAL)]
+
+
+def _load(place: Path, word: str = "") -> Kernel:
+    """word: as asked for now; the same kernel may have been built under another."""
+    provenance = msgspec.json.decode((place / "provenance.json").read_bytes(), type=Provenance)
+    return Kernel(str(place / "linux"), msgspec.structs.replace(provenance, word=word or provenance.word))
+
+
+def _recipe(spec: KernelSpec, progress: Progress) -> Recipe:
+    source = examine(spec.source, part(progress, 0.0, 0.05))
+    return Recipe(spec, source, FRAGMENTS, requests(FRAGMENTS), compiler())
+
+
+def _check_machine() -> None:
+    """All that is in the way, before anything is downloaded."""
+    trouble = []
+    if platform.machine() != "x86_64":
+        trouble.append(f"User Mode Linux needs an x86_64 machine, this is {platform.machine()}")
+    if missing := missing_packages():
+        trouble.append(f"packages are missing: sudo apt-get install {' '.join(missing)}")
+    if set(" :") & set(str(cache.root())):
+        trouble.append(f"the kernel's make takes no blank or colon in {cache.root()}; set POWERCUT_CACHE")
+    if trouble:
+        raise BuildFailed("no kernel can be built here: " + "; ".join(trouble))
+
+
+def part(progress: Progress, begin: float, end: float) -> Progress:
+    """A stage's own 0 to 1 as its share of the whole."""
+    return lambda stage, fraction: progress(stage, begin + (end - begin) * min(1.0, fraction))
+
+
+# --- once, and whole ---
+
+
+def _build_once(recipe: Recipe, progress: Progress) -> None:
+    def waiting() -> None:
+        progress(f"waiting: another process builds {recipe.spec.word}", 0.0)
+
+    with cache.locked(recipe.place, waiting):
+        if recipe.place.is_dir():
+            return
+        if recipe.spec.series:
+            _build_with_series(recipe, progress)
+        else:
+            _build_base(recipe, progress)
+
+
+def _build_base(recipe: Recipe, progress: Progress) -> None:
+    """Compile the tree without series, keep it, and publish its kernel."""
+    with _objects_held(recipe, progress):
+        if _objects_key(recipe) != recipe.key:
+            _compile_base(recipe, part(progress, 0.05, 0.98))
+        progress("keeping the kernel", 0.98)
+        with cache.appearing(recipe.place) as directory:
+            _publish(recipe.objects, directory)
+
+
+def _compile_base(recipe: Recipe, progress: Progress) -> None:
+    source = recipe.spec.source
+    cache.require_space(OBJECTS_BYTES + needed_bytes(source, recipe.source), "this kernel's build")
+    release = None
+    if source.kind == "debian":
+        release = unpacked(source, recipe.source.version, part(progress, 0.0, 0.15))
+    with cache.appearing(recipe.objects) as workspace:
+        tree = workspace / "linux"
+        progress("copying the source", 0.15)
+        touched: tuple[str, ...] = ()
+        if release:
+            _link_tree(release, tree)
+        else:
+            touched = _follow_tree(recipe, tree, part(progress, 0.15, 0.2))
+        _compile(recipe, workspace, touched, BASE_STEPS, part(progress, 0.2, 1.0))
+        (workspace / "key").write_text(recipe.key)
+        (workspace / "files.json").write_bytes(msgspec.json.encode(recipe.source.files))
+
+
+def _follow_tree(recipe: Recipe, tree: Path, progress: Progress) -> tuple[str, ...]:
+    """Begin with the version of the user's tree compiled last, if any, and bring it to this one."""
+    have: TreeFiles = {}
+    if recipe.objects.is_dir():
+        _copy_compiled(recipe.objects / "linux", tree)
+        have = msgspec.json.decode((recipe.objects / "files.json").read_bytes(), type=TreeFiles)
+    else:
+        tree.mkdir()
+    return mirror(Path(recipe.spec.source.name), recipe.source.files, have, tree, progress)
+
+
+def _build_with_series(recipe: Recipe, progress: Progress) -> None:
+    begin = 0.05
+    if _objects_key(recipe) != recipe.base.key or not recipe.base.place.is_dir():
+        _build_once(recipe.base, part(progress, begin, 0.85))
+        begin = 0.85
+    cache.require_space(OBJECTS_BYTES, "this kernel's build")
+    with cache.appearing(recipe.place) as directory:
+        workspace = directory / "workspace"
+        workspace.mkdir()
+        tree = workspace / "linux"
+        progress("copying the compiled source", begin)
+        with _objects_held(recipe, progress):
+            if _objects_key(recipe) != recipe.base.key:
+                _compile_base(recipe.base, part(progress, begin, 0.85))
+            _copy_compiled(recipe.objects / "linux", tree)
+        touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
+        diff = _difference(recipe.objects / "linux", tree, touched)
+        _compile(recipe, workspace, touched, SERIES_STEPS + len(touched), part(progress, begin + 0.02, 0.98))
+        _publish(workspace, directory)
+        (directory / "series.diff").write_text(diff)
+        shutil.rmtree(workspace)
+
+
+@contextmanager
+def _objects_held(recipe: Recipe, progress: Progress) -> Iterator[None]:
+    def waiting() -> None:
+        progress("waiting: another process uses the compiled source", 0.0)
+
+    with cache.locked(recipe.objects, waiting):
+        yield
+
+
+def _objects_key(recipe: Recipe) -> str:
+    """Of the kernel whose objects are kept now."""
+    path = recipe.objects / "key"
+    return path.read_text() if path.is_file() else ""
+
+
+# --- a workspace: linux/ with its objects inside, build.log, provenance.json ---
+
+
+def _compile(
+    recipe: Recipe, workspace: Path, touched: tuple[str, ...], steps: int, progress: Progress
+) -> None:
+    """Configure when there is no config yet or its rules changed, compile, and write provenance.json."""
+    tree, log = workspace / "linux", workspace / "build.log"
+    began = time.monotonic()
+    done_steps = 0
+
+    def on_step() -> None:
+        nonlocal done_steps
+        done_steps += 1
+        progress("compiling", 0.03 + 0.97 * done_steps / steps)
+
+    with _log_kept(log, recipe):
+        if not (tree / OBJECTS / ".config").is_file() or any("Kconfig" in name for name in touched):
+            progress("configuring", 0.0)
+            configure(tree, recipe.fragments, log)
+        config = (tree / OBJECTS / ".config").read_text()
+        missing_options = check_granted(recipe.wanted, config)
+        compile_kernel(tree, log, on_step)
+    linux = (tree / OBJECTS / "linux").read_bytes()
+    provenance = Provenance(
+        word=recipe.spec.word,
+        key=recipe.key,
+        source_version=recipe.source.version,
+        series=tuple(SeriesRecord(one.name, one.sha256, one.about) for one in recipe.spec.series),
+        config_sha256=hashlib.sha256(config.encode()).hexdigest(),
+        missing_options=missing_options,
+        compiler=recipe.compiler,
+        build_s=round(time.monotonic() - began, 1),
+        step_count=done_steps,
+        size_bytes=len(linux),
+        linux_sha256=hashlib.sha256(linux).hexdigest(),
+    )
+    (workspace / "provenance.json").write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
+
+
+@contextmanager
+def _log_kept(log: Path, recipe: Recipe) -> Iterator[None]:
+    """When it fails, the partial tree goes but the log stays, and the message says where."""
+    try:
+        yield
+    except BuildFailed as error:
+        if not log.is_file():
+            raise
+        kept = cache.root() / "failed" / f"{recipe.key}.log"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(log, kept)
+        raise BuildFailed(f"kernel {recipe.spec.word} does not build: {error} (log: {kept})") from error
+
+
+def _publish(workspace: Path, directory: Path) -> None:
+    objects = workspace / "linux" / OBJECTS
+    shutil.copy2(objects / "linux", directory / "linux")
+    shutil.copyfile(objects / "System.map", directory / "System.map")
+    shutil.copyfile(objects / ".config", directory / "config")
+    shutil.copyfile(workspace / "build.log", directory / "build.log")
+    shutil.copyfile(workspace / "provenance.json", directory / "provenance.json")
+
+
+def _apply_all(all_series: tuple[Series, ...], tree: Path, progress: Progress) -> tuple[str, ...]:
+    touched: dict[str, None] = {}
+    for one in all_series:
+        progress(f"applying {one.name}", 0.0)
+        touched |= dict.fromkeys(apply(one, tree))
+    return tuple(touched)
+
+
+def _difference(before: Path, after: Path, touched: tuple[str, ...]) -> str:
+    """What the series really changed, as one patch: kept with the kernel, shown in reports."""
+    lines: list[str] = []
+    for name in touched:
+        lines += difflib.unified_diff(_lines(before / name), _lines(after / name), f"a/{name}", f"b/{name}")
+    return "".join(lines)
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(errors="replace").splitlines(keepends=True) if path.is_file() else []
+
+
+def _copy_compiled(origin: Path, copy: Path) -> None:
+    """Source files by hard link, objects for real (make and the compiler may write into them), with their
+    times, which make compares."""
+    _link_tree(origin, copy)
+    _cp(["-a", "--reflink=auto", str(origin / OBJECTS), str(copy)])
+
+
+def _link_tree(origin: Path, copy: Path) -> None:
+    copy.mkdir()
+    entries = [str(path) for path in sorted(origin.iterdir()) if path.name != OBJECTS]
+    _cp(["-a", "-l", "-t", str(copy), *entries])
+
+
+def _cp(arguments: list[str]) -> None:
+    done = subprocess.run(["cp", *arguments], env=environment(), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BuildFailed(f"the source could not be copied: {done.stderr.strip().splitlines()[-1]}")

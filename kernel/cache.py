@@ -1,0 +1,133 @@
+"""
+The user's cache: things that cost minutes to make, each there as a whole or not at all.
+
+In:       the name of a thing and how to make it.
+Out:      directories that only ever appear by rename, under a lock held across processes.
+          sources/<package>_<version>/  a release, unpacked
+          objects/<id>/                 a compiled tree without series, from which others grow
+          builds/<key>/                 a kernel with its provenance
+          failed/<key>.log              the compiler's words when a build failed
+Not here: what is made (source.py, build.py).
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import filelock
+import platformdirs
+
+from kernel.kernel import BuildFailed
+
+ROOMS = ("sources", "objects", "builds")
+PARTIAL = ".partial"  # not yet whole, or no longer wanted
+
+
+def root() -> Path:
+    """POWERCUT_CACHE, or powercut/ in the user's cache directory."""
+    return Path(os.environ.get("POWERCUT_CACHE") or platformdirs.user_cache_dir("powercut")).absolute()
+
+
+@contextmanager
+def locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold the one lock of a place. waiting() is called once when another process has it.
+
+    The lock is the kernel's (flock): it ends with the process that holds it, however that ends.
+    Locks are taken in the order build, build without series, objects, source; so none waits in a circle.
+    """
+    with full_disk_explained():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(f"{place}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            waiting()
+            lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def appearing(place: Path) -> Iterator[Path]:
+    """A directory to fill; it becomes `place` when the body ends well, and is gone when not.
+
+    The caller holds the lock of place: what is there under the same partial name was left by a dead process.
+    """
+    partial = place.with_name(place.name + PARTIAL)
+    with full_disk_explained():
+        _remove(partial)
+        partial.mkdir(parents=True)
+        try:
+            yield partial
+            _put_in_place(partial, place)
+        finally:
+            _remove(partial)
+
+
+def _put_in_place(partial: Path, place: Path) -> None:
+    """A power cut must not leave a name without its bytes, here of all places: so sync, then rename."""
+    os.sync()
+    if place.exists():
+        old = place.with_name(place.name + ".old" + PARTIAL)
+        _remove(old)
+        place.rename(old)
+        partial.rename(place)
+        _remove(old)
+    else:
+        partial.rename(place)
+
+
+def _remove(directory: Path) -> None:
+    """Retried, because the last compiler of a killed build may still write its file."""
+    for _ in range(3):
+        shutil.rmtree(directory, ignore_errors=True)
+        if not directory.exists():
+            return
+    shutil.rmtree(directory)
+
+
+def sweep() -> None:
+    """Remove what killed processes left half made; what is being made now is locked, and stays."""
+    for room in ROOMS:
+        for partial in sorted((root() / room).glob("*" + PARTIAL)):
+            place = partial.with_name(partial.name.removesuffix(PARTIAL).removesuffix(".old"))
+            lock = filelock.FileLock(f"{place}.lock")
+            try:
+                with lock.acquire(timeout=0):
+                    _remove(partial)
+            except filelock.Timeout:
+                continue
+
+
+def require_space(needed_bytes: int, what: str) -> None:
+    """Say before hours are lost, not after, that the disk is too small."""
+    with full_disk_explained():
+        root().mkdir(parents=True, exist_ok=True)
+    free_bytes = shutil.disk_usage(root()).free
+    if free_bytes < needed_bytes:
+        raise BuildFailed(
+            f"{root()}: {what} needs {needed_bytes / 2**30:.1f} GiB, {free_bytes / 2**30:.1f} GiB are free; "
+            f"free {(needed_bytes - free_bytes) / 2**30:.1f} GiB, or set POWERCUT_CACHE to a larger disk"
+        )
+
+
+@contextmanager
+def full_disk_explained() -> Iterator[None]:
+    """The world's refusals to write become one sentence that names the directory."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise BuildFailed(
+                f"{root()}: the disk is full; free some, or set POWERCUT_CACHE to another"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+            raise BuildFailed(
+                f"{error.filename or root()} cannot be written; set POWERCUT_CACHE to a directory of yours"
+            ) from error
+        raise

@@ -1,0 +1,77 @@
+"""
+The config: what we request of a kernel, and what of it was granted.
+
+In:       the fragments under kernel/config/, a configured kernel's .config.
+Out:      requests with their place; the optional ones that were not granted, BuildFailed for the others.
+Not here: merging, which the kernel's own merge_config.sh does (make.py calls it).
+"""
+
+import hashlib
+import re
+from pathlib import Path
+
+import msgspec
+
+from kernel.kernel import BuildFailed
+
+FRAGMENTS = tuple(
+    Path(__file__).parent / "config" / name for name in ("base.config", "filesystems.config", "uml.config")
+)
+_SET = re.compile(r"(CONFIG_\w+)=(.*)")
+_NOT_SET = re.compile(r"# (CONFIG_\w+) is not set")
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One option of a fragment. value: as written after the =, "n" for "is not set"."""
+
+    option: str
+    value: str
+    optional: bool
+    file: str
+    line: int
+
+
+def requests(fragments: tuple[Path, ...]) -> tuple[Request, ...]:
+    """The last word on each option, in the order of the fragments."""
+    last: dict[str, Request] = {}
+    for path in fragments:
+        optional = False
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            option, value = _setting(line)
+            if option:
+                last.pop(option, None)
+                last[option] = Request(option, value, optional, path.name, number)
+            optional = line.strip() == "# optional"
+    return tuple(last.values())
+
+
+def digest(wanted: tuple[Request, ...]) -> str:
+    """Of what is requested; comments and lines may move without a new kernel."""
+    text = "".join(f"{request.option}={request.value}\n" for request in wanted)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check_granted(wanted: tuple[Request, ...], config: str) -> tuple[str, ...]:
+    """The optional requests that this kernel did not grant; the others must all have survived."""
+    granted = dict(_setting(line) for line in config.splitlines())
+    refused = [request for request in wanted if granted.get(request.option, "n") != request.value]
+    fatal = [request for request in refused if not request.optional]
+    if fatal:
+        lines = "; ".join(
+            f"{request.file} line {request.line}: {request.option}={request.value} became "
+            f"{granted.get(request.option, 'n')}"
+            for request in fatal
+        )
+        raise BuildFailed(
+            f"the kernel's config did not keep what kernel/config/ requests: {lines}. "
+            "Request what it depends on, or put '# optional' on the line before"
+        )
+    return tuple(request.option for request in refused)
+
+
+def _setting(line: str) -> tuple[str, str]:
+    if match := _SET.fullmatch(line.strip()):
+        return match[1], match[2]
+    if match := _NOT_SET.fullmatch(line.strip()):
+        return match[1], "n"
+    return "", ""

@@ -1,0 +1,101 @@
+"""
+The data of a kernel: what was asked for, what was built, and what can go wrong.
+
+In:       nothing; word.py and build.py make these.
+Out:      Source, Series, KernelSpec, Provenance, Kernel, frozen; the exceptions of this room.
+Not here: reading a KERNEL word (word.py), building (build.py).
+"""
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+
+class KernelError(Exception):
+    """There is no kernel to test. The message names the place and the fix."""
+
+
+class BadKernel(KernelError):
+    """The word, tree or series that was given is wrong: bad input, exit status 2."""
+
+
+class BuildFailed(KernelError):
+    """The input may be right, but the experiment could not be done: exit status 3."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """
+    kind "debian": name is the release, as in the package linux-source-6.12.
+    kind "tree":   name is the absolute path of a kernel source tree.
+    """
+
+    kind: Literal["debian", "tree"]
+    name: str
+
+
+class Series(msgspec.Struct, frozen=True):
+    """A change to a source, read once, so that what was hashed is what is applied.
+
+    name:    as the user gave it: "planted/NAME", or a path.
+    about:   the first line of its comment header (of a mail: its subject).
+    """
+
+    name: str
+    suffix: str
+    content: bytes
+    about: str
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+class KernelSpec(msgspec.Struct, frozen=True):
+    """A KERNEL word, understood. The order of the series is the order of their application."""
+
+    word: str
+    source: Source
+    series: tuple[Series, ...] = ()
+
+
+class SeriesRecord(msgspec.Struct, frozen=True):
+    """What provenance keeps of a series; the change itself is in series.diff beside the kernel."""
+
+    name: str
+    sha256: str
+    about: str
+
+
+class Provenance(msgspec.Struct, frozen=True):
+    """provenance.json: where a kernel came from.
+
+    source_version:  of a Debian package its name and version; of a tree its kernel version,
+                     git commit when it has one, and the digest of its files.
+    config_sha256:   of the final .config, which lies beside the kernel.
+    missing_options: requested, marked optional in the fragment, and not in this kernel.
+    compiler:        the first line of gcc --version.
+    build_s:         wall-clock seconds of configuring and compiling this kernel, on from the
+                     kernel without series when it has series.
+    step_count:      lines make printed, one a compiled or linked file.
+    """
+
+    word: str
+    key: str
+    source_version: str
+    series: tuple[SeriesRecord, ...]
+    config_sha256: str
+    missing_options: tuple[str, ...]
+    compiler: str
+    build_s: float
+    step_count: int
+    size_bytes: int
+    linux_sha256: str
+
+
+class Kernel(msgspec.Struct, frozen=True):
+    """A bootable build. path: the User Mode Linux program; config, System.map, build.log,
+    series.diff and provenance.json lie beside it."""
+
+    path: str
+    provenance: Provenance

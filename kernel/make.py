@@ -1,0 +1,139 @@
+"""
+Run the kernel's own tools: configure a tree and compile it for User Mode Linux.
+
+In:       a source tree that is ours alone.
+Out:      linux, .config and System.map in its OBJECTS directory; the log of make; progress by line.
+Not here: where the tree came from (source.py), what is kept of it (build.py).
+
+The objects lie in a directory directly inside the tree: kbuild then writes ".." for the source in every
+saved command (Makefile: srctree := ..), so that tree and objects can be copied to another place and
+make compiles only what changed there.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from kernel.kernel import BuildFailed
+from kernel.packages import PATH, missing_packages
+
+OBJECTS = "obj.powercut"
+
+
+def environment() -> dict[str, str]:
+    """All that the build sees: nothing of the user's ARCH, CROSS_COMPILE, KBUILD_*, MAKEFLAGS or LDFLAGS.
+
+    The KBUILD_BUILD_* make equal input give an equal kernel (Documentation/kbuild/reproducible-builds.rst).
+    LOCALVERSION, though empty, keeps setlocalversion from asking a git repository around us.
+    """
+    fixed = {
+        "PATH": PATH,
+        "LC_ALL": "C",
+        "ARCH": "um",
+        "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+        "KBUILD_BUILD_USER": "powercut",
+        "KBUILD_BUILD_HOST": "powercut",
+        "KBUILD_BUILD_VERSION": "1",
+        "LOCALVERSION": "",
+    }
+    return fixed | {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}
+
+
+def compiler() -> str:
+    """The first line of gcc --version."""
+    try:
+        done = subprocess.run(
+            ["gcc", "--version"], env=environment(), capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BuildFailed(
+            f"no compiler: gcc --version fails ({error}); sudo apt-get install {' '.join(missing_packages())}"
+        ) from error
+    return done.stdout.splitlines()[0]
+
+
+def configure(tree: Path, fragments: tuple[Path, ...], log: Path) -> str:
+    """allnoconfig with the fragments over it; returns the text of the .config."""
+    script = tree / "scripts/kconfig/merge_config.sh"
+    if not script.is_file():
+        raise BuildFailed(f"{tree} has no scripts/kconfig/merge_config.sh, so it cannot be configured")
+    copies = tree / OBJECTS / "fragments"  # merge_config.sh cannot take names with blanks
+    copies.mkdir(parents=True, exist_ok=True)
+    names = [str(shutil.copy(fragment, copies / fragment.name)) for fragment in fragments]
+    relative = [str(Path(name).relative_to(tree)) for name in names]
+    run(["sh", "scripts/kconfig/merge_config.sh", "-n", "-O", OBJECTS, *relative], tree, log, _ignore)
+    return (tree / OBJECTS / ".config").read_text()
+
+
+def compile_kernel(tree: Path, log: Path, on_step: Callable[[], None]) -> None:
+    """Make the program linux. One job more than processors keeps them busy while one job reads."""
+    jobs = len(os.sched_getaffinity(0)) + 1
+    run(["make", f"-j{jobs}", "ARCH=um", f"O={OBJECTS}", "linux"], tree, log, on_step)
+
+
+def _ignore() -> None:
+    pass
+
+
+_STEP = re.compile(r"  [A-Z]+[A-Z ]* +\S")
+
+
+def run(command: list[str], tree: Path, log: Path, on_step: Callable[[], None]) -> None:
+    """Run to the end, logging; on_step() at each line that names a step. BuildFailed when it fails.
+
+    The command leads a process group of its own, which is killed when we are interrupted; and setpriv
+    has it terminated when we are killed. make passes that on to its compilers.
+    """
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "TERM", *command],
+        cwd=tree,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        with log.open("a") as kept:
+            for line in process.stdout:
+                kept.write(line)
+                if _STEP.match(line):
+                    on_step()
+        status = process.wait()
+    finally:
+        _end(process)
+    if status != 0:
+        raise BuildFailed(first_error(log.read_text(errors="replace")) or f"{command[0]} ended with {status}")
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def first_error(log: str) -> str:
+    """The line that a person would look for: a full disk before all, then what the compiler said first."""
+    signs = (
+        r"No space left on device",
+        r"\berror:",
+        r"undefined reference",
+        r"\*\*\* ",
+        r"command not found",
+    )
+    for sign in signs:
+        for line in log.splitlines():
+            if re.search(sign, line):
+                return line.strip()
+    return ""

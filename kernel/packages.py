@@ -1,0 +1,56 @@
+"""
+The Debian packages that a kernel build needs.
+
+In:       nothing.
+Out:      Requirement; REQUIRED_PACKAGES; find() a program; missing() ones.
+Not here: installing them (harness/door.py), what a run needs beside a kernel (harness/packages.py).
+
+Only the standard library, because the one command reads this before its virtual environment exists;
+and a NamedTuple, because importing dataclasses costs 10 ms of every start.
+"""
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"  # Debian's tools, whatever else (a rustc, say) the user has
+
+
+class Requirement(NamedTuple):
+    """shown_by: a command to be found in PATH, or a file that is there when the package is."""
+
+    package: str
+    shown_by: str
+    why: str
+
+
+REQUIRED_PACKAGES = (
+    Requirement("gcc", "gcc", "the compiler"),
+    Requirement("make", "make", "drives the build"),
+    Requirement("libc6-dev", "/usr/include/stdio.h", "User Mode Linux is a program of the host"),
+    Requirement("flex", "flex", "the kernel's configuration parser"),
+    Requirement("bison", "bison", "the kernel's configuration parser"),
+    Requirement("bc", "bc", "kernel/time/timeconst.bc"),
+    Requirement("xz-utils", "xz", "unpacks the source"),
+    Requirement("patch", "patch", "series that are patches"),
+    Requirement("coccinelle", "spatch", "series that are semantic patches"),
+)
+
+
+def find(program: str, path: str = PATH) -> str:
+    """Where it is in PATH (a name with a slash: itself); "" when it is not."""
+    places = [""] if "/" in program else path.split(":")
+    for place in places:
+        file = os.path.join(place, program)  # noqa: PTH118  (pathlib: 10 ms of every start)
+        if os.access(file, os.R_OK if "/" in program else os.X_OK):
+            return file
+    return ""
+
+
+def missing(requirements: Iterable[Requirement], path: str = PATH) -> tuple[Requirement, ...]:
+    return tuple(needed for needed in requirements if not find(needed.shown_by, path))
+
+
+def missing_packages() -> tuple[str, ...]:
+    """The names of the packages that a kernel build lacks here."""
+    return tuple(needed.package for needed in missing(REQUIRED_PACKAGES))

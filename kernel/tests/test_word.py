@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from kernel.kernel import BadKernel, Source
+from kernel.tests.tinytree import make_tree
+from kernel.word import RELEASES, parse
+
+
+@pytest.mark.parametrize("word", RELEASES)
+def test_a_release_is_a_debian_source(word: str) -> None:
+    assert parse(word).source == Source("debian", word)
+    assert parse(word).series == ()
+
+
+def test_series_keep_their_order_and_their_bytes(tmp_path: Path) -> None:
+    for name in ("b.patch", "a.patch"):
+        (tmp_path / name).write_text(f"# about {name}\n--- a/x\n+++ b/x\n")
+    spec = parse(f"6.12+{tmp_path}/b.patch+{tmp_path}/a.patch")
+    assert [(one.about, one.suffix) for one in spec.series] == [
+        ("about b.patch", ".patch"),
+        ("about a.patch", ".patch"),
+    ]
+
+
+def test_a_planted_bug_is_found_by_name() -> None:
+    (series,) = parse("6.12+planted/old-name-kept-after-rename").series
+    assert series.suffix == ".cocci"
+    assert "both names" in series.about
+
+
+def test_a_tree_is_named_by_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_tree(tmp_path / "linux")
+    monkeypatch.chdir(tmp_path)
+    assert parse("linux").source == Source("tree", str(tmp_path / "linux"))
+
+
+def test_a_plus_in_the_path_of_a_tree_or_series_is_part_of_the_path(tmp_path: Path) -> None:
+    make_tree(tmp_path / "linux+mine")
+    (tmp_path / "one+two.patch").write_text("# one and two\n--- a/x\n+++ b/x\n")
+    spec = parse(f"{tmp_path}/linux+mine+{tmp_path}/one+two.patch")
+    assert spec.source.name == str(tmp_path / "linux+mine")
+    assert [one.about for one in spec.series] == ["one and two"]
+
+
+def test_a_mail_is_a_series_whose_subject_says_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "mail").write_text("From: a\nSubject: [PATCH] fix it\n\n--- a/x\n+++ b/x\n")
+    (series,) = parse(f"6.12+{tmp_path}/mail").series
+    assert (series.about, series.suffix) == ("[PATCH] fix it", ".mbox")
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("5.10", "not yet"),
+        ("7.2", "not yet"),
+        ("6.6", "known: 6.1, 6.12"),
+        ("6.12+", "a name is missing"),
+        ("+x.patch", "a name is missing"),
+        ("", "a name is missing"),
+        ("/no/such/tree", "neither a release"),
+        ("/etc/passwd", "is a file"),
+        ("/etc", "no kernel source tree"),
+        ("6.12+planted/nonsense", "planted/old-name-kept-after-rename"),
+        ("6.12+/etc/passwd", "neither a patch"),
+    ],
+)
+def test_a_bad_word_is_refused_with_what_is_known(word: str, message: str) -> None:
+    with pytest.raises(BadKernel, match=message):
+        parse(word)
+
+
+def test_a_git_revision_is_refused_as_not_yet_with_another_way(tmp_path: Path) -> None:
+    make_tree(tmp_path / "linux")
+    with pytest.raises(BadKernel, match=r"not yet.*worktree add DIR v6\.12"):
+        parse(f"{tmp_path}/linux@v6.12")
+
+
+def test_a_semantic_patch_must_name_its_files(tmp_path: Path) -> None:
+    (tmp_path / "x.cocci").write_text("// about\n@@ @@\n- a();\n")
+    with pytest.raises(BadKernel, match=r"// files:"):
+        parse(f"6.12+{tmp_path}/x.cocci")
+    (tmp_path / "x.cocci").write_text("// about\n// files: ../../etc/x.c\n@@ @@\n- a();\n")
+    with pytest.raises(BadKernel, match="not inside"):
+        parse(f"6.12+{tmp_path}/x.cocci")

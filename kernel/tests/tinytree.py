@@ -1,0 +1,56 @@
+"""
+A source tree of four files that "compiles" in milliseconds with the real make, for tests.
+
+In:       a directory; what fs/a.c and fs/b.c shall say.
+Out:      a tree with the kernel's outer shape: merge_config.sh, make O=..., a program `linux`.
+Not here: the real kernel's build, which the suites under harness/ do.
+
+fs/*.c holding the word "broken" does not compile. While the file `hold` (beside the tree) is there, the
+compiler waits.
+"""
+
+from pathlib import Path
+
+_MAKEFILE = """\
+VERSION = 6
+PATCHLEVEL = 12
+SUBLEVEL = 99
+
+OBJECTS := $(O)/a.o $(O)/b.o
+
+linux: $(OBJECTS)
+\t@echo "  LINK    linux"
+\t@cat $(OBJECTS) > $(O)/linux
+\t@echo map > $(O)/System.map
+
+$(O)/%.o: fs/%.c
+\t@echo "  CC      fs/$*.o"
+\t@while test -e HOLD; do sleep 0.05; done
+\t@if grep broken $<; then echo "$<:1:1: error: broken"; exit 1; fi
+\t@cp $< $@
+"""
+
+_MERGE = """\
+out=$3
+shift 3
+cat "$@" | grep CONFIG_ | grep -v CONFIG_REFUSED > $out/.config || true
+"""
+
+
+def make_tree(directory: Path, a: str = "int a;\n", b: str = "int b;\n") -> Path:
+    files = {
+        "Makefile": _MAKEFILE.replace("HOLD", str(hold(directory))),
+        "Kconfig": "",
+        "arch/um/Kconfig": "",
+        "scripts/kconfig/merge_config.sh": _MERGE,
+        "fs/a.c": a,
+        "fs/b.c": b,
+    }
+    for name, text in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(text)
+    return directory
+
+
+def hold(tree: Path) -> Path:
+    return tree.parent / "hold"

@@ -1,0 +1,82 @@
+"""
+Read a KERNEL word: SOURCE[+SERIES...], as in DESIGN section 3.
+
+In:       "6.12", "6.12+planted/NAME", "path/to/tree+fix.patch".
+Out:      KernelSpec, with the series read; BadKernel that says what is known when something is not.
+Not here: which version a source is (source.py), how a series is applied (patching.py).
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from kernel.kernel import BadKernel, KernelSpec, Series, Source
+from kernel.patching import find_series, is_series
+
+RELEASES = ("6.1", "6.12")  # Debian 12's linux-source packages, by name
+LATER_RELEASES = ("5.10", "7.2")  # the same from other Debian suites
+
+
+def parse(word: str) -> KernelSpec:
+    """Paths are relative to the working directory. A + inside a path is understood when the path exists."""
+    pieces = word.split("+")
+    if "" in pieces:
+        raise BadKernel(f"kernel {word!r}: a name is missing beside a +; it is SOURCE[+SERIES...]")
+    first, rest = _longest(pieces, _is_source)
+    source = _source(first)
+    series: list[Series] = []
+    while rest:
+        name, rest = _longest(rest, is_series)
+        series.append(find_series(name))
+    return KernelSpec(word, source, tuple(series))
+
+
+def _longest(pieces: list[str], known: Callable[[str], bool]) -> tuple[str, list[str]]:
+    """The longest beginning of pieces that is known as it stands, else just the first one."""
+    for count in range(len(pieces), 1, -1):
+        candidate = "+".join(pieces[:count])
+        if known(candidate):
+            return candidate, pieces[count:]
+    return pieces[0], pieces[1:]
+
+
+def _is_source(text: str) -> bool:
+    return Path(text).expanduser().is_dir()
+
+
+def _source(text: str) -> Source:
+    if re.fullmatch(r"\d+\.\d+", text):
+        return _release(text)
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return _tree(path)
+    before, at, revision = text.rpartition("@")
+    if at and Path(before).expanduser().is_dir():
+        raise BadKernel(
+            f"kernel {text!r}: a git revision is not yet understood; check {revision!r} out "
+            f"(git -C {before} worktree add DIR {revision}) and give that directory"
+        )
+    if path.exists():
+        raise BadKernel(f"kernel {text!r} is a file; give the directory of a kernel source tree")
+    raise BadKernel(
+        f"kernel {text!r} is neither a release ({', '.join(RELEASES)}) nor a directory with a kernel source"
+    )
+
+
+def _release(text: str) -> Source:
+    if text in RELEASES:
+        return Source("debian", text)
+    if text in LATER_RELEASES:
+        raise BadKernel(
+            f"kernel {text!r} is not yet supported; known: {', '.join(RELEASES)}, or a source tree"
+        )
+    raise BadKernel(
+        f"kernel {text!r} is not known; known: {', '.join(RELEASES)}, or a directory with its source"
+    )
+
+
+def _tree(path: Path) -> Source:
+    missing = [name for name in ("Makefile", "Kconfig", "arch/um/Kconfig") if not (path / name).is_file()]
+    if missing:
+        raise BadKernel(f"{path} is no kernel source tree: it has no {', no '.join(missing)}")
+    return Source("tree", str(path.resolve()))

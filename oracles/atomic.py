@@ -1,0 +1,217 @@
+"""
+atomic: a rename, link or unlink happened entirely or not at all.
+
+In:       a Case (the tree, and the model's links followed through their renames).
+Out:      a Verdict; none where there is no tree.
+Not here: whether it had to be there already (durable), the order of several (ordered).
+
+Each link of an object is a chain of names: it begins with creat or link, moves with each rename and
+ends with unlink. Whatever mixture of times a recovered tree shows, one chain is found under one of
+its names: under two, a rename happened by half; under none, though it was durable before and never
+ended, a rename lost it. Nothing is said of two chains together, since an fsync on btrfs persists
+the one and not the other: link and then unlink of the old name may lose both when only the
+directory of the old one was fsynced, as no call promised the new name.
+
+A file under both names is BROKEN on ext4 and xfs, and on btrfs while nothing was fsynced. Once a
+btrfs log exists, it is asked only where one of the two names is itself forbidden (the file, or its
+old directory, was fsynced after the rename). Seen on a stock 6.12.117 kernel: "mkdir E; mkdir D;
+creat E/foo; sync; rename E/foo D/foo; fsync D" recovers with E/foo and D/foo, link count 2, as
+log_new_dir_dentries() logs the file with its new parent's reference only. rename(2) itself says
+that both names may be seen for a time, and no fstests case asks for more; for a directory, which
+can have but one name, btrfs takes care (can_log_conflicting_inode()).
+"""
+
+from collections.abc import Iterable
+
+from oracles.case import Case, any_of, best_reading, describe, role
+from oracles.model import Chain, Slot
+from oracles.recovered import Recovered
+from oracles.verdict import Tier, Verdict, Violation
+
+NAME = "atomic"
+CHECKS = (
+    "For every object that was renamed, linked or unlinked in run: it is under no more names than it had "
+    "links to fill them, it is under one of the names of each durable link that was only renamed, a name "
+    "that a rename replaced leads to the old or the new object, and the link count equals the names."
+)
+NOT_CHECKED = (
+    "Two operations together, even of the same directory (ordered does, where it is promised). In tier posix "
+    "only link counts and replaced names: rename(2) lets both names be seen. On btrfs, after an fsync of "
+    "something else, a moved file under both names."
+)
+
+
+def judge(case: Case) -> Verdict | None:
+    if not case.readings:
+        return None
+    checked, violations = best_reading(case, judge_reading)
+    return case.verdict(NAME, checked, violations)
+
+
+def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:
+    touched = touched_inodes(case)
+    violations: list[Violation] = []
+    for inode in touched:
+        violations += _half_links(case, recovered, inode)
+    if case.asks(Tier.SOMC):
+        for inode in touched:
+            violations += _too_many_names(case, recovered, inode)
+        violations += _no_name(case, recovered)
+    violations += _replaced_names(case, recovered)
+    return len(touched), violations
+
+
+def touched_inodes(case: Case) -> list[int]:
+    """Every object whose names run changed so far, in order."""
+    model, window = case.model, case.window
+    renamed = [(r.time, inode) for r in model.renames for inode in (r.inode, r.replaced) if inode is not None]
+    linked = [(time, inode) for time, inode, _ in model.linked]
+    return list(
+        dict.fromkeys(
+            inode for time, inode in sorted(renamed + linked) if model.base_time < time <= window.now
+        )
+    )
+
+
+def _too_many_names(case: Case, recovered: Recovered, inode: int) -> list[Violation]:
+    """Each name found needs a link of its own that had it at some time."""
+    names = recovered.names_of(inode)
+    if len(names) < 2:
+        return []
+    now = case.window.now
+    chains = [case.model.chains[index] for index in case.model.chains_of[inode]]
+    had = [set(chain.slots_until(now)) for chain in chains if chain.born <= now]
+    known = [name for name in names if any(name in slots for slots in had)]
+    if most_matched(known, had) == len(known) or not _asked(case, inode, names):
+        return []
+    paths = [recovered.path(name) for name in names]
+    return [
+        _violation(
+            case,
+            "both names",
+            inode,
+            paths[-1],
+            f"{describe(case, inode)} under one of {any_of(paths)}",
+            f"under {' and '.join(paths)}",
+            "rename",
+            Tier.SOMC,
+        )
+    ]
+
+
+def _asked(case: Case, inode: int, names: list[Slot]) -> bool:
+    """Whether this filesystem promises one name here; see the top of this file."""
+    if case.model.kind(inode) == "dir" or case.one_time_promised:
+        return True
+    return any(inode not in case.window.entry_values(name) for name in names)
+
+
+def most_matched(names: list[Slot], had: list[set[Slot]]) -> int:
+    """The most names that get a link of their own (bipartite matching by augmenting paths)."""
+    holder: dict[int, Slot] = {}
+
+    def place(name: Slot, tried: set[int]) -> bool:
+        for index, slots in enumerate(had):
+            if name in slots and index not in tried:
+                tried.add(index)
+                if index not in holder or place(holder[index], tried):
+                    holder[index] = name
+                    return True
+        return False
+
+    return sum(place(name, set()) for name in names)
+
+
+def _no_name(case: Case, recovered: Recovered) -> list[Violation]:
+    violations = []
+    for index, floor in case.window.chains.items():
+        chain = case.model.chains[index]
+        now = case.window.now
+        slots = chain.slots_until(now)
+        if not chain.lives_at(now) or not _renamed_since(chain, floor.time, now):
+            continue
+        if any(recovered.entries.get(slot) == chain.inode for slot in slots):
+            continue
+        # Its home at the time of the promise is not there: then the directory is what was lost.
+        if chain.slot_at(floor.time)[0] not in recovered.nodes and not _removed(
+            case, chain.slot_at(floor.time)
+        ):
+            continue
+        paths = [case.model.path(slot, now) for slot in slots]
+        violations.append(
+            _violation(
+                case,
+                "no name",
+                chain.inode,
+                paths[-1],
+                f"{describe(case, chain.inode)} under one of {any_of(paths)}",
+                "under none of them",
+                "rename",
+                Tier.SOMC,
+            )
+        )
+    return violations
+
+
+def _renamed_since(chain: Chain, time: int, now: int) -> bool:
+    return any(time < since <= now for since, _ in chain.slots[1:])
+
+
+def _removed(case: Case, slot: Slot) -> bool:
+    """The slot's directory may rightly be gone: it was durable and has been removed since."""
+    indexes = case.model.chains_of[slot[0]]
+    return any(
+        index in case.window.chains and not case.model.chains[index].lives_at(case.window.now)
+        for index in indexes
+    )
+
+
+def _replaced_names(case: Case, recovered: Recovered) -> list[Violation]:
+    """rename(2) onto a durable name: at no moment does the name lead nowhere."""
+    violations = []
+    for rename in case.model.renames:
+        if rename.replaced is None or not case.model.base_time < rename.time <= case.window.now:
+            continue
+        if rename.new[0] not in recovered.nodes or rename.new in recovered.entries:
+            continue
+        if None in case.window.entry_values(rename.new):
+            continue
+        both = any_of([describe(case, rename.replaced), describe(case, rename.inode)])
+        path = recovered.path(rename.new)
+        violations.append(
+            _violation(case, "replaced name gone", rename.inode, path, both, "no such name", "rename")
+        )
+    return violations
+
+
+def _half_links(case: Case, recovered: Recovered, inode: int) -> Iterable[Violation]:
+    node = recovered.nodes.get(inode)
+    if node is None or node.kind == "dir":
+        return
+    paths = recovered.paths[inode]
+    # A name that could not be read, or leads to a stranger, may be this object's: consistent tells.
+    if node.nlink == len(paths):
+        return
+    kind = "half a link" if node.nlink < len(paths) else "half an unlink"
+    yield _violation(
+        case,
+        kind,
+        inode,
+        paths[0],
+        f"{len(paths)} links, as names",
+        f"{node.nlink} links, under {', '.join(paths)}",
+        "links",
+    )
+
+
+def _violation(
+    case: Case,
+    kind: str,
+    inode: int,
+    path: str,
+    expected: str,
+    found: str,
+    promise: str,
+    tier: Tier = Tier.POSIX,
+) -> Violation:
+    return Violation(kind, role(case, inode), path, expected, found, case.promise(promise), tier)

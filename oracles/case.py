@@ -1,0 +1,165 @@
+"""
+One question for the oracles: this history, this cut, this is what came back.
+
+In:       a History, a Profile, a Tier (prepare); then a cut and an Observation (Prepared.case).
+Out:      Case; the helpers with which the oracles write their answers.
+Not here: the answers (one file an oracle), asking all of them (court.py).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from oracles import model as models
+from oracles.model import Disagreement, Model
+from oracles.observation import Node, Observation
+from oracles.profiles import Profile, promise_text
+from oracles.recovered import Recovered, readings
+from oracles.verdict import Answer, Tier, Verdict, Violation
+from oracles.window import Window
+from workloads.history import History
+
+ONE_JOURNAL = ("ext4", "xfs")
+TIERS = (Tier.POSIX, Tier.SOMC, Tier.FS)
+
+
+@dataclass(frozen=True)
+class Case:
+    """
+    prefix:   how many log entries were on disk. window: what may be there then.
+    readings: of observation.tree; empty when there is no tree.
+    """
+
+    history: History
+    profile: Profile
+    tier: Tier
+    prefix: int
+    window: Window
+    observation: Observation
+    readings: tuple[Recovered, ...]
+
+    @property
+    def model(self) -> Model:
+        return self.window.model
+
+    def asks(self, tier: Tier) -> bool:
+        """Whether this run asks for promises of that tier."""
+        return TIERS.index(tier) <= TIERS.index(self.tier)
+
+    @property
+    def one_time_promised(self) -> bool:
+        """Whether all metadata is that of one time: ext4 and xfs have one journal; btrfs commits whole
+        transactions, but an fsync writes a log beside them, with some objects of the running one."""
+        if self.profile.filesystem in ONE_JOURNAL:
+            return True
+        return not any(
+            step.index > self.window.last_sync_step
+            and step.begin_entry < self.prefix
+            and step.operation.word in ("fsync", "fdatasync")
+            for step in self.history.run
+        )
+
+    def promise(self, key: str) -> str:
+        return promise_text(self.profile, key)
+
+    def verdict(self, oracle: str, checked: int, violations: Iterable[Violation]) -> Verdict:
+        broken = tuple(violations)
+        answer = Answer.BROKEN if broken else Answer.HOLDS
+        return Verdict(oracle, self.tier, answer, max(checked, len(broken)), broken)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A history worked out once for all its states. trouble: "" or why it cannot be judged."""
+
+    history: History
+    profile: Profile
+    tier: Tier
+    model: Model | None
+    trouble: str
+    _windows: dict[tuple[int, int], Window] = field(default_factory=dict)
+
+    def window(self, prefix: int) -> Window:
+        assert self.model is not None
+        begun, completed = self.history.begun_count(prefix), self.history.completed_count(prefix)
+        window = self._windows.get((begun, completed))
+        if window is None:
+            window = Window(self.model, self.profile.filesystem, self.tier, begun, completed)
+            self._windows[begun, completed] = window
+        return window
+
+    def case(self, prefix: int, observation: Observation) -> Case:
+        """Errors: Disagreement when the history itself cannot be judged."""
+        if self.model is None:
+            raise Disagreement(self.trouble)
+        window = self.window(prefix)
+        found = tuple(readings(observation.tree, window)) if observation.tree is not None else ()
+        return Case(self.history, self.profile, self.tier, prefix, window, observation, found)
+
+
+def prepare(history: History, profile: Profile, tier: Tier = Tier.FS) -> Prepared:
+    """Never fails: what is wrong with the history is kept as `trouble`."""
+    try:
+        return Prepared(history, profile, tier, models.build(history), "")
+    except Disagreement as error:
+        return Prepared(history, profile, tier, None, str(error))
+
+
+def best_reading(
+    case: Case, judge: Callable[[Case, Recovered], tuple[int, list[Violation]]]
+) -> tuple[int, list[Violation]]:
+    """(checked, violations) of the reading with the fewest: a reused inode number must not accuse."""
+    best: tuple[int, list[Violation]] | None = None
+    for recovered in case.readings:
+        answer = judge(case, recovered)
+        if best is None or len(answer[1]) < len(best[1]):
+            best = answer
+        if not best[1]:
+            break
+    assert best is not None, "a tree has at least one reading"
+    return best
+
+
+def describe(case: Case, inode: int | None) -> str:
+    """An object for a reader of the report."""
+    if inode is None:
+        return "nothing"
+    if inode < 0:
+        return "something unknown"
+    object_ = case.model.inodes[inode]
+    noun = "directory" if object_.kind == "dir" else object_.kind
+    return f"the {noun} of '{object_.made_by}' (inode {object_.number})"
+
+
+def any_of(parts: Sequence[str]) -> str:
+    return " or ".join(parts)
+
+
+def describe_node(node: Node | None) -> str:
+    if node is None:
+        return "no such name"
+    if node.kind == "unknown":
+        return f"a name that leads nowhere ({', '.join(node.errors)})"
+    return f"a {node.kind} with inode {node.ino}"
+
+
+def role(case: Case, inode: int) -> str:
+    """What the object was to the workload: what became of it in run, most telling first."""
+    model, window = case.model, case.window
+    kind = model.kind(inode)
+    noun = "directory" if kind == "dir" else kind
+    if inode == model.root:
+        return "the root"
+    since = model.base_time
+    happened = [
+        ("renamed", any(r.inode == inode and since < r.time <= window.now for r in model.renames)),
+        ("replaced", any(r.replaced == inode and since < r.time <= window.now for r in model.renames)),
+        ("hard-linked", _linked(model, inode, "link", since, window.now)),
+        ("unlinked", _linked(model, inode, "unlink", since, window.now)),
+        ("new", model.inodes[inode].born > since),
+    ]
+    done = [word for word, true in happened if true]
+    return f"{done[0] if done else 'old'} {noun}"
+
+
+def _linked(model: Model, inode: int, word: str, since: int, now: int) -> bool:
+    return any(i == inode and w == word and since < t <= now for t, i, w in model.linked)

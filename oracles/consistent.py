@@ -1,0 +1,143 @@
+"""
+consistent: the recovered tree agrees with itself.
+
+In:       a Case (Observation.tree).
+Out:      a Verdict; none where there is no tree.
+Not here: what should be in the tree (durable, historical).
+"""
+
+from collections import defaultdict
+
+from oracles.case import Case
+from oracles.observation import Node, Tree
+from oracles.recovered import is_mkfs_directory, split
+from oracles.verdict import Tier, Verdict, Violation
+
+NAME = "consistent"
+CHECKS = (
+    "Link counts equal names (directories: as the filesystem counts them), an entry's type is its "
+    "object's, names of one inode show one file, content covers the size, data has blocks, a symlink's "
+    "size is its target's, nothing fails to be read, lost+found is empty."
+)
+NOT_CHECKED = "Blocks beyond those that the data needs, times, and free space (fsck does that)."
+
+SECTOR_BYTES = 512
+BLOCK_BYTES = 4096  # the largest block of these profiles
+
+
+def judge(case: Case) -> Verdict | None:
+    tree = case.observation.tree
+    if tree is None:
+        return None
+    return case.verdict(NAME, len(tree), violations_of(case, tree))
+
+
+def violations_of(case: Case, tree: Tree) -> list[Violation]:
+    names: dict[int, list[Node]] = defaultdict(list)
+    children: dict[str, list[Node]] = defaultdict(list)
+    for node in tree:
+        names[node.ino].append(node)
+        if node.path != ".":
+            children[split(node.path)[0]].append(node)
+    found: list[Violation] = []
+    for node in tree:
+        found += [_violation(case, *item) for item in _node(case, node)]
+        if node.kind == "dir":
+            found += [_violation(case, *item) for item in _directory(case, node, children[node.path])]
+    for same in names.values():
+        if same[0].kind not in ("unknown", "dir"):
+            found += [_violation(case, *item) for item in _names(same)]
+        elif same[0].kind == "dir" and len(same) > 1:
+            found.append(_violation(case, "directory twice", same[1], "one name", f"also {same[0].path}"))
+    return found
+
+
+Item = tuple[str, Node, str, str]
+
+
+def _node(case: Case, node: Node) -> list[Item]:
+    found: list[Item] = []
+    for error in node.errors:
+        found.append((f"{error.partition(':')[0]} failed", node, "no error", error))
+    if node.kind == "unknown":
+        return found
+    if node.ino == 0:
+        found.append(("no inode number", node, "an inode number", "0"))
+    if node.dtype and node.dtype != node.kind:
+        found.append(("wrong entry type", node, f"an entry of type {node.kind}", node.dtype))
+    if is_in_lost_and_found(node.path, case.profile.filesystem):
+        found.append(("file without a name", node, "an empty lost+found", node.path))
+    if node.kind == "symlink" and node.size != len(node.target.encode("latin-1", "replace")):
+        found.append(("symlink size", node, f"{len(node.target)} bytes", f"{node.size} bytes"))
+    if node.kind == "file" and not node.errors:
+        found += _file(node)
+    return found
+
+
+def is_in_lost_and_found(path: str, filesystem: str) -> bool:
+    return is_mkfs_directory(path.partition("/")[0], filesystem) and "/" in path
+
+
+def _file(node: Node) -> list[Item]:
+    found: list[Item] = []
+    end = 0
+    for run in node.content:
+        if run.offset != end:
+            break
+        end = run.offset + run.length
+    if end != node.size:
+        found.append(("content does not cover size", node, f"{node.size} bytes", f"{end} bytes read"))
+    # SEEK_DATA may call a hole data, but after a fresh mount what it calls data has blocks: there are no dirty
+    # pages. An end within a block counts the whole block.
+    data_bytes = sum(
+        min(stop, node.size) // BLOCK_BYTES * BLOCK_BYTES - -(-start // BLOCK_BYTES) * BLOCK_BYTES
+        for start, stop in node.data
+        if min(stop, node.size) // BLOCK_BYTES > -(-start // BLOCK_BYTES)
+    )
+    if data_bytes > node.blocks * SECTOR_BYTES:
+        expected = f"at least {data_bytes // SECTOR_BYTES} blocks for its data"
+        found.append(("too few blocks", node, expected, f"{node.blocks} blocks"))
+    return found
+
+
+def _directory(case: Case, node: Node, children: list[Node]) -> list[Item]:
+    found: list[Item] = []
+    if any(error.startswith(("open", "getdents64", "walk")) for error in node.errors):
+        return found
+    subdirectories = sum(child.kind == "dir" for child in children)
+    unknown = any(child.kind == "unknown" for child in children)
+    if case.profile.filesystem == "btrfs":
+        # fs/btrfs/inode.c: directories always have one link; i_size is twice the length of all names,
+        # for DIR_ITEM and DIR_INDEX (btrfs_add_link()); the checker calls it "dir isize wrong".
+        links = 1
+        size = 2 * sum(len(split(child.path)[1]) for child in children)
+        if node.size != size:
+            found.append(("directory size", node, f"{size} bytes for its names", f"{node.size} bytes"))
+    else:
+        links = 2 + subdirectories
+    if node.nlink != links and not unknown:
+        found.append(("wrong link count", node, f"{links} links", f"{node.nlink} links"))
+    return found
+
+
+def _names(same: list[Node]) -> list[Item]:
+    first = same[0]
+    found: list[Item] = []
+    if first.nlink != len(same):
+        paths = ", ".join(node.path for node in same)
+        found.append(("wrong link count", first, f"{len(same)} links ({paths})", f"{first.nlink} links"))
+    for node in same[1:]:
+        if (node.kind, node.size, node.content, node.xattrs, node.mode) != (
+            first.kind,
+            first.size,
+            first.content,
+            first.xattrs,
+            first.mode,
+        ):
+            found.append(("names differ", node, f"as {first.path}: the same inode", "another file"))
+    return found
+
+
+def _violation(case: Case, kind: str, node: Node, expected: str, found: str) -> Violation:
+    noun = "directory" if node.kind == "dir" else node.kind
+    return Violation(kind, noun, node.path, expected, found, case.promise("consistent"), Tier.POSIX)

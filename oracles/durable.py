@@ -1,0 +1,332 @@
+"""
+durable: what a completed call promised is there.
+
+In:       a Case (the tree, and the Window's floors).
+Out:      a Verdict; none where there is no tree.
+Not here: things that never were (historical), renames done by half (atomic).
+"""
+
+from oracles.atomic import touched_inodes
+from oracles.case import TIERS, Case, any_of, best_reading, describe
+from oracles.content import ZERO, Difference, first_difference, size_of
+from oracles.model import Chain, Slot
+from oracles.observation import Node
+from oracles.recovered import Recovered
+from oracles.verdict import Tier, Verdict, Violation
+from oracles.window import Floor
+
+NAME = "durable"
+CHECKS = (
+    "What a completed fsync, fdatasync, sync, remount or unmount covered: names (there, gone, and leading "
+    "to the right object), directories above, size, bytes, mode, extended attributes, symlink targets, "
+    "link counts and preallocated blocks. Later operations may have replaced each of them."
+)
+NOT_CHECKED = (
+    "That holes are still holes (zeros satisfy it), and preallocation behind the end once a truncate, "
+    "collapse-range or insert-range touched the file."
+)
+
+BLOCK_BYTES = 4096  # the largest block of these profiles: only whole ones count as promised
+SECTOR_BYTES = 512
+
+
+def judge(case: Case) -> Verdict | None:
+    if not case.readings:
+        return None
+    checked, violations = best_reading(case, judge_reading)
+    return case.verdict(NAME, checked, violations)
+
+
+def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:
+    names = _Names(case, recovered)
+    checked = names.judge()
+    violations = names.violations
+    for inode, node in recovered.nodes.items():
+        if inode == case.model.root or inode < 0:
+            count, found = _xattrs(case, inode, node)
+        else:
+            count, found = _object(case, recovered, inode, node)
+        checked += count
+        violations += found
+    return checked, violations
+
+
+# --- names
+
+
+class _Names:
+    """Entries one by one, then links that a rename may have put under one of several names."""
+
+    def __init__(self, case: Case, recovered: Recovered) -> None:
+        self.case = case
+        self.recovered = recovered
+        self.violations: list[Violation] = []
+        self.accused: set[Slot] = set()
+        self.lost: set[int] = set()
+
+    def judge(self) -> int:
+        checked = 0
+        for slot in self.case.model.entries:
+            # Without its directory nothing can be asked of an entry; the directory's own chain is.
+            if slot[0] in self.recovered.nodes:
+                checked += 1
+                self.entry(slot)
+        missing = [
+            (index, chain, floor)
+            for index, floor in self.case.window.chains.items()
+            if self.is_lost(chain := self.case.model.chains[index])
+        ]
+        self.lost = {chain.inode for _, chain, _ in missing}
+        for _, chain, floor in missing:
+            self.chain(chain, floor)
+        return checked + len(self.case.window.chains)
+
+    def entry(self, slot: Slot) -> None:
+        window = self.case.window
+        found = self.recovered.entries.get(slot)
+        allowed = window.entry_values(slot)
+        if found in allowed:
+            return
+        if found is None:
+            kind = "name lost"
+        elif None in allowed and found not in window.entry_history(slot):
+            return  # nothing was promised here; historical speaks of names that never were
+        elif None in allowed and len(allowed) == 1:
+            kind = "name came back"
+        else:
+            kind = "wrong object"
+        self.accused.add(slot)
+        expected = any_of([describe(self.case, value) for value in _sorted(allowed)])
+        floor = self.floor_of(slot, found)
+        self.violations.append(
+            _violation(
+                self.case,
+                kind,
+                _reach(self.case, floor, _subject(allowed, found)),
+                self.recovered.path(slot),
+                f"{expected} (since {floor.call})",
+                describe(self.case, found) if found is not None else "no such name",
+                floor,
+            )
+        )
+
+    def floor_of(self, slot: Slot, found: int | None) -> Floor:
+        """The promise that was broken: the name's own, or that its object has only its other names."""
+        window = self.case.window
+        floor = window.entry_floor(slot)
+        settled = window.names.get(found) if found is not None else None
+        before = window.model.entries[slot].within(floor.time, window.now)
+        return settled if settled and found in before else floor
+
+    def is_lost(self, chain: Chain) -> bool:
+        if not chain.lives_at(self.case.window.now):
+            return False
+        slots = chain.slots_until(self.case.window.now)
+        return all(self.recovered.entries.get(slot) != chain.inode for slot in slots)
+
+    def chain(self, chain: Chain, floor: Floor) -> None:
+        slots = chain.slots_until(self.case.window.now)
+        # That a rename loses nothing is more than the manual pages say.
+        if len(slots) > 1 and not self.case.asks(Tier.SOMC):
+            return
+        if any(slot in self.accused for slot in slots):
+            return
+        # A link in a directory that is not there itself: told of the directory when that was promised, and
+        # not asked when it never was (tier posix: fsync of a new directory does not promise its name).
+        home = chain.slot_at(floor.time)[0]
+        if home not in self.recovered.nodes and (home in self.lost or not self.was_promised(home)):
+            return
+        model = self.case.model
+        paths = [model.path(slot, self.case.window.now) for slot in slots]
+        self.violations.append(
+            _violation(
+                self.case,
+                "object lost",
+                _reach(self.case, floor, chain.inode),
+                paths[-1],
+                f"{describe(self.case, chain.inode)} as {any_of(paths)} (since {floor.call})",
+                "under none of these names",
+                floor,
+                promise="rename" if len(slots) > 1 else floor.promise,
+                tier=Tier.SOMC if len(slots) > 1 else floor.tier,
+            )
+        )
+
+    def was_promised(self, directory: int) -> bool:
+        chains = self.case.window.chains
+        return any(index in chains for index in self.case.model.chains_of[directory])
+
+
+# --- attributes and content
+
+
+def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[int, list[Violation]]:
+    checked, violations = _xattrs(case, inode, node)
+    kind = case.model.kind(inode)
+    floor = case.window.attribute_floor(inode)
+    if case.window.existed(inode, floor):
+        checked += 1
+        violations += _mode(case, inode, node, floor)
+        if kind == "symlink":
+            violations += _target(case, inode, node, floor)
+        if kind == "file":
+            violations += _links(case, inode, node, floor)
+            violations += _blocks(case, inode, node, floor)
+    if kind == "file":
+        floor = case.window.data_floor(inode)
+        if case.window.existed(inode, floor):
+            checked += 2
+            violations += _size(case, inode, node, floor)
+            violations += _bytes(case, inode, node, floor)
+    return checked, violations
+
+
+def _mode(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    mode = case.model.mode(inode)
+    if node.mode == mode:
+        return []
+    return [_attribute(case, "mode lost", inode, node, f"mode {mode:o}", f"mode {node.mode:o}", floor)]
+
+
+def _target(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    target = case.model.inodes[inode].target
+    if node.target == target or any(error.startswith("readlink") for error in node.errors):
+        return []
+    return [_attribute(case, "target lost", inode, node, f"-> {target}", f"-> {node.target}", floor)]
+
+
+def _xattrs(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
+    floor = case.window.attribute_floor(inode)
+    known = case.model.xattrs[inode]
+    if not known or not case.window.existed(inode, floor):
+        return 0, []
+    violations = []
+    for name in known:
+        allowed = case.window.xattr_values(inode, name, floor.time)
+        value = node.xattrs.get(name)
+        if value in allowed:
+            continue
+        if value is None:
+            kind = "xattr lost"
+        elif allowed == frozenset((None,)):
+            kind = "xattr came back"
+        else:
+            kind = "xattr value lost"
+        expected = any_of([f"{name}={_value(each)}" for each in sorted(allowed, key=str)])
+        violations.append(_attribute(case, kind, inode, node, expected, f"{name}={_value(value)}", floor))
+    return len(known), violations
+
+
+def _links(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    """Only when run touched none of its names since everything was synced or its names were promised:
+    otherwise the count may be that of any mixture, and consistent compares it with the names."""
+    window = case.window
+    settled = max(window.all.time, window.names[inode].time if inode in window.names else 0)
+    counts = window.model.nlink[inode].within(settled, window.now)
+    if not window.existed(inode, window.all) and inode not in window.names:
+        return []
+    if len(counts) != 1 or node.nlink == counts[0]:
+        return []
+    if inode in touched_inodes(case):
+        return []
+    expected, found = f"{counts[0]} links", f"{node.nlink} links"
+    return [_attribute(case, "link count lost", inode, node, expected, found, floor)]
+
+
+def _blocks(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    ranges = case.window.allocated(inode, floor.time)
+    promised = sum(
+        max(end // BLOCK_BYTES - -(-start // BLOCK_BYTES), 0) * (BLOCK_BYTES // SECTOR_BYTES)
+        for start, end in ranges
+    )
+    if node.blocks >= promised:
+        return []
+    expected, found = f"at least {promised} blocks", f"{node.blocks} blocks"
+    return [_attribute(case, "preallocation lost", inode, node, expected, found, floor)]
+
+
+def _size(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    sizes = case.window.sizes(inode, floor.time)
+    if sizes.allow(node.size):
+        return []
+    exact = [str(size) for size in sorted(sizes.exact)]
+    between = [f"{low} to {high}" for low, high in sizes.ranges]
+    expected = f"{any_of(exact + between)} bytes"
+    return [_attribute(case, "size lost", inode, node, expected, f"{node.size} bytes", floor)]
+
+
+def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    pieces = case.window.pieces(inode, floor.time)
+    read_end = node.content[-1].offset + node.content[-1].length if node.content else 0
+    promised_end = min(
+        node.size, min(size_of(content) for content in case.window.contents(inode, floor.time))
+    )
+    if read_end < promised_end and node.errors:
+        expected, found = f"{promised_end} bytes that can be read", ", ".join(node.errors)
+        return [_attribute(case, "data unreadable", inode, node, expected, found, floor)]
+    difference = first_difference(node.content, pieces, node.size)
+    if difference is None:
+        return []
+    expected = f"at offset {difference.offset}: {any_of(_sources(difference))}"
+    return [_attribute(case, "data lost", inode, node, expected, difference.found, floor)]
+
+
+def _sources(difference: Difference) -> list[str]:
+    return [
+        "zeros" if source == ZERO else f"bytes of operation {source.stamp - 1}"
+        for source in sorted(difference.allowed)
+    ]
+
+
+# --- words
+
+
+def _attribute(
+    case: Case, kind: str, inode: int, node: Node, expected: str, found: str, floor: Floor
+) -> Violation:
+    role = _reach(case, floor, inode)
+    return _violation(case, kind, role, node.path, f"{expected} (since {floor.call})", found, floor)
+
+
+def _violation(
+    case: Case,
+    kind: str,
+    role: str,
+    path: str,
+    expected: str,
+    found: str,
+    floor: Floor,
+    promise: str = "",
+    tier: Tier | None = None,
+) -> Violation:
+    """`floor` is the promise that was broken, unless `promise` and `tier` name another."""
+    text = case.promise(promise or floor.promise)
+    return Violation(kind, role, path, expected, found, text, _stronger(floor.tier, tier))
+
+
+def _stronger(one: Tier, other: Tier | None) -> Tier:
+    return max((one, other or one), key=TIERS.index)
+
+
+def _reach(case: Case, floor: Floor, inode: int | None) -> str:
+    """The role: "fsynced file", "entry of fsynced directory", "directory above fsynced file"."""
+    if " " in floor.reach:
+        return floor.reach
+    if inode is None or inode < 0:
+        return f"{floor.reach} name"
+    kind = case.model.kind(inode)
+    return f"{floor.reach} {'directory' if kind == 'dir' else kind}"
+
+
+def _subject(allowed: frozenset[int | None], found: int | None) -> int | None:
+    """Whom an entry's violation is about: who should be there, else who is."""
+    there = [value for value in _sorted(allowed) if value is not None]
+    return there[0] if there else found
+
+
+def _sorted(values: frozenset[int | None]) -> list[int | None]:
+    return sorted(values, key=lambda value: (value is None, value or 0))
+
+
+def _value(value: str | None) -> str:
+    return "nothing" if value is None else bytes.fromhex(value).decode("latin-1")

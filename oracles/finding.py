@@ -1,0 +1,81 @@
+"""
+Many verdicts, few findings.
+
+In:       BROKEN verdicts with the experiment and state that gave them.
+Out:      Groups with one signature each, with the shortest workload and earliest state as witness.
+Not here: the verdicts (the oracles), the pages and the repro command (reports/, harness/).
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from oracles.verdict import Answer, Verdict, Violation
+
+
+class Witness(msgspec.Struct, frozen=True):
+    """One state that was judged.
+
+    experiment: its number. operation_count: of the workload's setup and run: what "shortest" means.
+    state: its spec; place: what orders the states of one experiment, earliest crash first.
+    """
+
+    experiment: int
+    profile: str
+    kernel: str
+    workload: str
+    operation_count: int
+    state: str
+    place: int
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Violations with one signature on one kernel. count: states that show it.
+    workloads: all that do, in order."""
+
+    signature: str
+    oracle: str
+    witness: Witness
+    violation: Violation
+    count: int
+    workloads: tuple[str, ...]
+
+
+def signature(profile: str, oracle: str, violation: Violation) -> str:
+    """What makes two violations the same finding: "btrfs durable: name lost (fsynced file)"."""
+    return f"{profile} {oracle}: {violation.kind} ({violation.role})"
+
+
+def group(judged: Iterable[tuple[Witness, Verdict]]) -> tuple[Group, ...]:
+    """Groups in order of their signatures, then kernels; the same whatever the order of `judged`."""
+    seen: dict[tuple[str, str], list[tuple[Witness, str, Violation]]] = {}
+    for witness, verdict in judged:
+        if verdict.answer is not Answer.BROKEN:
+            continue
+        for violation in verdict.violations:
+            key = (signature(witness.profile, verdict.oracle, violation), witness.kernel)
+            seen.setdefault(key, []).append((witness, verdict.oracle, violation))
+    return tuple(_group(key[0], seen[key]) for key in sorted(seen))
+
+
+def _group(name: str, members: list[tuple[Witness, str, Violation]]) -> Group:
+    witness, oracle, violation = min(members, key=lambda member: _rank(member[0], member[2]))
+    return Group(
+        name,
+        oracle,
+        witness,
+        violation,
+        len({(member.experiment, member.state) for member, _, _ in members}),
+        tuple(sorted({member.workload for member, _, _ in members})),
+    )
+
+
+def _rank(witness: Witness, violation: Violation) -> tuple[int, str, int, int, str, str]:
+    return (
+        witness.operation_count,
+        witness.workload,
+        witness.experiment,
+        witness.place,
+        violation.subject,
+        violation.found,
+    )

@@ -1,0 +1,66 @@
+"""
+fsck: the checker finds the recovered filesystem clean.
+
+In:       a Case (Observation.fsck).
+Out:      a Verdict; none where fsck was not run.
+Not here: running it (harness/).
+"""
+
+import re
+
+from oracles.case import Case
+from oracles.verdict import Answer, Tier, Verdict, Violation
+
+NAME = "fsck"
+CHECKS = (
+    "The checker's exit status and its output, on the disk as recovery and a clean unmount left it: for "
+    "btrfs the checker alone would ignore the log tree."
+)
+NOT_CHECKED = "The disk before recovery, and whether the checker could repair what it found."
+
+# Statuses that say the checker itself did not come to an answer: sh's for "not found" and "killed".
+NOT_RUN_STATUS = 124
+
+# Lines that mean an error even where the checker exits 0.
+ERROR_LINES = {
+    "btrfs": re.compile(r"^ERROR: |error\(s\) found|\berrors [0-9a-f]+, "),
+    "ext4": re.compile(r"^(WARNING|ERROR): |still has errors|\bFix\? no|\bClear\? no"),
+    "xfs": re.compile(r"^(ERROR|fatal error)|\bwould (have |be |clear|reset|junk|rebuild|correct|move|fix)"),
+}
+
+
+def judge(case: Case) -> Verdict | None:
+    fsck = case.observation.fsck
+    if fsck is None:
+        return None
+    if fsck.timed_out:
+        return Verdict(NAME, case.tier, Answer.UNKNOWN, reason="the checker did not end in time")
+    if fsck.exit < 0 or fsck.exit >= NOT_RUN_STATUS:
+        reason = f"the checker could not run (exit {fsck.exit}): {_last_line(fsck.output)}"
+        return Verdict(NAME, case.tier, Answer.UNKNOWN, reason=reason)
+    lines = error_lines(fsck.output, case)
+    if fsck.exit in case.profile.fsck_clean and not lines:
+        return case.verdict(NAME, 1, ())
+    first = lines[0] if lines else _last_line(fsck.output)
+    command = " ".join(case.profile.fsck)
+    found = f"exit {fsck.exit}: {first}"
+    expected = f"{command} finds nothing"
+    return case.verdict(
+        NAME,
+        1,
+        [Violation("not clean", "filesystem", ".", expected, found, case.promise("fsck"), Tier.POSIX)],
+    )
+
+
+def error_lines(output: str, case: Case) -> list[str]:
+    pattern = ERROR_LINES[case.profile.filesystem]
+    return [
+        line.strip()
+        for line in output.splitlines()
+        if pattern.search(line) and not any(noise in line for noise in case.profile.fsck_noise)
+    ]
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"

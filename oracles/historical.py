@@ -1,0 +1,174 @@
+"""
+historical: nothing is there that never was.
+
+In:       a Case (the tree, and everything the model ever held until now).
+Out:      a Verdict; none where there is no tree.
+Not here: whether what was promised is still there (durable).
+"""
+
+from oracles.case import Case, any_of, best_reading, describe, describe_node, role
+from oracles.content import ZERO, Difference, Piece, first_difference
+from oracles.model import Slot
+from oracles.observation import Node
+from oracles.recovered import Recovered
+from oracles.verdict import Tier, Verdict, Violation
+
+NAME = "historical"
+CHECKS = (
+    "Every recovered name led to that object at some time, every size, mode, owner, extended attribute and "
+    "symlink target was so at some time, and every byte was written at that place by an operation that had "
+    "begun, or is zero."
+)
+NOT_CHECKED = "Whether these values were there at the same time (ordered), and times."
+
+ZEROS = frozenset((ZERO,))
+
+
+def judge(case: Case) -> Verdict | None:
+    if not case.readings:
+        return None
+    checked, violations = best_reading(case, judge_reading)
+    return case.verdict(NAME, checked, violations)
+
+
+def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:
+    violations = [_foreign(case, recovered, node) for node in recovered.foreign]
+    checked = len(recovered.entries) + len(recovered.foreign)
+    for inode, node in recovered.nodes.items():
+        checked += 1
+        violations += _xattrs(case, inode, node)
+        if inode == case.model.root:
+            continue
+        violations += _attributes(case, inode, node)
+        if case.model.kind(inode) == "file":
+            violations += _content(case, inode, node)
+    return checked, violations
+
+
+def _foreign(case: Case, recovered: Recovered, node: Node) -> Violation:
+    slot = next((slot for slot, there in recovered.node_at.items() if there is node), None)
+    known = [value for value in _history(case, slot) if value is not None]
+    found = _found(case, recovered, slot, node)
+    if node.kind == "unknown":
+        return _violation(case, "name leads nowhere", "unknown object", node.path, "an object", found)
+    if not known:
+        return _violation(
+            case, "name that never was", _role(case, recovered, slot), node.path, "no such name", found
+        )
+    expected = any_of([describe(case, value) for value in sorted(known)])
+    return _violation(case, "object never there", _role(case, recovered, slot), node.path, expected, found)
+
+
+def _history(case: Case, slot: Slot | None) -> frozenset[int | None]:
+    return frozenset() if slot is None else case.window.entry_history(slot)
+
+
+def _found(case: Case, recovered: Recovered, slot: Slot | None, node: Node) -> str:
+    inode = recovered.entries.get(slot) if slot is not None else None
+    return describe(case, inode) if inode is not None and inode >= 0 else describe_node(node)
+
+
+def _role(case: Case, recovered: Recovered, slot: Slot | None) -> str:
+    inode = recovered.entries.get(slot) if slot is not None else None
+    return role(case, inode) if inode is not None and inode >= 0 else "unknown object"
+
+
+def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
+    found = []
+    object_ = case.model.inodes[inode]
+    mode = case.model.mode(inode)
+    if node.mode != mode:
+        found.append(("mode that never was", f"mode {mode:o}", f"mode {node.mode:o}"))
+    if (node.uid, node.gid) != (0, 0):
+        found.append(("owner that never was", "owner 0:0", f"owner {node.uid}:{node.gid}"))
+    unread = any(error.startswith("readlink") for error in node.errors)
+    if object_.kind == "symlink" and node.target != object_.target and not unread:
+        found.append(("target that never was", f"-> {object_.target}", f"-> {node.target}"))
+    return [_violation(case, kind, role(case, inode), node.path, *texts) for kind, *texts in found]
+
+
+def _xattrs(case: Case, inode: int, node: Node) -> list[Violation]:
+    violations = []
+    for name, value in node.xattrs.items():
+        if not name.startswith("user."):
+            continue  # the kernel's own: security, acl
+        known = case.window.xattr_values(inode, name, 0)
+        if value in known or any(error.startswith("getxattr") for error in node.errors):
+            continue
+        expected = any_of([_value(each) for each in sorted(known, key=str)])
+        violations.append(
+            _violation(
+                case,
+                "xattr that never was",
+                role(case, inode),
+                node.path,
+                f"{name}: {expected}",
+                f"{name}: {_value(value)}",
+            )
+        )
+    return violations
+
+
+def _value(value: str | None) -> str:
+    return "nothing" if value is None else bytes.fromhex(value).decode("latin-1")
+
+
+def _content(case: Case, inode: int, node: Node) -> list[Violation]:
+    before = case.model.inodes[inode].born - 1
+    violations = []
+    sizes = case.window.sizes(inode, before)
+    if not sizes.allow(node.size):
+        known = ", ".join(str(size) for size in sorted(sizes.exact))
+        violations.append(
+            _violation(
+                case,
+                "size that never was",
+                role(case, inode),
+                node.path,
+                f"one of {known} bytes, or between when it grew",
+                f"{node.size} bytes",
+            )
+        )
+    # Behind the largest size there ever was, only zeros: the pieces end there.
+    pieces = case.window.pieces(inode, before)
+    beyond = pieces[-1].end if pieces else 0
+    if node.size > beyond:
+        pieces = (*pieces, Piece(beyond, node.size, ZEROS))
+    difference = first_difference(node.content, pieces, node.size)
+    if difference is not None:
+        violations.append(
+            _violation(
+                case,
+                _content_kind(case, difference),
+                role(case, inode),
+                node.path,
+                f"at offset {difference.offset}: {_allowed(difference)}",
+                _writer(case, difference),
+            )
+        )
+    return violations
+
+
+def _content_kind(case: Case, difference: Difference) -> str:
+    step = case.model.steps.get(difference.stamp - 1) if difference.stamp > 0 else None
+    return "foreign bytes" if step is None else "stale data"
+
+
+def _allowed(difference: Difference) -> str:
+    return any_of(
+        [
+            "zeros" if source.stamp == 0 else f"bytes of operation {source.stamp - 1}"
+            for source in sorted(difference.allowed)
+        ]
+    )
+
+
+def _writer(case: Case, difference: Difference) -> str:
+    step = case.model.steps.get(difference.stamp - 1) if difference.stamp > 0 else None
+    if step is None:
+        return difference.found
+    return f"{difference.found} ({step.operation.word} {step.operation.path})"
+
+
+def _violation(case: Case, kind: str, of: str, path: str, expected: str, found: str) -> Violation:
+    return Violation(kind, of, path, expected, found, case.promise("history"), Tier.POSIX)

@@ -1,0 +1,505 @@
+"""
+A filesystem in memory that remembers everything it ever was.
+
+In:       a History.
+Out:      Model: the timelines of every name, size, content, attribute and link count.
+Not here: which of these times a crash may show (window.py), what was found (recovered.py).
+
+A *time* is the number of operations done, counted over setup and run: Step.index + 1 is the time
+just after that step, and model.base_time the moment at which setup ended with its implicit sync.
+
+Objects are told apart by inode number, as Step.inode gave it while recording; a number may serve
+several objects one after the other, so each object has an id of its own here.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from oracles import content as contents
+from oracles.content import Content, Source
+from oracles.timeline import Timeline
+from workloads.history import History, Step
+from workloads.workload import Operation
+
+# What the agent makes new objects with, under umask 0.
+CREATED_MODE = {"file": 0o644, "dir": 0o755, "symlink": 0o777}
+
+SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
+
+Slot = tuple[int, str]  # a directory's id and a name in it
+Ranges = tuple[tuple[int, int], ...]
+
+
+class Disagreement(Exception):
+    """The model and the history do not tell the same story: our mistake, so nothing can be judged."""
+
+
+class Inode(msgspec.Struct, frozen=True):
+    """One object. number: its st_ino. born: the time since which it exists. made_by: that operation."""
+
+    id: int
+    number: int
+    kind: str
+    born: int
+    made_by: str
+    target: str = ""
+
+
+class Chain:
+    """One link of an inode, followed through its renames.
+
+    slots: (time, slot), oldest first. ended: the time at which unlink, rmdir or a rename onto it took
+    it away; None while it lives.
+    """
+
+    __slots__ = ("ended", "inode", "slots")
+
+    def __init__(self, inode: int, time: int, slot: Slot) -> None:
+        self.inode = inode
+        self.slots: list[tuple[int, Slot]] = [(time, slot)]
+        self.ended: int | None = None
+
+    @property
+    def born(self) -> int:
+        return self.slots[0][0]
+
+    def lives_at(self, time: int) -> bool:
+        return self.born <= time and (self.ended is None or self.ended > time)
+
+    def slot_at(self, time: int) -> Slot:
+        return [slot for since, slot in self.slots if since <= time][-1]
+
+    def slots_until(self, time: int) -> list[Slot]:
+        return list(dict.fromkeys(slot for since, slot in self.slots if since <= time))
+
+
+class Rename(msgspec.Struct, frozen=True):
+    time: int
+    chain: int
+    inode: int
+    old: Slot
+    new: Slot
+    replaced: int | None
+
+
+class Persist(msgspec.Struct, frozen=True):
+    """One call that makes things durable. time: just after it. inode: of fsync and fdatasync, else -1."""
+
+    time: int
+    step: int
+    word: str
+    inode: int
+    path: str
+
+
+class Model:
+    """Timelines of one history; not changed once `build` has returned it."""
+
+    def __init__(self, base_time: int) -> None:
+        self.base_time = base_time
+        self.end_time = base_time
+        self.inodes: list[Inode] = []
+        self.by_number: dict[int, list[int]] = {}
+        self.entries: dict[Slot, Timeline[int | None]] = {}
+        self.names_in: dict[int, set[str]] = {}
+        self.content: dict[int, Timeline[Content]] = {}
+        self.allocated: dict[int, Timeline[Ranges]] = {}
+        self.xattrs: dict[int, dict[str, Timeline[str | None]]] = {}
+        self.nlink: dict[int, Timeline[int]] = {}
+        self.chains: list[Chain] = []
+        self.chains_of: dict[int, list[int]] = {}
+        self.renames: list[Rename] = []
+        self.linked: list[tuple[int, int, str]] = []  # (time, inode, "link" or "unlink")
+        self.persists: list[Persist] = []
+        self.extending: set[int] = set()  # times whose step was a write or append
+        self.moving: dict[int, tuple[int, int]] = {}  # time: (inode, offset) of a collapse or insert
+        self.steps: dict[int, Step] = {}
+
+    @property
+    def root(self) -> int:
+        return 0
+
+    def kind(self, inode: int) -> str:
+        return self.inodes[inode].kind
+
+    def mode(self, inode: int) -> int:
+        return CREATED_MODE[self.kind(inode)]
+
+    def ids(self, number: int, kind: str, until: int) -> list[int]:
+        """Objects of that kind that had this inode number by then, latest first."""
+        return [
+            id_
+            for id_ in reversed(self.by_number.get(number, []))
+            if self.inodes[id_].kind == kind and self.inodes[id_].born <= until
+        ]
+
+    def entry(self, slot: Slot, time: int) -> int | None:
+        timeline = self.entries.get(slot)
+        return None if timeline is None else timeline.at(time)
+
+    def names_at(self, directory: int, time: int) -> dict[str, int]:
+        found = {}
+        for name in sorted(self.names_in.get(directory, ())):
+            inode = self.entries[directory, name].at(time)
+            if inode is not None:
+                found[name] = inode
+        return found
+
+    def path(self, slot: Slot, time: int) -> str:
+        """The slot's path then, its directories by the last names they had."""
+        directory, name = slot
+        parts = [name]
+        while directory != self.root and len(parts) < SYMLINKS_MAX:
+            chain = self.chains[self.chains_of[directory][0]]
+            known = [slot for since, slot in chain.slots if since <= time] or [chain.slots[0][1]]
+            directory, name = known[-1]
+            parts.append(name)
+        return "/".join(reversed(parts))
+
+
+def build(history: History) -> Model:
+    """Errors: Disagreement when a step that succeeded cannot have."""
+    builder = _Builder(history)
+    for step in (*history.setup, *history.run):
+        builder.do(step)
+    return builder.model
+
+
+class _Builder:
+    """The present state of the filesystem, and the model it is written into."""
+
+    def __init__(self, history: History) -> None:
+        self.model = Model(base_time=len(history.setup))
+        self.now: dict[Slot, int] = {}
+        self.chain_at: dict[Slot, int] = {}
+        self.time = 0
+        self.step: Step | None = None
+        self._new_inode(history.root_inode, "dir", "the root")
+
+    def do(self, step: Step) -> None:
+        if step.index != self.time:
+            raise Disagreement(f"step {step.index} stands where step {self.time} is due")
+        self.time = step.index + 1
+        self.step = step
+        self.model.end_time = self.time
+        self.model.steps[step.index] = step
+        if step.result == 0:
+            handler = _WORDS.get(step.operation.word)
+            if handler is None:
+                raise Disagreement(f"the model does not know the word {step.operation.word}")
+            handler(self, step.operation)
+
+    # --- paths
+
+    def parent(self, path: str) -> Slot:
+        directory, name = self._follow_to_parent(self.model.root, path, 0)
+        return directory, name
+
+    def _follow_to_parent(self, start: int, path: str, depth: int) -> Slot:
+        *above, name = path.split("/")
+        directory = start
+        for part in above:
+            directory = self._enter(directory, part, depth)
+        return directory, name
+
+    def _enter(self, directory: int, name: str, depth: int) -> int:
+        if name in ("", "."):
+            return directory
+        inode = self.now.get((directory, name))
+        if inode is None:
+            raise self._wrong(f"there is no {name}")
+        if self.model.kind(inode) == "symlink":
+            inode = self._target(directory, inode, depth + 1)
+        return inode
+
+    def _target(self, directory: int, symlink: int, depth: int) -> int:
+        target = self.model.inodes[symlink].target
+        if depth > SYMLINKS_MAX or target.startswith("/"):
+            raise self._wrong("a symlink that leads nowhere in the mount")
+        slot = self._follow_to_parent(directory, target, depth)
+        return self._enter(*slot, depth)
+
+    def there(self, path: str, follow: bool) -> int:
+        """The object at `path`; errors: Disagreement when there is none."""
+        if path in ("", "."):
+            return self.model.root
+        slot = self.parent(path)
+        inode = self.now.get(slot)
+        if inode is None:
+            raise self._wrong(f"there is no {path}")
+        if follow and self.model.kind(inode) == "symlink":
+            return self._target(slot[0], inode, 0)
+        self._check_number(inode)
+        return inode
+
+    def _check_number(self, inode: int) -> None:
+        assert self.step is not None
+        if self.step.operation.word in ("unlink", "rmdir") or self.step.inode == 0:
+            return
+        if self.model.inodes[inode].number != self.step.inode:
+            raise self._wrong(
+                f"inode {self.step.inode} where the model has {self.model.inodes[inode].number}"
+            )
+
+    def _wrong(self, what: str) -> Disagreement:
+        assert self.step is not None
+        return Disagreement(
+            f"operation {self.step.index} ({words(self.step.operation)}) succeeded, but {what}"
+        )
+
+    # --- objects and names
+
+    def _new_inode(self, number: int, kind: str, made_by: str, target: str = "") -> int:
+        model = self.model
+        id_ = len(model.inodes)
+        model.inodes.append(Inode(id_, number, kind, self.time, made_by, target))
+        model.by_number.setdefault(number, []).append(id_)
+        model.xattrs[id_] = {}
+        model.nlink[id_] = Timeline(self.time, 0)
+        model.chains_of[id_] = []
+        if kind == "file":
+            model.content[id_] = Timeline(self.time, contents.EMPTY)
+            model.allocated[id_] = Timeline(self.time, ())
+        if kind == "dir":
+            model.names_in[id_] = set()
+        return id_
+
+    def make(self, operation: Operation, kind: str, path: str, target: str = "") -> int:
+        assert self.step is not None
+        slot = self.parent(path)
+        if slot in self.now:
+            raise self._wrong(f"{path} was there already")
+        if self.step.inode == 0:
+            raise self._wrong("no inode number was recorded")
+        inode = self._new_inode(self.step.inode, kind, words(operation), target)
+        self.add_name(slot, inode)
+        return inode
+
+    def add_name(self, slot: Slot, inode: int) -> None:
+        self._set(slot, inode)
+        self.chain_at[slot] = len(self.model.chains)
+        self.model.chains_of[inode].append(len(self.model.chains))
+        self.model.chains.append(Chain(inode, self.time, slot))
+        self._count_links(inode, +1)
+
+    def drop_name(self, slot: Slot) -> int:
+        inode = self.now[slot]
+        self._set(slot, None)
+        self.model.chains[self.chain_at.pop(slot)].ended = self.time
+        self._count_links(inode, -1)
+        return inode
+
+    def _count_links(self, inode: int, by: int) -> None:
+        timeline = self.model.nlink[inode]
+        timeline.change(self.time, timeline.last + by)
+
+    def _set(self, slot: Slot, inode: int | None) -> None:
+        timeline = self.model.entries.get(slot)
+        if timeline is None:
+            timeline = self.model.entries[slot] = Timeline(0, None)
+            self.model.names_in[slot[0]].add(slot[1])
+        timeline.change(self.time, inode)
+        if inode is None:
+            self.now.pop(slot, None)
+        else:
+            self.now[slot] = inode
+
+    # --- content
+
+    def file(self, operation: Operation) -> int:
+        inode = self.there(operation.path, follow=True)
+        if self.model.kind(inode) != "file":
+            raise self._wrong(f"{operation.path} is no file")
+        return inode
+
+    def change(self, inode: int, content: Content) -> None:
+        self.model.content[inode].change(self.time, content)
+
+    def allocate(self, inode: int, start: int, end: int) -> None:
+        timeline = self.model.allocated[inode]
+        timeline.change(self.time, union(timeline.last, start, end))
+
+
+# --- the words, each as its manual page tells it
+
+
+def _creat(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, "file", operation.path)
+
+
+def _mkdir(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, "dir", operation.path)
+
+
+def _symlink(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, "symlink", operation.path, operation.target)
+
+
+def _link(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=False)
+    slot = fs.parent(operation.path2)
+    if slot in fs.now:
+        raise fs._wrong(f"{operation.path2} was there already")
+    fs.add_name(slot, inode)
+    fs.model.linked.append((fs.time, inode, "link"))
+
+
+def _unlink(fs: _Builder, operation: Operation) -> None:
+    fs.there(operation.path, follow=False)
+    inode = fs.drop_name(fs.parent(operation.path))
+    fs.model.linked.append((fs.time, inode, "unlink"))
+
+
+def _rename(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=False)
+    old, new = fs.parent(operation.path), fs.parent(operation.path2)
+    replaced = fs.now.get(new)
+    if replaced == inode:
+        return  # rename(2): two names of one file: nothing happens
+    if replaced is not None:
+        fs.drop_name(new)
+    chain = fs.chain_at.pop(old)
+    fs._set(old, None)
+    fs._set(new, inode)
+    fs.chain_at[new] = chain
+    fs.model.chains[chain].slots.append((fs.time, new))
+    fs.model.renames.append(Rename(fs.time, chain, inode, old, new, replaced))
+
+
+def _write(fs: _Builder, operation: Operation) -> None:
+    assert fs.step is not None
+    fs.model.extending.add(fs.time)
+    missing = fs.parent(operation.path) not in fs.now
+    inode = fs.make(operation, "file", operation.path) if missing else fs.file(operation)
+    old = fs.model.content[inode].last
+    start = contents.size_of(old) if operation.word == "append" else operation.offset
+    end = start + operation.length
+    fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
+    fs.allocate(inode, start, end)
+
+
+def _truncate(fs: _Builder, operation: Operation) -> None:
+    inode = fs.file(operation)
+    fs.change(inode, contents.resized(fs.model.content[inode].last, operation.length))
+    allocated = fs.model.allocated[inode]
+    # Preallocation behind the end goes with any truncate, or stays: nobody promises which.
+    allocated.change(fs.time, without(allocated.last, operation.length, 1 << 62))
+
+
+def _fallocate(fs: _Builder, operation: Operation) -> None:
+    inode = fs.file(operation)
+    start, end = operation.offset, operation.offset + operation.length
+    old = fs.model.content[inode].last
+    new = _FALLOCATED[operation.mode](old, start, end)
+    fs.change(inode, new)
+    allocated = fs.model.allocated[inode]
+    if operation.mode in ("collapse-range", "insert-range"):
+        fs.model.moving[fs.time] = (inode, start)
+        allocated.change(fs.time, ())
+    elif operation.mode == "punch-hole":
+        allocated.change(fs.time, without(allocated.last, start, end))
+    else:
+        fs.allocate(inode, start, end)
+
+
+def _zeroed(old: Content, start: int, end: int) -> Content:
+    end = min(end, contents.size_of(old))
+    return contents.written(old, start, end, contents.ZERO)
+
+
+def _grown(old: Content, end: int) -> Content:
+    return contents.resized(old, max(end, contents.size_of(old)))
+
+
+_FALLOCATED: dict[str, Callable[[Content, int, int], Content]] = {
+    "alloc": lambda old, start, end: _grown(old, end),
+    "keep-size": lambda old, start, end: old,
+    "punch-hole": _zeroed,
+    "zero-range": lambda old, start, end: _zeroed(_grown(old, end), start, end),
+    "zero-range-keep-size": _zeroed,
+    "collapse-range": lambda old, start, end: contents.collapsed(old, start, end - start),
+    "insert-range": lambda old, start, end: contents.inserted(old, start, end - start),
+}
+
+
+def _setxattr(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=True)
+    timeline = fs.model.xattrs[inode].setdefault(operation.name, Timeline(0, None))
+    timeline.change(fs.time, operation.value.encode().hex())
+
+
+def _removexattr(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=True)
+    timeline = fs.model.xattrs[inode].setdefault(operation.name, Timeline(0, None))
+    timeline.change(fs.time, None)
+
+
+def _fsync(fs: _Builder, operation: Operation) -> None:
+    assert fs.step is not None
+    inode = fs.there(operation.path, follow=True)
+    fs.model.persists.append(Persist(fs.time, fs.step.index, operation.word, inode, operation.path))
+
+
+def _sync(fs: _Builder, operation: Operation) -> None:
+    assert fs.step is not None
+    fs.model.persists.append(Persist(fs.time, fs.step.index, operation.word, -1, ""))
+
+
+def _evict(fs: _Builder, operation: Operation) -> None:
+    """Leaves the disk's meaning as it is."""
+
+
+_WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
+    "creat": _creat,
+    "mkdir": _mkdir,
+    "symlink": _symlink,
+    "link": _link,
+    "unlink": _unlink,
+    "rmdir": _unlink,
+    "rename": _rename,
+    "write": _write,
+    "append": _write,
+    "truncate": _truncate,
+    "fallocate": _fallocate,
+    "setxattr": _setxattr,
+    "removexattr": _removexattr,
+    "fsync": _fsync,
+    "fdatasync": _fsync,
+    "sync": _sync,
+    "remount": _sync,
+    "umount": _sync,
+    "evict": _evict,
+}
+
+
+def union(ranges: Ranges, start: int, end: int) -> Ranges:
+    if start >= end:
+        return ranges
+    apart = [r for r in ranges if r[1] < start or r[0] > end]
+    joined = [r for r in ranges if not (r[1] < start or r[0] > end)]
+    new = (min([start, *(r[0] for r in joined)]), max([end, *(r[1] for r in joined)]))
+    return tuple(sorted([*apart, new]))
+
+
+def without(ranges: Ranges, start: int, end: int) -> Ranges:
+    kept = []
+    for low, high in ranges:
+        if low < min(high, start):
+            kept.append((low, min(high, start)))
+        if max(low, end) < high:
+            kept.append((max(low, end), high))
+    return tuple(kept)
+
+
+def words(operation: Operation) -> str:
+    """The operation in one line, for a reader of messages."""
+    numbers = {
+        "write": f"{operation.offset} {operation.length}",
+        "append": f"{operation.length}",
+        "truncate": f"{operation.length}",
+        "fallocate": f"{operation.mode} {operation.offset} {operation.length}",
+    }.get(operation.word, "")
+    first = operation.target if operation.word == "symlink" else ""
+    parts = (operation.word, first, operation.path, operation.path2, operation.name, operation.value, numbers)
+    return " ".join(part for part in parts if part)

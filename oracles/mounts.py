@@ -1,0 +1,42 @@
+"""
+mounts: recovery succeeds, and the kernel survives it.
+
+In:       a Case.
+Out:      a Verdict; never none.
+Not here: whether what was mounted is right (the other oracles).
+"""
+
+import errno
+
+from oracles.case import Case
+from oracles.verdict import Tier, Verdict, Violation
+
+NAME = "mounts"
+CHECKS = (
+    "That the recovered disk mounts, unmounts and mounts again without an error, and that the kernel "
+    "neither panics nor hangs nor ends while it has this disk."
+)
+NOT_CHECKED = "How long recovery took, as long as it ended before the deadline."
+
+
+def judge(case: Case) -> Verdict:
+    seen = case.observation
+    violations = []
+    if seen.death:
+        stage = f" during {seen.death_during}" if seen.death_during else ""
+        last = seen.console[-1] if seen.console else "its console is empty"
+        violations.append(_violation(case, seen.death, "the kernel survives", f"{seen.death}{stage}: {last}"))
+    calls = (
+        ("mount refused", "mount", seen.mount_errno),
+        ("unmount failed", "unmount", seen.umount_errno),
+        ("second mount refused", "second mount", seen.second_mount_errno),
+    )
+    for kind, call, number in calls:
+        if number:
+            name = errno.errorcode.get(number, str(number))
+            violations.append(_violation(case, kind, f"{call} succeeds", f"{call}: {name}"))
+    return case.verdict(NAME, len(calls) + 1, violations)
+
+
+def _violation(case: Case, kind: str, expected: str, found: str) -> Violation:
+    return Violation(kind, "filesystem", ".", expected, found, case.promise("mount"), Tier.POSIX)

@@ -1,0 +1,144 @@
+"""
+ordered: metadata changes survive as a prefix, in the order in which they were made.
+
+In:       a Case (the tree, and the model at each time).
+Out:      a Verdict; none in tier posix, and where there is no tree.
+Not here: sizes and content, which delayed writeback puts on disk in an order of its own.
+
+ext4 and xfs have one journal: a transaction is replayed whole and after those before it, so names,
+link counts, modes and extended attributes are those of one time. btrfs promises this only for
+transaction commits: an fsync writes a log tree with some objects of the running transaction, and
+replaying it mixes times. So on btrfs nothing is asked once an fsync or fdatasync has begun since
+the last completed sync.
+"""
+
+from typing import NamedTuple
+
+from oracles.case import Case
+from oracles.observation import Tree
+from oracles.recovered import is_mkfs_directory
+from oracles.verdict import Tier, Verdict, Violation
+
+NAME = "ordered"
+CHECKS = (
+    "That names, the objects they lead to, link counts of files, modes, symlink targets and extended "
+    "attributes are together those of one time between the last completed sync and the cut."
+)
+NOT_CHECKED = "Sizes, content and blocks; on btrfs, anything after an fsync or fdatasync has begun."
+
+
+class Facts(NamedTuple):
+    """What a name shows of an object's metadata. nlink: 0 for directories (consistent counts those)."""
+
+    number: int
+    kind: str
+    mode: int
+    nlink: int
+    target: str
+    xattrs: tuple[tuple[str, str], ...]
+
+
+Snapshot = dict[str, Facts]
+
+
+def judge(case: Case) -> Verdict | None:
+    tree = case.observation.tree
+    if tree is None or not case.asks(Tier.SOMC):
+        return None
+    if not case.one_time_promised:
+        return case.verdict(NAME, 0, ())
+    found = found_snapshot(case, tree)
+    first, now = case.window.all.time, case.window.now
+    for time in range(now, first - 1, -1):
+        if snapshot(case, time) == found:
+            return case.verdict(NAME, len(found), ())
+    return case.verdict(NAME, len(found), [_violation(case, found, first, now)])
+
+
+def found_snapshot(case: Case, tree: Tree) -> Snapshot:
+    found: Snapshot = {}
+    for node in tree:
+        if is_mkfs_directory(node.path.partition("/")[0], case.profile.filesystem):
+            continue
+        xattrs = {key: value for key, value in node.xattrs.items() if key.startswith("user.")}
+        root = node.path == "."
+        found[node.path] = Facts(
+            node.ino,
+            node.kind,
+            0 if root else node.mode,  # mkfs chose it
+            0 if node.kind == "dir" else node.nlink,
+            node.target,
+            _settled_xattrs(case, node.ino, xattrs),
+        )
+    return found
+
+
+def snapshot(case: Case, time: int) -> Snapshot:
+    """The model's metadata at one time, by path."""
+    known = case.window.snapshots.get(time)
+    if known is None:
+        known = case.window.snapshots[time] = {}
+        _collect(case, time, case.model.root, ".", known)
+    return known
+
+
+def _collect(case: Case, time: int, inode: int, path: str, into: Snapshot) -> None:
+    model = case.model
+    object_ = model.inodes[inode]
+    xattrs = {name: line.at(time) for name, line in model.xattrs[inode].items()}
+    is_directory = object_.kind == "dir"
+    into[path] = Facts(
+        object_.number,
+        object_.kind,
+        0 if inode == model.root else model.mode(inode),
+        0 if is_directory else model.nlink[inode].at(time),
+        object_.target,
+        _settled_xattrs(case, object_.number, {k: v for k, v in xattrs.items() if v is not None}),
+    )
+    if is_directory:
+        for name, child in model.names_at(inode, time).items():
+            _collect(case, time, child, name if path == "." else f"{path}/{name}", into)
+
+
+def _settled_xattrs(case: Case, number: int, xattrs: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """Without those that xfs replaces in two transactions."""
+    window = case.window
+    unsettled = {
+        name
+        for inode in case.model.by_number.get(number, ())
+        for name in case.model.xattrs[inode]
+        if window.xattr_may_vanish(inode, name, window.all.time)
+    }
+    return tuple(sorted((name, value) for name, value in xattrs.items() if name not in unsettled))
+
+
+def _violation(case: Case, found: Snapshot, first: int, now: int) -> Violation:
+    """Tell it by the time that is nearest to what was found."""
+    time = min(range(now, first - 1, -1), key=lambda t: len(_differences(snapshot(case, t), found)))
+    nearest = snapshot(case, time)
+    different = _differences(nearest, found)
+    path = different[0]
+    after = "setup" if time == case.model.base_time else f"operation {time - 1}"
+    return Violation(
+        "not a prefix",
+        "metadata",
+        path,
+        f"the tree of one time; nearest is after {after}: {_text(nearest.get(path))}",
+        f"{_text(found.get(path))}; {len(different)} paths differ: {', '.join(different[:6])}",
+        case.promise("metadata-order"),
+        Tier.SOMC,
+    )
+
+
+def _differences(one: Snapshot, other: Snapshot) -> list[str]:
+    return sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
+
+
+def _text(facts: Facts | None) -> str:
+    if facts is None:
+        return "no such name"
+    parts = [f"{facts.kind} {facts.number}", f"mode {facts.mode:o}"]
+    if facts.nlink:
+        parts.append(f"{facts.nlink} links")
+    parts += [f"{name}={value}" for name, value in facts.xattrs]
+    return ", ".join(parts)

@@ -1,0 +1,91 @@
+"""
+quiet: the kernel log of this state holds no bug, warning or filesystem error.
+
+In:       a Case (Observation.kernel_log).
+Out:      a Verdict; never none: a log without lines is a quiet one.
+Not here: the state of the disk.
+"""
+
+import re
+
+from oracles.case import Case
+from oracles.verdict import Tier, Verdict, Violation
+
+NAME = "quiet"
+CHECKS = (
+    "Every line of the kernel log of this state: BUG, WARNING, Oops, failed assertions, lockdep, UBSAN, "
+    "KASAN, stalls and call traces at any level, and what the filesystem itself logs as an error or worse."
+)
+NOT_CHECKED = "Lines of the filesystem at level warning and below, and errors of the block device."
+
+ERROR_LEVEL = 3  # include/linux/kern_levels.h: KERN_ERR
+
+# (kind, what shows it). The texts are those of kernel/panic.c, lib/bug.c, kernel/locking/lockdep.c,
+# lib/ubsan.c, mm/kasan/report.c, kernel/watchdog.c, kernel/hung_task.c and kernel/rcu/.
+SIGNS = (
+    ("kernel bug", re.compile(r"\bkernel BUG at|\bBUG: |\bOops\b|general protection fault|Kernel panic")),
+    ("sanitizer report", re.compile(r"\bUBSAN: |\bKASAN: |\bKCSAN: |\bKMSAN: |kmemleak: \d+ new suspected")),
+    (
+        "lock report",
+        re.compile(
+            r"possible (circular|recursive) locking|inconsistent lock state|suspicious RCU usage|"
+            r"bad unlock balance|possible irq lock inversion|lock held when returning to user space|"
+            r"INFO: trying to register non-static key"
+        ),
+    ),
+    (
+        "stall",
+        re.compile(r"blocked for more than \d+ seconds|soft lockup|detected stalls? on|self-detected stall"),
+    ),
+    ("assertion failed", re.compile(r"\bassertion failed\b|Assertion failed", re.IGNORECASE)),
+    ("warning", re.compile(r"\bWARNING: ")),
+    ("call trace", re.compile(r"\bCall Trace:")),
+)
+FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS)\b")
+
+# Lines that recovery prints when all is well, though they look like trouble. Those at info and
+# notice (start tree-log replay; recovery complete; Starting recovery) need no entry here, since
+# only errors count. Empty: no source shows an error line to be normal.
+ALLOWED: tuple[re.Pattern[str], ...] = ()
+
+
+def judge(case: Case) -> Verdict:
+    lines = case.observation.kernel_log
+    violations = []
+    seen_kinds: set[str] = set()
+    for line in lines:
+        kind = sign(line)
+        if kind and kind not in seen_kinds:
+            seen_kinds.add(kind)
+            violations.append(
+                Violation(
+                    kind, "kernel log", ".", "no such line", _text(line), case.promise("quiet"), Tier.POSIX
+                )
+            )
+    # A call trace alone says less than the report that it belongs to.
+    if len(violations) > 1:
+        violations = [violation for violation in violations if violation.kind != "call trace"]
+    return case.verdict(NAME, max(len(lines), 1), violations)
+
+
+def sign(line: str) -> str:
+    """The kind of trouble that a line "LEVEL text" shows, "" for none."""
+    text = _text(line)
+    if any(pattern.search(text) for pattern in ALLOWED):
+        return ""
+    for kind, pattern in SIGNS:
+        if pattern.search(text):
+            return kind
+    if FILESYSTEM_LINE.match(text) and _level(line) <= ERROR_LEVEL:
+        return "filesystem error"
+    return ""
+
+
+def _level(line: str) -> int:
+    level = line.partition(" ")[0]
+    return int(level) if level.isdigit() else ERROR_LEVEL + 1
+
+
+def _text(line: str) -> str:
+    level, space, text = line.partition(" ")
+    return text if space and level.isdigit() else line

@@ -1,0 +1,128 @@
+"""
+Who is who in a recovered tree.
+
+In:       a Tree, and the Window it is judged by.
+Out:      Recovered: names and nodes by the model's ids; one for each way to read reused numbers.
+Not here: whether what is there was promised (the oracles).
+"""
+
+import itertools
+from collections.abc import Iterator
+
+from oracles.model import Slot
+from oracles.observation import Node, Tree
+from oracles.window import Window
+
+FOREIGN = -1  # an object that the name never led to
+BROKEN_NAME = -2  # a name whose object could not be looked at
+
+# Inode numbers that two objects had leave several readings; more than this many are not all tried.
+READINGS_MAX = 16
+
+
+class Recovered:
+    """One reading of a tree.
+
+    entries:  slot to id, FOREIGN or BROKEN_NAME; a slot that is not here was not found.
+    nodes:    id to its node (the first, when it has several names). paths: id to all its paths.
+    foreign:  nodes whose name or object the model never had.
+    """
+
+    def __init__(self) -> None:
+        self.entries: dict[Slot, int] = {}
+        self.nodes: dict[int, Node] = {}
+        self.paths: dict[int, list[str]] = {}
+        self.node_at: dict[Slot, Node] = {}
+        self.foreign: list[Node] = []
+
+    def names_of(self, inode: int) -> list[Slot]:
+        return [slot for slot, found in self.entries.items() if found == inode]
+
+    def path(self, slot: Slot) -> str:
+        """Where the slot is in this tree (its directory must have been found)."""
+        directory = self.nodes[slot[0]].path
+        return slot[1] if directory == "." else f"{directory}/{slot[1]}"
+
+
+def readings(tree: Tree, window: Window) -> Iterator[Recovered]:
+    """Each way to say which object a node is, the likeliest first: usually there is one."""
+    candidates = _candidates(tree, window)
+    unsure = [number for number, ids in candidates.items() if len(ids) > 1]
+    choices = itertools.product(*(candidates[number] for number in unsure))
+    sure = {number: ids[0] for number, ids in candidates.items() if ids}
+    for choice in itertools.islice(choices, READINGS_MAX):
+        yield _read(tree, window, {**sure, **dict(zip(unsure, choice, strict=True))})
+
+
+def split(path: str) -> tuple[str, str]:
+    """A path's directory ("." for the root) and name."""
+    directory, _, name = path.rpartition("/")
+    return directory or ".", name
+
+
+def is_mkfs_directory(path: str, filesystem: str) -> bool:
+    """mke2fs makes lost+found; e2fsck puts into it what it finds without a name."""
+    return filesystem == "ext4" and path == "lost+found"
+
+
+def _candidates(tree: Tree, window: Window) -> dict[int, list[int]]:
+    """For each inode number the ids it may be here, latest first: those that all names of it had at
+    some time; else those that any name had; else every object of that number and kind."""
+    model = window.model
+    found: dict[int, list[int]] = {}
+    numbers: dict[str, int] = {}
+    likely: dict[int, set[int]] = {}
+    named: dict[int, set[int]] = {}
+    for node in tree:
+        numbers[node.path] = node.ino
+        if node.path == ".":
+            found[node.ino] = [model.root]
+            continue
+        if node.kind == "unknown" or is_mkfs_directory(node.path, window.filesystem):
+            continue
+        directory, name = split(node.path)
+        by_number = model.ids(node.ino, node.kind, window.now)
+        had: set[int] = set()
+        for parent in found.get(numbers.get(directory, 0), []):
+            had.update(value for value in window.entry_history((parent, name)) if value in by_number)
+        if node.ino in likely:
+            likely[node.ino] &= had
+            named[node.ino] |= had
+        else:
+            likely[node.ino], named[node.ino] = set(had), set(had)
+        choice = likely[node.ino] or named[node.ino] or set(by_number)
+        found[node.ino] = [id_ for id_ in by_number if id_ in choice]
+    return found
+
+
+def _read(tree: Tree, window: Window, who: dict[int, int]) -> Recovered:
+    recovered = Recovered()
+    at_path: dict[str, int] = {}
+    for node in tree:
+        if is_mkfs_directory(node.path, window.filesystem):
+            continue
+        inode = who.get(node.ino, FOREIGN)
+        if node.path == ".":
+            at_path["."] = inode
+            recovered.nodes[inode] = node
+            recovered.paths[inode] = ["."]
+            continue
+        directory, name = split(node.path)
+        parent = at_path.get(directory, FOREIGN)
+        if parent == FOREIGN:
+            recovered.foreign.append(node)
+            continue
+        if node.kind == "unknown":
+            inode = BROKEN_NAME
+        elif inode == FOREIGN or window.model.kind(inode) != node.kind:
+            inode = FOREIGN
+        slot = (parent, name)
+        recovered.node_at[slot] = node
+        if inode in (FOREIGN, BROKEN_NAME) or inode not in window.entry_history(slot):
+            recovered.foreign.append(node)
+        recovered.entries[slot] = inode
+        if inode >= 0:
+            at_path[node.path] = inode
+            recovered.nodes.setdefault(inode, node)
+            recovered.paths.setdefault(inode, []).append(node.path)
+    return recovered

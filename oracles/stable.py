@@ -1,0 +1,57 @@
+"""
+stable: a second mount and a second walk find the same tree.
+
+In:       a Case (Observation.tree, second_tree).
+Out:      a Verdict; none where there was no second walk.
+Not here: whether the first tree is right.
+"""
+
+import msgspec
+
+from oracles.case import Case
+from oracles.observation import Node
+from oracles.verdict import Tier, Verdict, Violation
+
+NAME = "stable"
+CHECKS = "That every name, attribute and byte of the tree is the same after an unmount and a second mount."
+NOT_CHECKED = "Times, and on xfs block counts that shrink: it gives back space behind the end of a file."
+
+
+def judge(case: Case) -> Verdict | None:
+    seen = case.observation
+    if seen.tree is None or seen.second_mount_errno or seen.umount_errno or seen.death:
+        return None
+    violation = None if seen.second_tree is None else first_change(case, seen.tree, seen.second_tree)
+    return case.verdict(NAME, len(seen.tree), [violation] if violation else [])
+
+
+def first_change(case: Case, before: tuple[Node, ...], after: tuple[Node, ...]) -> Violation | None:
+    old = {node.path: node for node in before}
+    new = {node.path: node for node in after}
+    for path in sorted(old.keys() | new.keys()):
+        if path not in new:
+            return _violation(case, "name gone", path, f"a {old[path].kind}", "no such name")
+        if path not in old:
+            return _violation(case, "name appeared", path, "no such name", f"a {new[path].kind}")
+        field = first_different_field(case.profile.filesystem, old[path], new[path])
+        if field:
+            expected, found = repr(getattr(old[path], field)), repr(getattr(new[path], field))
+            return _violation(case, f"{field} changed", path, expected[:200], found[:200])
+    return None
+
+
+def first_different_field(filesystem: str, before: Node, after: Node) -> str:
+    for field in msgspec.structs.fields(Node):
+        old, new = getattr(before, field.name), getattr(after, field.name)
+        if old == new:
+            continue
+        # fs/xfs/xfs_inode.c xfs_inactive() and xfs_bmap_util.c xfs_free_eofblocks(): blocks that
+        # delayed allocation put behind the end of file go when the inode leaves the cache.
+        if field.name == "blocks" and filesystem == "xfs" and new < old:
+            continue
+        return field.name
+    return ""
+
+
+def _violation(case: Case, kind: str, path: str, expected: str, found: str) -> Violation:
+    return Violation(kind, "recovered tree", path, expected, found, case.promise("stable"), Tier.POSIX)

@@ -1,0 +1,55 @@
+"""
+usable: what was recovered can be read, added to and removed.
+
+In:       a Case (Observation.probe).
+Out:      a Verdict; none where nothing was mounted to be used.
+Not here: what the probe does (harness/agent).
+"""
+
+from oracles.case import Case
+from oracles.verdict import Tier, Verdict, Violation
+
+NAME = "usable"
+CHECKS = (
+    "That every file reads, that new files can be made, written, fsynced and removed in every directory, "
+    "and that everything can be deleted until the root is empty."
+)
+NOT_CHECKED = "What the files hold, and use by several processes at once."
+
+PROBE_STAGE = "probe"  # what Observation.death_during says of the probe
+
+
+def judge(case: Case) -> Verdict | None:
+    seen = case.observation
+    violations = [_violation(case, failure) for failure in seen.probe]
+    if seen.death and PROBE_STAGE in seen.death_during:
+        violations.append(
+            Violation(
+                "kernel died",
+                "filesystem",
+                ".",
+                "the recovered filesystem can be used",
+                f"{seen.death} during {seen.death_during}",
+                case.promise("usable"),
+                Tier.POSIX,
+            )
+        )
+    if not violations and not (seen.probe_steps and not seen.death):
+        return None
+    return case.verdict(NAME, seen.probe_steps, violations)
+
+
+def _violation(case: Case, failure: str) -> Violation:
+    """failure: "unlink A/foo: EIO"."""
+    call, _, rest = failure.partition(" ")
+    path, _, error = rest.rpartition(": ")
+    kind = f"{call} failed"
+    return Violation(
+        kind,
+        "recovered tree",
+        path or ".",
+        f"{call} succeeds",
+        error or failure,
+        case.promise("usable"),
+        Tier.POSIX,
+    )

@@ -1,0 +1,300 @@
+"""
+Which past a crash may show: what completed calls promised, and what may have come since.
+
+In:       a Model, a filesystem, a tier; how many operations had begun and how many had returned.
+Out:      Window: for every name, size, byte range and attribute the values a recovered tree may have.
+Not here: the tree that was found (recovered.py), the words of a violation (the oracles).
+
+`now` is the latest time whose effects may be on disk: an operation in flight may have happened or
+not. A *floor* is the time at which a completed call last made something durable; what was promised
+then may since have been replaced by what came later, so every value of the times floor to now is
+allowed, each thing for itself. Nothing is asked of two things together: a btrfs fsync persists the
+one file and not its neighbours, so a recovered tree need not be the tree of any one time.
+"""
+
+from typing import Any, NamedTuple
+
+from oracles.content import EMPTY, Content, Piece, merged_pieces, size_of
+from oracles.model import Model, Persist, Ranges, Slot
+from oracles.verdict import Tier
+
+# Filesystems whose fsync of a file also persists its names; profiles.py has the source of each.
+FSYNC_KEEPS_NAMES = ("btrfs", "ext4", "xfs")
+
+# fs/xfs/libxfs/xfs_attr.c, xfs_attr_sf_addname(): replacing a value that no longer fits into the
+# inode first takes the old one out and adds the new one in a later transaction. An inode of 512 B
+# has room for this much beside its other content.
+XFS_XATTR_IN_INODE_BYTES = 64
+
+
+class Floor(NamedTuple):
+    """time: since when. promise: its key in the profile. tier: the weakest that makes it.
+    call: what was done, for a reader. reach: how the object came into it, as a role."""
+
+    time: int
+    promise: str
+    tier: Tier
+    call: str
+    reach: str
+
+
+class Sizes(NamedTuple):
+    """Exact sizes, and [low, high] ranges through which delayed writeback may grow the file."""
+
+    exact: frozenset[int]
+    ranges: tuple[tuple[int, int], ...]
+
+    def allow(self, size: int) -> bool:
+        return size in self.exact or any(low <= size <= high for low, high in self.ranges)
+
+
+class Window:
+    """Floors of one cut, and the values they leave allowed (each worked out once, when asked for)."""
+
+    def __init__(self, model: Model, filesystem: str, tier: Tier, begun: int, completed: int) -> None:
+        assert completed <= begun <= completed + 1, (begun, completed)
+        self.model = model
+        self.filesystem = filesystem
+        self.tier = tier
+        self.now = model.base_time + begun
+        self.done = model.base_time + completed
+        self.all = Floor(model.base_time, "sync", Tier.POSIX, "the sync that ends setup", "synced")
+        self.last_sync_step = model.base_time - 1
+        self.directories: dict[int, Floor] = {}  # every entry of it
+        self.entries: dict[Slot, Floor] = {}
+        self.names: dict[int, Floor] = {}  # all names of it
+        self.attributes: dict[int, Floor] = {}
+        self.data: dict[int, Floor] = {}
+        self.chains: dict[int, Floor] = {}
+        self._entry_values: dict[Slot, frozenset[int | None]] = {}
+        self.snapshots: dict[int, dict[str, Any]] = {}  # kept for ordered.py
+        self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
+        self._set_floors()
+
+    # --- floors
+
+    def _set_floors(self) -> None:
+        self._promise_chains_of_everything()
+        for persist in self.model.persists:
+            if self.model.base_time < persist.time <= self.done:
+                self._take(persist)
+
+    def _take(self, persist: Persist) -> None:
+        if persist.inode < 0:
+            call = f"{persist.word} (operation {persist.step})"
+            self.all = Floor(persist.time, "sync", Tier.POSIX, call, "synced")
+            self.last_sync_step = persist.step
+            self._promise_chains_of_everything()
+        elif self.model.kind(persist.inode) == "dir":
+            self._take_directory(persist)
+        elif persist.word == "fsync":
+            self._take_file(persist)
+        else:
+            self._take_fdatasync(persist)
+
+    def _promise_chains_of_everything(self) -> None:
+        for index, chain in enumerate(self.model.chains):
+            if chain.lives_at(self.all.time):
+                self.chains[index] = self.all
+
+    def _floor(self, persist: Persist, promise: str, tier: Tier, reach: str) -> Floor:
+        call = f"{persist.word} {persist.path} (operation {persist.step})"
+        return Floor(persist.time, promise, tier, call, reach)
+
+    def _take_directory(self, persist: Persist) -> None:
+        """fdatasync of a directory: its entries are its data."""
+        directory, time = persist.inode, persist.time
+        entries = self._floor(persist, "fsync-directory", Tier.POSIX, "entry of fsynced directory")
+        self.directories[directory] = entries
+        for name in self.model.names_at(directory, time):
+            self._promise_chain_at((directory, name), entries)
+        if persist.word == "fsync":
+            itself = self._floor(persist, "fsync-attributes", Tier.POSIX, "fsynced")
+            self.attributes[directory] = itself
+            if self.names_kept:
+                self._promise_names(persist)
+
+    def _take_file(self, persist: Persist) -> None:
+        inode = persist.inode
+        self.data[inode] = self._floor(persist, "fsync-data", Tier.POSIX, "fsynced")
+        self.attributes[inode] = self._floor(persist, "fsync-attributes", Tier.POSIX, "fsynced")
+        if self.names_kept:
+            self._promise_names(persist)
+
+    def _take_fdatasync(self, persist: Persist) -> None:
+        """Of names only the one that a new file was made with: its inode did not exist before, so
+        the transaction that makes it is needed to find the data."""
+        inode = persist.inode
+        self.data[inode] = self._floor(persist, "fdatasync-data", Tier.POSIX, "fdatasynced")
+        chains = self.model.chains_of[inode]
+        if not self.names_kept or self.model.inodes[inode].born <= self.all.time or not chains:
+            return
+        floor = self._floor(persist, "fdatasync-new-name", Tier.FS, "fdatasynced")
+        chain = self.model.chains[chains[0]]
+        slot = chain.slots[0][1]
+        # Promised as it was made, not as it is called now: a later rename touches no data.
+        made = floor._replace(time=chain.born)
+        self._raise_entry(slot, made)
+        self._raise_chain(chains[0], made)
+        self._promise_ancestors(slot[0], chain.born, made._replace(reach="directory above fdatasynced file"))
+
+    @property
+    def names_kept(self) -> bool:
+        return self.tier is Tier.FS and self.filesystem in FSYNC_KEEPS_NAMES
+
+    def _promise_names(self, persist: Persist) -> None:
+        inode, time = persist.inode, persist.time
+        floor = self._floor(persist, "fsync-names", Tier.FS, "fsynced")
+        self.names[inode] = floor
+        above = floor._replace(reach=f"directory above fsynced {_noun(self.model.kind(inode))}")
+        for index in self.model.chains_of[inode]:
+            chain = self.model.chains[index]
+            if chain.lives_at(time):
+                slot = chain.slot_at(time)
+                self._raise_entry(slot, floor)
+                self.chains[index] = floor
+                self._promise_ancestors(slot[0], time, above)
+
+    def _promise_ancestors(self, directory: int, time: int, floor: Floor) -> None:
+        """They must exist, under whichever name: an fsync is not said to move the directories above."""
+        while directory != self.model.root:
+            index = self.model.chains_of[directory][0]
+            chain = self.model.chains[index]
+            if not chain.lives_at(time):
+                return
+            self._raise_chain(index, floor)
+            directory = chain.slot_at(time)[0]
+
+    def _promise_chain_at(self, slot: Slot, floor: Floor) -> None:
+        inode = self.model.entry(slot, floor.time)
+        assert inode is not None
+        for index in self.model.chains_of[inode]:
+            chain = self.model.chains[index]
+            if chain.lives_at(floor.time) and chain.slot_at(floor.time) == slot:
+                self._raise_chain(index, floor)
+
+    def _raise_entry(self, slot: Slot, floor: Floor) -> None:
+        held = self.entries.get(slot)
+        if held is None or held.time <= floor.time:
+            self.entries[slot] = floor
+
+    def _raise_chain(self, index: int, floor: Floor) -> None:
+        held = self.chains.get(index)
+        if held is None or held.time < floor.time:
+            self.chains[index] = floor
+
+    def entry_floor(self, slot: Slot) -> Floor:
+        return _latest(self.all, self.directories.get(slot[0]), self.entries.get(slot))
+
+    def attribute_floor(self, inode: int) -> Floor:
+        return _latest(self.all, self.attributes.get(inode))
+
+    def data_floor(self, inode: int) -> Floor:
+        return _latest(self.all, self.data.get(inode))
+
+    def existed(self, inode: int, floor: Floor) -> bool:
+        """Whether the promise was made about this object at all."""
+        return self.model.inodes[inode].born <= floor.time
+
+    # --- allowed values
+
+    def entry_values(self, slot: Slot) -> frozenset[int | None]:
+        """What the name may lead to. A name that its object had already lost when the object was
+        fsynced may not lead there again."""
+        if slot not in self._entry_values:
+            first = self.entry_floor(slot).time
+            timeline = self.model.entries[slot]
+            values = set(timeline.within(first, self.now))
+            for value in tuple(values):
+                settled = self.names.get(value) if value is not None else None
+                if settled and value not in timeline.within(max(first, settled.time), self.now):
+                    values.discard(value)
+            self._entry_values[slot] = frozenset(values)
+        return self._entry_values[slot]
+
+    def entry_history(self, slot: Slot) -> frozenset[int | None]:
+        """Everything the name ever led to until now."""
+        timeline = self.model.entries.get(slot)
+        return frozenset(timeline.within(0, self.now)) if timeline else frozenset((None,))
+
+    def sizes(self, inode: int, first: int) -> Sizes:
+        """Sizes a file may have when it may show any of the times first to now.
+
+        A write or append that makes it longer may have reached the disk in part: ext4 and btrfs move
+        the size on disk as writeback gets there (ext4: mpage_map_and_submit_extent(), btrfs:
+        btrfs_inode_safe_disk_i_size_write()), xfs when the data is written (xfs_setfilesize()).
+        """
+        timeline = self.model.content[inode]
+        exact = {size_of(content) for content in timeline.within(first, self.now)}
+        ranges = []
+        if timeline.start > first:
+            # It may not have been there yet. The operation that made it may be a write.
+            exact.add(0)
+            if timeline.start in self.model.extending:
+                ranges.append((0, size_of(timeline.values[0])))
+        for time, old, new in timeline.changes(first, self.now):
+            if time in self.model.extending:
+                ranges.append((size_of(old), size_of(new)))
+        return Sizes(frozenset(exact), tuple(r for r in ranges if r[0] < r[1]))
+
+    def pieces(self, inode: int, first: int) -> tuple[Piece, ...]:
+        """For each byte the sources it may have when it may show any of the times first to now.
+
+        Zero is allowed where some of these times has it, and from the smallest end of file on: the
+        size may reach the disk before the data (truncate to a larger size, fallocate, a later write
+        further out), and what lies between is a hole.
+        """
+        key = (inode, first)
+        if key not in self._pieces:
+            timeline = self.model.content[inode]
+            values = timeline.within(first, self.now)
+            zero_from = min(size_of(content) for content in values)
+            if timeline.start > first:
+                zero_from = 0
+            # collapse-range and insert-range punch, then move extent after extent, each in its own
+            # transaction (xfs_collapse_file_space()); nobody calls them atomic.
+            for time, (moved, offset) in self.model.moving.items():
+                if moved == inode and first < time <= self.now:
+                    zero_from = min(zero_from, offset)
+            self._pieces[key] = merged_pieces(values, zero_from)
+        return self._pieces[key]
+
+    def contents(self, inode: int, first: int) -> list[Content]:
+        return self.model.content[inode].within(first, self.now)
+
+    def xattr_values(self, inode: int, name: str, first: int) -> frozenset[str | None]:
+        timeline = self.model.xattrs[inode].get(name)
+        if timeline is None:
+            return frozenset((None,))
+        values: set[str | None] = set(timeline.within(first, self.now))
+        if self.xattr_may_vanish(inode, name, first):
+            values.add(None)
+        return frozenset(values)
+
+    def xattr_may_vanish(self, inode: int, name: str, first: int) -> bool:
+        if self.filesystem != "xfs":
+            return False
+        all_of_inode = self.model.xattrs[inode]
+        size = sum(len(key) + len(line.at(self.now) or "") // 2 for key, line in all_of_inode.items())
+        replaced = any(old and new for _, old, new in all_of_inode[name].changes(first, self.now))
+        return replaced and size > XFS_XATTR_IN_INODE_BYTES
+
+    def allocated(self, inode: int, first: int) -> Ranges:
+        """The ranges that had blocks at all of these times; () when they changed."""
+        values = self.model.allocated[inode].within(first, self.now)
+        return values[0] if len(values) == 1 else ()
+
+
+def whole_content(window: Window, inode: int) -> Content:
+    """The content of a file as the last begun operation leaves it."""
+    timeline = window.model.content.get(inode)
+    return EMPTY if timeline is None else timeline.at(window.now)
+
+
+def _latest(*floors: Floor | None) -> Floor:
+    given = [floor for floor in floors if floor is not None]
+    return max(reversed(given), key=lambda floor: floor.time)
+
+
+def _noun(kind: str) -> str:
+    return "directory" if kind == "dir" else kind

@@ -1,0 +1,370 @@
+"""
+The pages of a run: an index, one page an experiment, one page a finding.
+
+In:       a results directory, read by results.py.
+Out:      report/ in it, whole or not at all; pages that need no network and no other file.
+Not here: what the numbers mean (oracles/), the layout of the time line (timeline.py).
+"""
+
+import contextlib
+import itertools
+import os
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import markupsafe
+
+from oracles.profiles import COMMON, PROFILES, Profile
+from oracles.verdict import Answer, Verdict
+from reports.charts import run_charts
+from reports.digest import ENTRY_KINDS, Digest, digest, experiment_folders
+from reports.groups import Trees, anchor, answer, groups, sighting
+from reports.results import (
+    AnswerCounts,
+    EntryFlag,
+    EntrySummary,
+    Experiment,
+    Finding,
+    Question,
+    State,
+    Summary,
+    read_experiment,
+    read_question,
+    read_summary,
+)
+from reports.script import cut_place, cut_words, lines, operation_texts, prefix_of
+from reports.timeline import Timeline, timeline
+from reports.tree_words import size_words, visible
+
+TEMPLATES = Path(__file__).parent / "templates"
+SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
+ORACLES_UNTOLD: Mapping[str, tuple[str, str]] = {}
+CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+SECTOR_BYTES = 512
+UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
+CELLS_SHOWN = 2000  # single cells of a page, at about 130 bytes each; beyond that one cell a run
+MODELS = {
+    "O": "ordered: every prefix of the log, entry by entry",
+    "R": "reordered: volatile writes of the last window lost in any subset",
+    "T": "torn: the last write cut at sector boundaries",
+    "N": "nested: another power failure during recovery",
+}
+
+
+def write_report(
+    run: Path,
+    oracle_texts: Mapping[str, tuple[str, str]] = ORACLES_UNTOLD,
+    profiles: Sequence[Profile] = PROFILES,
+) -> Path:
+    """Write run/report/ and return it; an older report is replaced.
+
+    oracle_texts: an oracle's name to (what it checks, what it does not check).
+    Errors: OSError, msgspec.DecodeError when the run's files are missing or not a run's.
+    """
+    question, summary = read_question(run), read_summary(run)
+    pages = environment()
+    with whole_folder(run / "report") as folder:
+        digests = write_experiments(pages, folder, run, summary)
+        context = index_context(question, summary, digests, oracle_texts, profiles)
+        write_page(pages, folder / "index.html", "index.html", run=run.resolve().name, **context)
+    return run / "report"
+
+
+def write_experiments(
+    pages: jinja2.Environment, folder: Path, run: Path, summary: Summary
+) -> tuple[Digest, ...]:
+    """Every experiment's page and its findings' pages; one experiment in memory at a time."""
+    digests = []
+    folders = experiment_folders(run)
+    for at, place in enumerate(folders):
+        experiment = read_experiment(place)
+        one = digest(experiment)
+        digests.append(one)
+        context = experiment_context(experiment, one, summary)
+        following = folders[at + 1].name if at + 1 < len(folders) else ""
+        previous = folders[at - 1].name if at else ""
+        write_page(
+            pages,
+            folder / experiment_page(one.number),
+            "experiment.html",
+            run=run.resolve().name,
+            previous=experiment_page(int(previous)) if previous else "",
+            following=experiment_page(int(following)) if following else "",
+            **context,
+        )
+        for finding in summary.findings:
+            if finding.experiment == one.number:
+                page = folder / finding_page(finding)
+                write_page(
+                    pages,
+                    page,
+                    "finding.html",
+                    run=run.resolve().name,
+                    **finding_context(finding, experiment),
+                )
+    return tuple(digests)
+
+
+def experiment_page(number: int) -> str:
+    return f"experiment-{number:04d}.html"
+
+
+def finding_page(finding: Finding) -> str:
+    return f"finding-{finding.id}.html"
+
+
+# What each page is told.
+
+
+def index_context(
+    question: Question,
+    summary: Summary,
+    digests: tuple[Digest, ...],
+    oracle_texts: Mapping[str, tuple[str, str]],
+    profiles: Sequence[Profile],
+) -> dict[str, Any]:
+    known = {one.number for one in digests}
+    return {
+        "question": question,
+        "summary": summary,
+        "headline": headline(summary),
+        "exit_meaning": exit_meaning(summary.exit),
+        "command": shlex.join(question.command),
+        "findings": [(f, finding_page(f) if f.experiment in known else "") for f in summary.findings],
+        "unknowns": unknowns(digests),
+        "unknowns_shown": UNKNOWNS_SHOWN,
+        "reasons_beside": reasons_beside(summary, digests),
+        "tables": experiment_tables(digests),
+        "oracles": oracle_order(summary, digests),
+        "oracle_texts": oracle_texts,
+        "oracle_counts": summary.verdicts,
+        "no_counts": AnswerCounts(),
+        "models": MODELS,
+        "profiles": [(name, made, promised(name, profiles)) for name, made in question.profiles.items()],
+        "common": COMMON,
+        "charts": run_charts(digests),
+        "entry_kinds": ENTRY_KINDS,
+    }
+
+
+def experiment_context(experiment: Experiment, one: Digest, summary: Summary) -> dict[str, Any]:
+    history, states = experiment.history, experiment.judgement.states
+    script = lines(experiment.workload_text, history)
+    texts = operation_texts(script, history)
+    answers = [answer(each) for each in experiment.judgement.verdict_sets]
+    return {
+        "experiment": experiment,
+        "facts": experiment.facts,
+        "digest": one,
+        "script": script,
+        "timeline": experiment_timeline(experiment, texts, answers),
+        "cells": state_cells(states, answers),
+        "groups": groups(experiment, texts),
+        "operation_bytes": operation_bytes(experiment, texts),
+        "findings": [(f, finding_page(f)) for f in summary.findings if f.experiment == one.number],
+    }
+
+
+def state_cells(states: Sequence[State], answers: Sequence[Answer]) -> list[tuple[State, State, Answer, str]]:
+    """(first state, last state, answer, anchor) of every cell: a state, or a run of equal answers."""
+    cells = [(state, state, answers[state.verdict_set], anchor(state.spec)) for state in states]
+    if len(cells) <= CELLS_SHOWN:
+        return cells
+    runs = [list(same) for _, same in itertools.groupby(cells, key=lambda cell: cell[2])]
+    return [(run[0][0], run[-1][0], run[0][2], run[0][3]) for run in runs]
+
+
+def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
+    prefix = prefix_of(finding.state)
+    script = lines(experiment.workload_text, experiment.history, prefix)
+    texts = operation_texts(script, experiment.history)
+    state = next((s for s in experiment.judgement.states if s.spec == finding.state), None)
+    verdicts = experiment.judgement.verdict_sets[state.verdict_set] if state else ()
+    answers = [answer(each) for each in experiment.judgement.verdict_sets]
+    return {
+        "finding": finding,
+        "facts": experiment.facts,
+        "script": script,
+        "cut_place": cut_place(script),
+        "cut_words": cut_words(script, finding.state),
+        "prefix": prefix,
+        "state": state,
+        "verdicts": verdicts,
+        "seen": seen_in(state, experiment, texts),
+        "violations": violations(finding, verdicts),
+        "timeline": experiment_timeline(experiment, texts, answers, prefix),
+        "state_link": f"{experiment_page(finding.experiment)}#{anchor(finding.state)}" if state else "",
+        "experiment_link": experiment_page(finding.experiment),
+    }
+
+
+def seen_in(state: State | None, experiment: Experiment, texts: Mapping[int, str]) -> Any:
+    if state is None or not experiment.observations:
+        return None
+    observation = experiment.observations[state.observation]
+    return sighting([state], observation, Trees(texts, experiment.history), must=True)
+
+
+def violations(finding: Finding, verdicts: tuple[Verdict, ...]) -> list[Any]:
+    """The other promises that the same oracle saw broken in the witness."""
+    return [
+        violation
+        for verdict in verdicts
+        if verdict.oracle == finding.oracle
+        for violation in verdict.violations
+        if (violation.kind, violation.subject) != (finding.kind, finding.subject)
+    ]
+
+
+def experiment_timeline(
+    experiment: Experiment, texts: Mapping[int, str], answers: Sequence[Answer], cut: int | None = None
+) -> Timeline:
+    cells = [
+        (state.spec, int(state.spec[2:]), str(answers[state.verdict_set]), bool(state.same_as))
+        for state in experiment.judgement.states
+        if state.spec.startswith("O:") and state.spec[2:].isdecimal()
+    ]
+    return timeline(experiment.facts.entries, experiment.history, texts, cells, cut)
+
+
+def operation_bytes(experiment: Experiment, texts: Mapping[int, str]) -> list[tuple[str, int]]:
+    """(operation, bytes) logged from begin mark to end mark, of those that logged any; then the rest."""
+    found = []
+    for step in experiment.history.run if experiment.history else ():
+        between = experiment.facts.entries[step.begin_entry : step.end_entry + 1]
+        found.append((f"{step.index} {texts.get(step.index, '')}", written_bytes(between)))
+    rest = written_bytes(experiment.facts.entries) - sum(size for _, size in found)
+    found.append(("after the last operation or between two", rest))
+    return [(name, size) for name, size in found if size]
+
+
+def written_bytes(entries: Sequence[EntrySummary]) -> int:
+    """A discard has sectors and writes none."""
+    return SECTOR_BYTES * sum(e.sector_count for e in entries if not e.flags & EntryFlag.DISCARD)
+
+
+def headline(summary: Summary) -> str:
+    """The answer in one sentence."""
+    states, findings = summary.states, len(summary.findings)
+    where = f"{plural(states.planned, 'power failure')} of {plural(summary.experiments, 'experiment')}"
+    if findings or summary.exit == 1:
+        also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
+        return f"{plural(findings, 'broken promise')}, found in {where}{also}."
+    if not states.planned:
+        return "Nothing was examined."
+    if summary.exit or states.unknown:
+        return f"No broken promise was seen, but {states.unknown or 'some'} of {where} stay UNKNOWN."
+    return f"Every promise was kept through {where}."
+
+
+def exit_meaning(status: int) -> str:
+    return {
+        0: "Exit status 0: every verdict is HOLDS",
+        1: "Exit status 1: something is BROKEN",
+        2: "Exit status 2: wrong usage or bad input",
+        3: "Exit status 3: UNKNOWN remains, or nothing was examined",
+    }.get(status, f"Exit status {status}")
+
+
+def unknown_reasons(one: Digest) -> list[tuple[str, str, str]]:
+    """(reason, a state that has it, which oracles), for everything UNKNOWN in an experiment."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for part in one.parts:
+        if part.unknown:
+            found.setdefault((part.reason, part.reason_state), []).append(f"{part.oracle} ({part.unknown})")
+    reasons = [(reason, state, ", ".join(oracles)) for (reason, state), oracles in found.items()]
+    return [(one.reason, "", "all oracles"), *reasons] if one.reason else reasons
+
+
+def unknowns(digests: Sequence[Digest]) -> list[tuple[str, list[tuple[Digest, str, str]]]]:
+    """(reason, [(experiment, a state that has it, which oracles)]): one lost guest is told once."""
+    found: dict[str, list[tuple[Digest, str, str]]] = {}
+    for one in digests:
+        for reason, state, oracles in unknown_reasons(one):
+            found.setdefault(reason, []).append((one, state, oracles))
+    return list(found.items())
+
+
+def reasons_beside(summary: Summary, digests: Sequence[Digest]) -> list[str]:
+    """The run's reasons that no experiment's own card tells already."""
+    told = [reason for one in digests for reason, _, _ in unknown_reasons(one) if reason]
+    return [reason for reason in summary.reasons if not any(each in reason for each in told)]
+
+
+def experiment_tables(digests: Sequence[Digest]) -> list[tuple[str, str, list[tuple[str, list[Digest]]]]]:
+    """(kernel, profile, [(theme, digests)]), in the order of the run."""
+    tables: dict[tuple[str, str], dict[str, list[Digest]]] = {}
+    for one in digests:
+        tables.setdefault((one.kernel, one.profile), {}).setdefault(one.theme, []).append(one)
+    return [(kernel, profile, list(themes.items())) for (kernel, profile), themes in tables.items()]
+
+
+def oracle_order(summary: Summary, digests: Sequence[Digest]) -> list[str]:
+    named = [part.oracle for one in digests for part in one.parts]
+    return list(dict.fromkeys([*named, *summary.verdicts]))
+
+
+def promised(name: str, profiles: Sequence[Profile]) -> Profile | None:
+    return next((profile for profile in profiles if profile.name == name), None)
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+# Templates and files.
+
+
+def environment() -> jinja2.Environment:
+    """Everything is escaped; control characters are made visible on the way."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals.update(
+        css=markupsafe.Markup((TEMPLATES / "report.css").read_text()),
+        js=markupsafe.Markup((TEMPLATES / "report.js").read_text()),
+        csp=CSP,
+        symbols=SYMBOLS,
+        anchor=anchor,
+        experiment_page=experiment_page,
+        plural=plural,
+    )
+    made.filters.update(visible=visible, size=size_words)
+    return made
+
+
+def write_page(pages: jinja2.Environment, path: Path, template: str, **context: Any) -> None:
+    # A lone surrogate (a file name that is no UTF-8) must not stop the report.
+    path.write_text(
+        pages.get_template(template).render(**context), encoding="utf-8", errors="backslashreplace"
+    )
+
+
+@contextlib.contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of `path` when all went well, else vanishes.
+
+    Leftovers of a writer that was killed go first. Between the two renames there is a moment
+    without `path`: Linux renames a folder over an empty one only.
+    """
+    for leftover in path.parent.glob(f"{path.name}.tmp-*"):
+        shutil.rmtree(leftover)
+    new = path.with_name(f"{path.name}.tmp-{os.getpid()}")
+    old = path.with_name(f"{path.name}.tmp-{os.getpid()}-old")
+    new.mkdir()
+    try:
+        yield new
+        if path.exists():
+            path.rename(old)
+        new.rename(path)
+    finally:
+        for each in (new, old):
+            shutil.rmtree(each, ignore_errors=True)

@@ -1,0 +1,35 @@
+"use strict";
+(() => {
+  const box = document.getElementById("filter");
+  if (box) {
+    const only = document.getElementById("only"), told = document.getElementById("shown");
+    const rows = [...document.querySelectorAll("tr[data-text]")];
+    const apply = () => {
+      const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let shown = 0;
+      for (const row of rows) {
+        const fits = words.every((word) => row.dataset.text.includes(word));
+        row.hidden = !fits || (only.checked && row.dataset.answer === "HOLDS");
+        shown += !row.hidden;
+      }
+      for (const part of document.querySelectorAll("[data-part]"))
+        part.hidden = !part.querySelector("tr[data-text]:not([hidden])");
+      told.textContent = `${shown} of ${rows.length} shown`;
+    };
+    box.addEventListener("input", apply);
+    only.addEventListener("change", apply);
+    apply();
+  }
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    button.addEventListener("click", async () => {
+      const code = document.getElementById(button.dataset.copy);
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+      } catch {  // a page from disk may lack the clipboard: select it instead
+        getSelection().selectAllChildren(code);
+        button.textContent = "Selected: press Ctrl+C";
+      }
+    });
+  }
+})();

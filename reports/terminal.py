@@ -1,0 +1,158 @@
+"""
+The lines at the end of a run.
+
+In:       a Summary, its Question, where the report is.
+Out:      about ten lines of plain text, at most 100 columns.
+Not here: progress while it runs (the command), colours.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from reports.results import AnswerCounts, Finding, Question, Summary
+from reports.tree_words import visible
+
+COLUMNS = 100
+FINDINGS_SHOWN = 3
+REASONS_SHOWN = 3
+LABEL = 11  # columns of the words at the left
+
+
+def summary_lines(summary: Summary, question: Question, report_path: Path) -> list[str]:
+    """What was examined, what holds, what is broken, how fast, and where the report is.
+
+    A line is cut at 100 columns, except commands and paths: half a command is of no use.
+    """
+    return [
+        *examined(summary, question),
+        *holds(summary),
+        *broken(summary),
+        *unknown(summary),
+        *planted(summary),
+        *speed(summary),
+        line("report", str(report_path), cut=False),
+        line("exit", verdict(summary)),
+    ]
+
+
+def examined(summary: Summary, question: Question) -> list[str]:
+    states = summary.states
+    kernels, profiles = ", ".join(question.kernels), ", ".join(question.profiles)
+    what = f"kernel {kernels} ({question.guest}); {profiles}; {number(len(question.workloads), 'workload')}"
+    return [
+        line("examined", f"{number(summary.experiments, 'experiment')}: {what}"),
+        line(
+            "states",
+            f"{states.planned:,} planned, {states.checked:,} checked, "
+            f"{states.skipped_identical:,} identical to a checked one, {states.unknown:,} unknown",
+        ),
+        line(
+            "log",
+            f"{summary.log_entries:,} entries; models {' '.join(question.models)}; tier {question.tier}",
+        ),
+    ]
+
+
+def holds(summary: Summary) -> list[str]:
+    """The oracles in one line; with the number of states only where it is not all of them."""
+    whole = [name for name, counts in summary.verdicts.items() if only_holds(counts)]
+    partly = [
+        f"{name} {counts.holds:,}"
+        for name, counts in summary.verdicts.items()
+        if name not in whole and counts.holds
+    ]
+    if not whole and not partly:
+        return [line("HOLDS", "nothing")]
+    lines = wrapped("HOLDS", whole) if whole else []
+    return lines + (
+        wrapped("" if whole else "HOLDS", ["partly: " + partly[0], *partly[1:]]) if partly else []
+    )
+
+
+def only_holds(counts: AnswerCounts) -> bool:
+    return counts.holds > 0 and not counts.broken and not counts.unknown
+
+
+def broken(summary: Summary) -> list[str]:
+    if not summary.findings:
+        return [line("BROKEN", "nothing")] if summary.exit != 1 else [line("BROKEN", broken_counts(summary))]
+    lines = []
+    for at, finding in enumerate(summary.findings[:FINDINGS_SHOWN]):
+        lines += finding_lines("" if at else "BROKEN", finding)
+    more = len(summary.findings) - FINDINGS_SHOWN
+    return [*lines, line("", f"and {more} more, in the report")] if more > 0 else lines
+
+
+def finding_lines(label: str, finding: Finding) -> list[str]:
+    where = f"{finding.workload} {finding.state}, {number(finding.count, 'state')}"
+    room = COLUMNS - LABEL - len(where) - len(finding.id) - 4
+    signature = finding.signature if len(finding.signature) <= room else finding.signature[: room - 1] + "…"
+    return [
+        line(label, f"{finding.id} {signature} ({where})"),
+        line("", f"   {finding.repro}", cut=False),
+    ]
+
+
+def broken_counts(summary: Summary) -> str:
+    return ", ".join(
+        f"{name} {counts.broken:,}" for name, counts in summary.verdicts.items() if counts.broken
+    )
+
+
+def unknown(summary: Summary) -> list[str]:
+    if not summary.states.unknown and not summary.reasons:
+        return []
+    reasons = summary.reasons[:REASONS_SHOWN] or ("no reason was given",)
+    lines = [line("UNKNOWN", f"{number(summary.states.unknown, 'state')}: {reasons[0]}")]
+    lines += [line("", reason) for reason in reasons[1:]]
+    more = len(summary.reasons) - REASONS_SHOWN
+    return [*lines, line("", f"and {more} more, in the report")] if more > 0 else lines
+
+
+def planted(summary: Summary) -> list[str]:
+    if not summary.detection:
+        return []
+    missed = [each.planted for each in summary.detection if not each.found]
+    found = len(summary.detection) - len(missed)
+    told = f"{found} of {len(summary.detection)} planted bugs seen"
+    return [line("planted", told + (f"; missed: {', '.join(missed)}" if missed else ""))]
+
+
+def speed(summary: Summary) -> list[str]:
+    rate, seconds = summary.rates.get("states_per_s"), summary.rates.get("seconds")
+    told = [f"{rate:,.0f} states per second"] if isinstance(rate, int | float) else []
+    if isinstance(seconds, dict):
+        told.append(", ".join(f"{stage} {each:.1f} s" for stage, each in seconds.items()))
+    return [line("speed", "; ".join(told))] if told else []
+
+
+def verdict(summary: Summary) -> str:
+    if summary.exit == 3 and not summary.states.planned:
+        return "3: nothing was examined"
+    return {
+        0: "0: every promise was kept in every state",
+        1: "1: something is BROKEN",
+        3: "3: UNKNOWN remains",
+    }.get(summary.exit, str(summary.exit))
+
+
+def wrapped(label: str, words: Iterable[str]) -> list[str]:
+    """Words with commas, over as many lines as they need."""
+    lines = [""]
+    for word in words:
+        longer = f"{lines[-1]}, {word}" if lines[-1] else word
+        if len(longer) > COLUMNS - LABEL - 1:  # the comma
+            lines[-1] += ","
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [line("" if at else label, each) for at, each in enumerate(lines)]
+
+
+def line(label: str, text: str, cut: bool = True) -> str:
+    whole = f"{label:<{LABEL}}{visible(text)}"
+    return whole[: COLUMNS - 1] + "…" if cut and len(whole) > COLUMNS else whole
+
+
+def number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,99 @@
+"""The pages in a real browser: no error on its console, nothing wider than the window."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+from reports.html import write_report
+from reports.tests.make_run import make_run
+
+CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")  # Debian's places
+MISSING = [
+    package for package, path in (("chromium", CHROMIUM), ("chromium-driver", DRIVER)) if not path.exists()
+]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"no browser: apt-get install {' '.join(MISSING)}")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(make_run(tmp_path_factory.mktemp("results"), repeats=3))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def window(browser: webdriver.Chrome, width: int, scheme: str = "light") -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize(
+    "page", ["index", "experiment-0001", "experiment-0002", "experiment-0003", "finding-F1"]
+)
+def test_a_page_fits_and_makes_no_error(
+    browser: webdriver.Chrome, report: Path, page: str, width: int
+) -> None:
+    """No console error; the page itself never scrolls sideways, with every box open."""
+    window(browser, width)
+    browser.get((report / f"{page}.html").as_uri())
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+    scroll, client = browser.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert client <= width
+    assert scroll <= client
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_the_filter_hides_what_holds(browser: webdriver.Chrome, report: Path) -> None:
+    """ "only not HOLDS" leaves the three that do not hold; a word narrows them further."""
+    window(browser, 1400)
+    browser.get((report / "index.html").as_uri())
+    shown = "return document.querySelectorAll('tr[data-text]:not([hidden])').length"
+    assert browser.execute_script(shown) == 6
+    browser.find_element("id", "only").click()
+    assert browser.execute_script(shown) == 3
+    browser.find_element("id", "filter").send_keys("EXT4")
+    assert browser.execute_script(shown) == 1
+    assert browser.find_element("id", "shown").text == "1 of 6 shown"
+
+
+def test_dark_and_light_differ(browser: webdriver.Chrome, report: Path) -> None:
+    """The page follows the reader's scheme."""
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    found = []
+    for scheme in ("light", "dark"):
+        window(browser, 1400, scheme)
+        browser.get((report / "index.html").as_uri())
+        found.append(browser.execute_script(ground))
+    assert found[0] != found[1]

@@ -1,0 +1,152 @@
+"""junit.xml, results.ktap and the lines at the end: the same counts as the summary's."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from oracles.verdict import Answer
+from reports.digest import digests
+from reports.junit import junit_xml, write_junit
+from reports.ktap import ktap, write_ktap
+from reports.results import Finding, StateCounts, Summary, read_question, read_summary
+from reports.terminal import COLUMNS, summary_lines
+from reports.tests.make_run import make_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("results"))
+
+
+def test_junit_counts_what_the_summary_counts(run: Path) -> None:
+    """A case an experiment; suites add up; broken states per oracle are the summary's."""
+    root = ElementTree.parse(write_junit(run)).getroot()
+    summary = read_summary(run)
+    assert int(root.get("tests", 0)) == summary.experiments == len(list(root.iter("testcase")))
+    for name in ("tests", "failures", "errors"):
+        assert int(root.get(name, -1)) == sum(int(suite.get(name, -1)) for suite in root)
+    for kind, answer in (("failure", "broken"), ("error", "unknown")):
+        counted: dict[str, int] = {}
+        for element in root.iter(kind):
+            found = re.search(r"in (\d+) of", element.get("message", ""))
+            assert found
+            oracle = element.get("type", "")
+            counted[oracle] = counted.get(oracle, 0) + int(found[1])
+        expected = {name: getattr(counts, answer) for name, counts in summary.verdicts.items()}
+        assert counted == {name: count for name, count in expected.items() if count}
+
+
+def test_junit_failure_says_how_to_see_it_again(run: Path) -> None:
+    """The command of the finding stands in the failure's text."""
+    root = ElementTree.fromstring(write_junit(run).read_bytes())
+    assert any("repro results/20250101T120000-ab12 F1" in (each.text or "") for each in root.iter("failure"))
+
+
+def test_junit_survives_control_characters(run: Path) -> None:
+    """XML 1.0 has no place for most control characters; they are shown as escapes."""
+    one = msgspec.structs.replace(next(iter(digests(run))), workload="a\x00\x1b[31m", trouble="\x07 bell")
+    root = ElementTree.fromstring(junit_xml([one], read_summary(run)))
+    case = next(root.iter("testcase"))
+    assert case.get("name") == r"a\x00\x1b[31m"
+
+
+def test_an_experiment_that_examined_nothing_is_an_error(run: Path) -> None:
+    """No state: never a passed case."""
+    one = msgspec.structs.replace(next(iter(digests(run))), state_count=0, parts=())
+    root = ElementTree.fromstring(junit_xml([one], read_summary(run)))
+    assert root.get("errors") == "1"
+    assert "no state was examined" in ElementTree.tostring(root, encoding="unicode")
+
+
+def test_a_run_without_experiments_is_no_success(run: Path) -> None:
+    """Both files then hold one test, and it is an error."""
+    root = ElementTree.fromstring(junit_xml([], read_summary(run)))
+    assert (root.get("tests"), root.get("errors"), len(list(root.iter("error")))) == ("1", "1", 1)
+    assert ktap([]).splitlines()[1:] == ["1..1", "not ok 1 powercut # ERROR nothing was examined"]
+
+
+def ktap_counts(lines: list[str], depth: int = 0) -> dict[int, list[str]]:
+    """Result lines by depth, after checking versions, plans and numbering."""
+    results: dict[int, list[str]] = {}
+    indent = "  " * depth
+    position = 0
+    while position < len(lines):
+        assert lines[position] == f"{indent}KTAP version 1"
+        plan = re.fullmatch(rf"{indent}1\.\.(\d+)", lines[position + 1])
+        assert plan
+        position += 2
+        number = 0
+        inner: list[str] = []
+        while number < int(plan[1]):
+            line = lines[position]
+            position += 1
+            if line.startswith(indent + "  "):
+                inner.append(line)
+                continue
+            if line.startswith(f"{indent}# "):
+                continue
+            if inner:
+                for level, found in ktap_counts(inner, depth + 1).items():
+                    results.setdefault(level, []).extend(found)
+                inner = []
+            number += 1
+            assert re.fullmatch(rf"{indent}(not )?ok {number} [^#]+(# ERROR [^#]*)?", line), line
+            results.setdefault(depth, []).append(line.strip())
+    return results
+
+
+def test_ktap_is_well_formed_and_agrees(run: Path) -> None:
+    """Versions, plans and numbers fit at every level; the answers are the digests'."""
+    results = ktap_counts(write_ktap(run).read_text().splitlines())
+    answers = [one.answer for one in digests(run)]
+    workloads = results[1]
+    assert len(results[0]) == 2
+    assert len(workloads) == len(answers)
+    assert sum(each.startswith("ok") for each in workloads) == answers.count(Answer.HOLDS)
+    assert sum("# ERROR" in each for each in workloads) == answers.count(Answer.UNKNOWN)
+    assert len(results[2]) == 10 * len(answers)
+
+
+def test_the_lines_fit_and_say_it_all(run: Path) -> None:
+    """Findings with their commands, UNKNOWN with its reason, counts, speed, report."""
+    lines = summary_lines(read_summary(run), read_question(run), run / "report" / "index.html")
+    told = "\n".join(lines)
+    assert all(len(line) <= COLUMNS for line in lines if str(run) not in line)
+    for each in (
+        "106 planned, 47 checked, 58 identical to a checked one, 1 unknown",
+        "F1 btrfs durable: name lost",
+        "./powercut repro results/20250101T120000-ab12 F2",
+        "the guest gave no answer in 20 s",
+        "212 states per second",
+        str(run / "report" / "index.html"),
+    ):
+        assert each in told, each
+
+
+def test_ten_lines_when_all_holds(tmp_path: Path) -> None:
+    """A good run ends with at most ten lines, and says that nothing is broken."""
+    run = make_run(tmp_path, good=True)
+    lines = summary_lines(read_summary(run), read_question(run), run)
+    assert len(lines) <= 10
+    assert "BROKEN     nothing" in lines
+    assert not any(line.startswith("UNKNOWN") for line in lines)
+
+
+def test_many_findings_are_cut_short(run: Path) -> None:
+    """Three are shown whole, the others counted; a long signature is cut, a command never."""
+    summary = read_summary(run)
+    long: Finding = msgspec.structs.replace(summary.findings[0], signature="x" * 300, repro="r" * 120)
+    lines = summary_lines(msgspec.structs.replace(summary, findings=(long,) * 9), read_question(run), run)
+    assert any("and 6 more" in line for line in lines)
+    assert any("r" * 120 in line for line in lines)
+    assert all(len(line) <= COLUMNS for line in lines if "r" * 120 not in line and str(run) not in line)
+
+
+def test_nothing_examined_does_not_read_like_success(run: Path) -> None:
+    """No states: HOLDS nothing, and the exit says so."""
+    lines = summary_lines(Summary(3, 0, StateCounts(), 0, {}, (), {}), read_question(run), run)
+    assert "HOLDS      nothing" in lines
+    assert "exit       3: nothing was examined" in lines
