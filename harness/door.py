@@ -12,26 +12,27 @@ to --json.
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from harness import environment, packages
 from kernel.packages import Requirement
 
 CANNOT = 3  # the exit status of an experiment that could not be done
 INTERRUPTED = 130
-APT_LISTS = "/var/lib/apt/lists"
+APT_LISTS = Path("/var/lib/apt/lists")
 
 
 class Closed(Exception):
     """The message says what is missing and the fix."""
 
 
-def enter(root: str, arguments: Sequence[str]) -> int:
+def enter(root: Path, arguments: Sequence[str]) -> int:
     """Does not return when the way is free. Errors: none; the exit status and a message."""
     arguments, yes = take_yes(arguments)
     try:
         needed = environment.requirements(root, with_dev=packages.command(arguments) == "test")
         place = environment.find(root, needed)
-        provide(lacking(arguments, bool(place)), yes)
+        provide(lacking(arguments, place is not None), yes)
         place = place or environment.make(root, needed, say)
     except (Closed, environment.NoEnvironment) as error:
         say(str(error))
@@ -39,7 +40,7 @@ def enter(root: str, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         say("interrupted; nothing half made is left")
         return INTERRUPTED
-    python = environment.python_of(place)
+    python = str(environment.python_of(place))
     # -P: a harness/ or a json.py in the folder where the user stands is not ours.
     os.execve(python, [python, "-P", "-m", "harness.main", *arguments], inside(root))
 
@@ -56,10 +57,10 @@ def take_yes(arguments: Sequence[str]) -> tuple[list[str], bool]:
     return [*kept, *arguments[end:]], len(kept) < end
 
 
-def inside(root: str) -> dict[str, str]:
+def inside(root: Path) -> dict[str, str]:
     """What the command sees: our modules only, UTF-8, and the folders where Debian has mkfs and fsck."""
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONHOME"}
-    return inherited | {"PYTHONPATH": root, "PYTHONUTF8": "1", "PATH": packages.search_path()}
+    return inherited | {"PYTHONPATH": str(root), "PYTHONUTF8": "1", "PATH": packages.search_path()}
 
 
 def lacking(arguments: Sequence[str], has_environment: bool) -> tuple[Requirement, ...]:
@@ -90,18 +91,15 @@ def install(absent: Sequence[Requirement], sudo: list[str]) -> None:
     command = [*apt, "install", "-y", "--no-install-recommends", *packages.names(absent)]
     fetch = [*apt, "update"]
     say(f"installing with {' '.join([*sudo, packages.install_line(absent)])}")
+    status, said = 0, list[str]()
     for attempt in ([command], [fetch, command]) if has_lists() else ([fetch, command],):
-        status, said = 0, []
         for words in attempt:
             status, said = environment.watch(words)
         if status == 0:
             return
-    lines = "\n".join("  " + line for line in said[-environment.SHOWN_LINES :])
-    raise Closed(f"apt-get failed (status {status}). It said:\n{lines}\n{packages.complaint(absent, True)}")
+    heard = environment.last_lines(said)
+    raise Closed(f"apt-get failed (status {status}). It said:\n{heard}\n{packages.complaint(absent, True)}")
 
 
 def has_lists() -> bool:
-    try:
-        return any("_Packages" in name for name in os.listdir(APT_LISTS))
-    except OSError:
-        return False
+    return any(APT_LISTS.glob("*_Packages*"))

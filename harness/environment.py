@@ -6,146 +6,136 @@ Out:      the path of an environment whose stamp says that it has what is requir
 Not here: Debian's packages (packages.py), going through the door (door.py).
 
 Made beside its place and renamed, under a lock, so that a killed run leaves nothing half and two starts
-make one environment. The stamp is written last. Only the standard library is used, and no more of it
-than a start needs: with an environment there, 40 ms are all that the door may cost.
+make one environment; the stamp is written last. Only the standard library: this runs before there is
+anything else.
 """
 
+import collections
 import contextlib
+import fcntl
+import hashlib
+import importlib.util
 import os
+import shutil
+import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 STAMP = "powercut-stamp"
-PARTIAL = ".partial"
 SHOWN_LINES = 12
 
-Maker = Callable[[str, Sequence[str], int], None]
+Say = Callable[[str], None]
+# Fills a folder with an environment that has these requirements; children keep the lock's descriptor.
+Maker = Callable[[Path, Sequence[str], int], None]
 
 
 class NoEnvironment(Exception):
     """It could not be made; the message says what was tried, what was said, and the fix."""
 
 
-def requirements(root: str, with_dev: bool) -> list[str]:
+def requirements(root: Path, with_dev: bool) -> list[str]:
     """As pyproject.toml lists them."""
-    import tomllib
-
-    with open(os.path.join(root, "pyproject.toml"), "rb") as file:
-        project = tomllib.load(file)["project"]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     return [*project["dependencies"], *(project["optional-dependencies"]["dev"] if with_dev else ())]
 
 
-def find(root: str, needed: Sequence[str]) -> str:
-    """An environment that has what is needed, "" when there is none."""
-    for place in (_in_checkout(root), _in_cache(root)):
-        if is_usable(place, needed):
-            return place
-    return ""
+def find(root: Path, needed: Sequence[str]) -> Path | None:
+    """An environment that has what is needed, if there is one."""
+    places = (_in_checkout(root), _in_cache(root))
+    return next((place for place in places if is_usable(place, needed)), None)
 
 
-def is_usable(place: str, needed: Sequence[str]) -> bool:
+def is_usable(place: Path, needed: Sequence[str]) -> bool:
     """Whether its stamp lists what is needed, and its Python is still the one it was made with."""
     try:
-        with open(os.path.join(place, STAMP), encoding="utf-8") as file:
-            version, base, *listed = file.read().splitlines()
+        version, base, *listed = (place / STAMP).read_text().splitlines()
     except (OSError, ValueError):
         return False
     python = os.path.realpath(python_of(place))
     # A Debian upgrade exchanges /usr/bin/python3: the same path may then lead to another version.
-    same_base = python == base and os.access(python, os.X_OK)
-    ours = base == os.path.realpath(sys.executable)
-    return same_base and (not ours or version == _version()) and set(needed) <= set(listed)
+    same_version = python != os.path.realpath(sys.executable) or version == _version()
+    return python == base and os.access(python, os.X_OK) and same_version and set(needed) <= set(listed)
 
 
-def stamp(place: str, has: Sequence[str]) -> None:
-    with open(os.path.join(place, STAMP), "w", encoding="utf-8") as file:
-        file.write("\n".join([_version(), os.path.realpath(python_of(place)), *has]) + "\n")
+def stamp(place: Path, has: Sequence[str]) -> None:
+    lines = [_version(), os.path.realpath(python_of(place)), *has]
+    (place / STAMP).write_text("\n".join(lines) + "\n")
 
 
-def python_of(place: str) -> str:
-    return os.path.join(place, "bin", "python")
+def python_of(place: Path) -> Path:
+    return place / "bin" / "python"
 
 
 def can_be_made() -> bool:
     """Debian keeps ensurepip, which venv needs, in a package of its own."""
-    import importlib.util
-
+    importlib.invalidate_caches()
     return importlib.util.find_spec("ensurepip") is not None
 
 
-def make(root: str, needed: Sequence[str], say: Callable[[str], None], maker: "Maker | None" = None) -> str:
+def make(root: Path, needed: Sequence[str], say: Say, maker: Maker | None = None) -> Path:
     """Make the environment, or wait for another process that does. Errors: NoEnvironment."""
     place = _in_checkout(root) if os.access(root, os.W_OK) else _in_cache(root)
     try:
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with _locked(place + ".lock", say) as lock:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(place.with_name(place.name + ".lock"), say) as lock:
             if not is_usable(place, needed):
                 _make_at(place, needed, lock, say, maker or _venv_and_pip)
     except OSError as error:
         raise NoEnvironment(
             f"the virtual environment {place} cannot be made: {error}\n"
-            "Fix: a checkout that you may write to, or POWERCUT_CACHE=FOLDER with one that you may."
+            "Fix: room on that disk; or POWERCUT_CACHE=FOLDER, when you may not write there."
         ) from error
     return place
 
 
-def _make_at(place: str, needed: Sequence[str], lock: int, say: Callable[[str], None], maker: Maker) -> None:
-    import shutil
-
-    partial = place + PARTIAL
+def _make_at(place: Path, needed: Sequence[str], lock: int, say: Say, maker: Maker) -> None:
+    partial = place.with_name(place.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a killed run: we hold the lock
-    say(f"making the virtual environment {place} (once, about a minute)")
+    say(f"making the virtual environment {place} (once; about half a minute)")
     try:
         maker(partial, needed, lock)
         _exchange_path(partial, place)
         stamp(partial, needed)
-        os.sync()
+        os.sync()  # a power cut must not leave the stamp without what it vouches for
         _put_in_place(partial, place, say)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _put_in_place(partial: str, place: str, say: Callable[[str], None]) -> None:
-    import shutil
-
+def _put_in_place(partial: Path, place: Path, say: Say) -> None:
     if not os.path.lexists(place):
-        os.rename(partial, place)
+        partial.rename(place)
         return
-    old = f"{place}.old-{os.getpid()}"
-    ours = os.path.exists(os.path.join(place, STAMP))
-    os.rename(place, old)
-    os.rename(partial, place)
+    ours = (place / STAMP).exists()
+    old = place.rename(place.with_name(f"{place.name}.old-{os.getpid()}"))
+    partial.rename(place)
     if ours:
         shutil.rmtree(old, ignore_errors=True)
     else:
-        say(f"{place} was not made by powercut; it is now {old}")
+        say(f"{place} had not been made by powercut; it is now {old}")
 
 
-def _exchange_path(partial: str, place: str) -> None:
-    """The scripts in bin/ begin with the path of their Python: make it the path it will have."""
-    for entry in os.scandir(os.path.join(partial, "bin")):
-        if entry.is_symlink() or not entry.is_file():
+def _exchange_path(partial: Path, place: Path) -> None:
+    """The scripts in bin/ begin with the path of their Python: make it the one it will have."""
+    for script in (partial / "bin").iterdir():
+        if script.is_symlink() or not script.is_file():
             continue
-        with open(entry.path, "r+b") as script:
-            content = script.read()
-            if partial.encode() in content:
-                script.seek(0)
-                script.write(content.replace(partial.encode(), place.encode()))
-                script.truncate()
+        content = script.read_bytes()
+        if bytes(partial) in content:
+            script.write_bytes(content.replace(bytes(partial), bytes(place)))
 
 
-def _in_checkout(root: str) -> str:
-    return os.path.join(root, ".venv")
+def _in_checkout(root: Path) -> Path:
+    return root / ".venv"
 
 
-def _in_cache(root: str) -> str:
+def _in_cache(root: Path) -> Path:
     """For a checkout that cannot be written: one for each path. The folder is that of kernel/cache.py."""
-    import hashlib
-
-    named = os.environ.get("POWERCUT_CACHE")
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    cache = os.path.abspath(named or os.path.join(home, "powercut"))
-    return os.path.join(cache, "environments", hashlib.sha256(root.encode()).hexdigest()[:12])
+    home = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))  # noqa: PTH111
+    cache = Path(os.environ.get("POWERCUT_CACHE") or home / "powercut").absolute()
+    return cache / "environments" / hashlib.sha256(bytes(root)).hexdigest()[:12]
 
 
 def _version() -> str:
@@ -153,10 +143,8 @@ def _version() -> str:
 
 
 @contextlib.contextmanager
-def _locked(path: str, say: Callable[[str], None]) -> Iterator[int]:
+def _locked(path: Path, say: Say) -> Iterator[int]:
     """The lock's descriptor. Opened for reading only, so that another user's file will do."""
-    import fcntl
-
     lock = os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
     try:
         try:
@@ -172,48 +160,49 @@ def _locked(path: str, say: Callable[[str], None]) -> Iterator[int]:
 # --- the real maker ---
 
 
-def _venv_and_pip(place: str, needed: Sequence[str], lock: int) -> None:
+def _venv_and_pip(place: Path, needed: Sequence[str], lock: int) -> None:
     base = getattr(sys, "_base_executable", sys.executable)
-    _run([base, "-I", "-m", "venv", place], lock, f"{base} -m venv failed", _venv_fix(base))
     _run(
-        [python_of(place), "-I", "-m", "pip", "install", "--no-input", "--retries", "2", *needed],
+        [base, "-I", "-m", "venv", str(place)],
+        lock,
+        f"{base} -m venv failed",
+        "Fix: a complete Python. On Debian: apt-get install python3-venv, then /usr/bin/python3 powercut ...",
+    )
+    _run(
+        [str(python_of(place)), "-I", "-m", "pip", "install", "--no-input", "--retries", "2", *needed],
         lock,
         f"pip could not install {', '.join(needed)}",
-        "Fix: a connection to the package index (behind a proxy, set https_proxy); or, without one, "
-        "the wheels in a folder: PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER.",
-    )
-
-
-def _venv_fix(base: str) -> str:
-    return (
-        f"Fix: a complete Python; on Debian: apt-get install python3-venv, and /usr/bin/python3 (not {base})."
+        "Fix: a way to the package index (behind a proxy: https_proxy=URL); or, without a network,\n"
+        "a folder with the wheels: PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER",
     )
 
 
 def _run(command: list[str], lock: int, failure: str, fix: str) -> None:
-    """The child keeps the lock open, so that when we are killed, nobody begins while it still writes."""
+    """The child keeps the lock open: when we are killed, nobody begins while it still writes."""
     status, said = watch(command, keep_open=(lock,))
     if status != 0:
-        lines = "\n".join("  " + line for line in said[-SHOWN_LINES:])
-        raise NoEnvironment(f"{failure} (status {status}). It said:\n{lines}\n{fix}")
+        raise NoEnvironment(f"{failure} (status {status}). It said:\n{last_lines(said)}\n{fix}")
+
+
+def last_lines(said: Sequence[str]) -> str:
+    return "\n".join("  " + line for line in said[-SHOWN_LINES:])
 
 
 def watch(command: Sequence[str], keep_open: Sequence[int] = ()) -> tuple[int, list[str]]:
-    """Run quietly: its exit status and its last lines. On a terminal the newest line is shown in place."""
-    import collections
-    import shutil
-    import subprocess
-
-    # A --user install is refused inside an environment.
-    inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PIP_USER")}
-    shown = sys.stderr.isatty()
-    width = shutil.get_terminal_size().columns - 1
+    """Run quietly: the exit status and the last lines said. On a terminal the newest one shows meanwhile."""
+    # PIP_USER: an installation for the user is refused inside an environment.
+    surroundings = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PIP_USER")
+    }
+    surroundings |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "DEBIAN_FRONTEND": "noninteractive"}
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+    columns = shutil.get_terminal_size().columns - 1
     said: collections.deque[str] = collections.deque(maxlen=100)
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=inherited | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "DEBIAN_FRONTEND": "noninteractive"},
+        env=surroundings,
         pass_fds=keep_open,
         text=True,
         errors="replace",
@@ -221,9 +210,8 @@ def watch(command: Sequence[str], keep_open: Sequence[int] = ()) -> tuple[int, l
         assert process.stdout is not None
         for line in process.stdout:
             said.append(line.rstrip())
-            if shown:
-                sys.stderr.write("\r\x1b[K" + line.strip()[:width])
+            if clear:
+                sys.stderr.write(clear + line.strip()[:columns])
                 sys.stderr.flush()
-    if shown:
-        sys.stderr.write("\r\x1b[K")
+    sys.stderr.write(clear)
     return process.returncode, list(said)
