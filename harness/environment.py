@@ -14,6 +14,7 @@ import collections
 import contextlib
 import fcntl
 import hashlib
+import importlib
 import importlib.util
 import os
 import shutil
@@ -71,7 +72,8 @@ def python_of(place: Path) -> Path:
 def can_be_made() -> bool:
     """Debian keeps ensurepip, which venv needs, in a package of its own."""
     importlib.invalidate_caches()
-    return importlib.util.find_spec("ensurepip") is not None
+    found = importlib.util.find_spec("ensurepip")
+    return found is not None and found.origin is not None  # an empty folder left behind has no origin
 
 
 def make(root: Path, needed: Sequence[str], say: Say, maker: Maker | None = None) -> Path:

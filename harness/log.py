@@ -7,8 +7,8 @@ Not here: what an entry does to a disk (disk.py), which prefixes are states (cra
 
 The format, little endian: sector 0 holds {magic u64, version u64, nr_entries u64, sectorsize u32}. Then
 per entry one sector with {sector u64, nr_sectors u64, flags u64, data_len u64}, `sector` and `nr_sectors`
-in units of 512 bytes; a mark's text of data_len bytes follows in the same sector; the data of a write,
-nr_sectors * 512 bytes, follows in its own. A discard has no data.
+in units of sectorsize (bio_to_dev_sectors() there); a mark's text of data_len bytes follows in the same
+sector; the data of a write, nr_sectors * sectorsize bytes, follows in its own. A discard has no data.
 """
 
 import contextlib
@@ -27,6 +27,7 @@ VERSION = 1
 SECTOR_BYTES = 512
 SUPERBLOCK = struct.Struct("<QQQI")
 HEADER = struct.Struct("<QQQQ")
+ALL_FLAGS = sum(EntryFlag)
 
 
 class BadLog(Exception):
@@ -44,7 +45,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Log:
-    """Entries of a log file by index. Memory: 29 bytes an entry and the marks; data stays in the file."""
+    """Entries of a log file by index. Memory: 25 bytes an entry and the marks; data stays in the file."""
 
     def __init__(self, file: IO[bytes], sector_size: int) -> None:
         self._file = file
@@ -111,8 +112,17 @@ class Log:
         self.sector_size = sector_size
         return int(entry_count)
 
+    def _makes_sense(self, sector: int, count: int, flags: int, data_length: int) -> bool:
+        """Zeros are no entry: without data there is a FLUSH or a mark, else log_writes_map() logs nothing."""
+        if flags > ALL_FLAGS or (sector + count) * self.sector_size >= 1 << 63:
+            return False
+        if flags & EntryFlag.MARK:
+            return bool(data_length <= self.sector_size - HEADER.size)
+        return count > 0 or bool(flags & EntryFlag.FLUSH)
+
     def _scan(self, size_bytes: int, entry_count: int | None) -> None:
         place = self.sector_size
+        scale = self.sector_size // SECTOR_BYTES
         while entry_count is None or len(self) < entry_count:
             number = len(self)
             self._file.seek(place)
@@ -126,7 +136,7 @@ class Log:
                     else f"{self._file.name}: cut off in the header of entry {number} at byte {place}"
                 )
             sector, count, flags, data_length = HEADER.unpack(raw)
-            if flags > 31 or data_length > size_bytes:
+            if not self._makes_sense(sector, count, flags, data_length):
                 raise BadLog(
                     f"{self._file.name}: entry {number} at byte {place} is no entry (flags {flags:#x})"
                 )
@@ -135,13 +145,13 @@ class Log:
             place += self.sector_size
             self._places.append(place)
             if not flags & (EntryFlag.DISCARD | EntryFlag.MARK):
-                place += count * SECTOR_BYTES
+                place += count * self.sector_size
             if place > size_bytes:
                 raise BadLog(
                     f"{self._file.name}: cut off in the middle of entry {number} ({size_bytes} bytes)"
                 )
-            self._sectors.append(sector)
-            self._counts.append(count)
+            self._sectors.append(sector * scale)
+            self._counts.append(count * scale)
             self._flags.append(flags)
             if entry_count is None and self.marks.get(number) == "end":
                 return
@@ -167,11 +177,14 @@ def open_log(path: Path, until_end_mark: bool = False) -> Iterator[Log]:
 def write_log(path: Path, entries: Iterable[Entry], sector_size: int = SECTOR_BYTES) -> int:
     """Write a log; how many entries it holds. The superblock comes last, so half a log is no log."""
     count = 0
+    scale = sector_size // SECTOR_BYTES
     with path.open("wb") as file:
         file.write(bytes(sector_size))
         for entry in entries:
             text = entry.mark.encode("latin-1")
-            header = HEADER.pack(entry.sector, entry.sector_count, entry.flags, len(text)) + text
+            assert entry.sector % scale == entry.sector_count % scale == 0
+            header = HEADER.pack(entry.sector // scale, entry.sector_count // scale, entry.flags, len(text))
+            header += text
             assert len(header) <= sector_size
             file.write(header.ljust(sector_size, b"\0"))
             if not entry.flags & (EntryFlag.DISCARD | EntryFlag.MARK):

@@ -164,7 +164,6 @@ def command_run(arguments: argparse.Namespace) -> int:
         with_fsck=not arguments.no_fsck,
         log_bytes=arguments.log_size,
         command=("powercut", *sys.argv[1:]),
-        workload_arguments=tuple(arguments.workloads),
     )
     return do_run(wish, arguments, None)
 

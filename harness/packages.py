@@ -64,8 +64,9 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         return ()
     first = command(arguments)
     if first in GUEST_COMMANDS:
-        return for_guests((option(arguments, "--fs") or DEFAULT_PROFILES).split(","))
-    if first == "kernel" and "build" in arguments:
+        default = ",".join(FILESYSTEMS) if first == "bench" else DEFAULT_PROFILES
+        return for_guests((option(arguments, "--fs") or default).split(","))
+    if first == "kernel" and {"build", "show"} & set(arguments):
         return kernel_packages.REQUIRED_PACKAGES
     if first == "test" and not only_plain_steps(arguments):
         return for_tests()

@@ -70,7 +70,6 @@ class Wish(msgspec.Struct, frozen=True):
     with_fsck: bool = True
     log_bytes: int = LOG_BYTES
     command: tuple[str, ...] = ()
-    workload_arguments: tuple[str, ...] = ()
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -318,7 +317,7 @@ def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
         tier=wish.tier,
         models=wish.models,
         guest="uml",
-        workloads=wish.workload_arguments or tuple(workload.name for workload in wish.workloads),
+        workloads=tuple(workload.name for workload in wish.workloads),
         kernels={word: msgspec.to_builtins(kernel.provenance) for word, kernel in kernels.items()},
         profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
         machine=machine_facts(),

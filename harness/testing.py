@@ -9,12 +9,13 @@ Every step runs even when one before it failed. A step without pytest counts as 
 last line never shows less trouble than the exit status.
 """
 
+import argparse
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -25,7 +26,10 @@ from kernel.cache import root as cache_root
 ROOT = Path(__file__).resolve().parent.parent
 UNIT_FOLDERS = ("kernel/tests", "workloads/tests", "oracles/tests", "reports/tests", "harness/tests")
 SUITE = "harness/suite"
+KINDS = ("lint", "types", "unit", "smoke")
 NOTHING_SELECTED = 5  # pytest's exit status: https://docs.pytest.org/en/stable/reference/exit-codes.html
+# Options of pytest whose next word is a value, not a path.
+VALUED = ("-c", "-k", "-m", "-n", "-o", "-p", "-r", "-W", "--durations", "--maxfail", "--profile", "--tb")
 PYTHON = (sys.executable, "-P", "-m")
 
 
@@ -37,9 +41,7 @@ class Count(msgspec.Struct, frozen=True):
     skipped: int = 0
 
     def __add__(self, other: "Count") -> "Count":
-        return Count(
-            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
-        )
+        return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -60,8 +62,9 @@ class Result(msgspec.Struct, frozen=True):
 
 def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> list[Step]:
     """The steps. With a path among the words for pytest, one session of just that."""
-    if any(_is_path(word) for word in pytest_arguments):
-        return [_pytest("the tests named", "unit", map(_absolute, pytest_arguments))]
+    pytest_arguments, any_path = paths_made_absolute(pytest_arguments)
+    if any_path:
+        return [_pytest("the tests named", "unit", pytest_arguments)]
     steps = [
         Step("lint: ruff check", "lint", (*PYTHON, "ruff", "check")),
         Step("lint: ruff format", "lint", (*PYTHON, "ruff", "format", "--check")),
@@ -78,7 +81,19 @@ def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> li
     return [step for step in steps if not only or step.kind in only]
 
 
-KINDS = ("lint", "types", "unit", "smoke")
+def test(words: Sequence[str]) -> int:
+    """`powercut test WORDS`: the exit status. What is no option of ours is pytest's."""
+    parser = argparse.ArgumentParser(
+        prog="powercut test", description="The project's own tests, as CI runs them.", allow_abbrev=False
+    )
+    parser.add_argument("--fast", action="store_true", help="stop before the guests")
+    parser.add_argument("--only", metavar="STEP,...", default="", help=f"of {', '.join(KINDS)}")
+    parser.usage = "powercut test [--fast] [--only STEP,...] [PYTEST ARGUMENT ...]"
+    ours, for_pytest = parser.parse_known_args(words)
+    only = tuple(filter(None, ours.only.split(",")))
+    if unknown := [kind for kind in only if kind not in KINDS]:
+        parser.error(f"no step {', '.join(unknown)}; there are: {', '.join(KINDS)}")
+    return run_tests(ours.fast, only, [word for word in for_pytest if word != "--"])
 
 
 def run_tests(fast: bool = False, only: Sequence[str] = (), pytest_arguments: Sequence[str] = ()) -> int:
@@ -92,7 +107,7 @@ def run_tests(fast: bool = False, only: Sequence[str] = (), pytest_arguments: Se
 
 def perform(step: Step) -> Result:
     """Run one step in the checkout's root, its output shown as it comes."""
-    print(f"\n== {step.name}: {' '.join(step.command[len(PYTHON):])}", flush=True)
+    print(f"\n== {step.name}: {' '.join(step.command[len(PYTHON) :])}", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="powercut-") as folder:
         counted = Path(folder) / "junit.xml"
@@ -159,16 +174,18 @@ def surroundings() -> dict[str, str]:
     return dict(os.environ) | fixed
 
 
-def _pytest(name: str, kind: str, words: "Sequence[str] | map[str]") -> Step:
+def _pytest(name: str, kind: str, words: Iterable[str]) -> Step:
     return Step(name, kind, (*PYTHON, "pytest", *words), is_pytest=True)
 
 
-def _is_path(word: str) -> bool:
-    place = word.split("::")[0]
-    return not word.startswith("-") and (Path(place).exists() or (ROOT / place).exists())
-
-
-def _absolute(word: str) -> str:
-    """A path as the user sees it, for a pytest that runs in the checkout's root."""
-    place = Path(word.split("::")[0])
-    return str(place.absolute()) + word[len(str(place)) :] if _is_path(word) and place.exists() else word
+def paths_made_absolute(words: Sequence[str]) -> tuple[list[str], bool]:
+    """The words for pytest, which runs in the checkout's root, and whether a path was among them."""
+    changed, any_path = [], False
+    for before, word in zip(("", *words), words, strict=False):
+        place, colons, test_name = word.partition("::")
+        is_path = before not in VALUED and not word.startswith("-")
+        if is_path and Path(place).exists():
+            word = f"{Path(place).absolute()}{colons}{test_name}"  # noqa: PLW2901  the word, made plain
+        any_path |= is_path
+        changed.append(word)
+    return changed, any_path

@@ -132,9 +132,11 @@ class Window:
         floor = self._floor(persist, "fdatasync-new-name", Tier.FS, "fdatasynced")
         chain = self.model.chains[chains[0]]
         slot = chain.slots[0][1]
-        # Promised as it was made, not as it is called now: a later rename touches no data.
+        # Promised as it was made, not as it is called now: a later rename touches no data. Once renamed,
+        # it may be under the new name, and the old one be what it was before.
         made = floor._replace(time=chain.born)
-        self._raise_entry(slot, made)
+        if chain.lives_at(persist.time) and chain.slot_at(persist.time) == slot:
+            self._raise_entry(slot, made)
         self._raise_chain(chains[0], made)
         self._promise_ancestors(slot[0], chain.born, made._replace(reach="directory above fdatasynced file"))
 
@@ -205,12 +207,25 @@ class Window:
             first = self.entry_floor(slot).time
             timeline = self.model.entries[slot]
             values = set(timeline.within(first, self.now))
+            if None in values and self._may_uncover(slot):
+                first = _latest(self.all, self.directories.get(slot[0])).time
+                values.update(timeline.within(first, self.now))
             for value in tuple(values):
                 settled = self.names.get(value) if value is not None else None
                 if settled and value not in timeline.within(max(first, settled.time), self.now):
                     values.discard(value)
             self._entry_values[slot] = frozenset(values)
         return self._entry_values[slot]
+
+    def _may_uncover(self, slot: Slot) -> bool:
+        """btrfs: an fsync of a file, not of its directory, takes the name from whoever had it only by
+        replaying the file's own name over it. When that name is removed again it is taken out of the
+        log (btrfs_del_dir_entries_in_log()), and the older owner, whose removal nobody fsynced, is
+        back. Seen on 6.12.117: "write foo; sync; unlink foo; creat b; rename b foo; fsync foo; unlink
+        foo; fsync c"."""
+        if self.filesystem != "btrfs" or slot not in self.entries:
+            return False
+        return self.entries[slot] is self.entry_floor(slot)
 
     def entry_history(self, slot: Slot) -> frozenset[int | None]:
         """Everything the name ever led to until now."""

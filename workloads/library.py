@@ -27,11 +27,12 @@ DEMONSTRATION = (
     "rename-then-reuse-name",
     "exchange-through-third",
     "rename-directory-new-file",
+    "move-out-of-logged-directory",
     "unlink-one-of-two-names",
     "symlink-fsync-parent",
     "truncate-then-fsync",
     "punch-hole-then-fsync",
-    "removexattr-then-fsync",
+    "xattrs-over-two-fsyncs",
     "nothing-synced-tree",
 )
 

@@ -1,0 +1,71 @@
+"""
+What the long runs share: runs of the main job into a folder that goes with the test, a guest at hand.
+
+In:       pytest options --profile, --kernel.
+Out:      fixtures `main_job`, `keeper_for`, `profile_names`, `kernel_word`.
+Not here: the kernels (built once a machine, kernel/), what is expected (the tests, known.py).
+"""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from harness.agent_binary import agent_binary
+from harness.filesystem import make_filesystem
+from harness.guest import GuestSpec, Keeper
+from harness.progress import Progress
+from harness.run import LOG_BYTES, Wish, processors, run
+from harness.workspace import workspace
+from kernel.build import build
+from oracles.profiles import profile
+from workloads.library import select
+
+
+def pytest_addoption(parser):
+    parser.addoption("--profile", default="btrfs,ext4,xfs", help="profiles of test_crash.py")
+    parser.addoption("--kernel", default="6.12", help="the stock kernel")
+
+
+def pytest_generate_tests(metafunc):
+    if "profile_name" in metafunc.fixturenames:
+        names = metafunc.config.getoption("--profile").split(",")
+        metafunc.parametrize("profile_name", names)
+
+
+@pytest.fixture(scope="session")
+def kernel_word(request):
+    return request.config.getoption("--kernel")
+
+
+@pytest.fixture(scope="session")
+def stock_kernel(kernel_word):
+    """Built, when no earlier run on this machine has built it; progress goes to the terminal."""
+    with Progress() as progress:
+        return build(kernel_word, progress.building(kernel_word))
+
+
+@pytest.fixture
+def main_job(tmp_path):
+    """main_job(workload names, profile names, kernel) -> (folder, Summary): what `powercut run` does."""
+
+    def do(names, profiles, kernel):
+        with Progress() as progress:
+            wish = Wish(select(tuple(names)), tuple(profile(name) for name in profiles), (kernel,))
+            return run(wish, tmp_path / "results", progress)
+
+    return do
+
+
+@pytest.fixture
+def keeper_for(stock_kernel):
+    """keeper_for(profile) -> a context with (keeper, scratch folder with a pristine image)."""
+
+    @contextlib.contextmanager
+    def open_keeper(one):
+        spec = GuestSpec(Path(stock_kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1])
+        with workspace() as space, Keeper(spec, space) as keeper:
+            make_filesystem(one, space.path / "pristine")
+            yield keeper, space.path
+
+    return open_keeper

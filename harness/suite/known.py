@@ -1,0 +1,51 @@
+"""
+Bugs of stock kernels that the suite finds, triaged in FINDINGS.md.
+
+In:       nothing.
+Out:      KNOWN; expected_findings().
+Not here: muting. A run reports these as BROKEN and ends 1. The suite asks that a stock kernel gives
+          exactly these and nothing else, so a new finding fails it, and so does one that went away.
+"""
+
+import msgspec
+
+
+class KnownBug(msgspec.Struct, frozen=True):
+    """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the profile's name."""
+
+    heading: str
+    kernel: str
+    filesystem: str
+    workload: str
+    signatures: tuple[str, ...]
+
+
+KNOWN = (
+    KnownBug(
+        heading="A fsynced file replaced by rename is lost when another file is fsynced",
+        kernel="6.12",
+        filesystem="btrfs",
+        workload="rename-over-synced-file",
+        signatures=("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)"),
+    ),
+    KnownBug(
+        heading="A renamed symlink keeps its old name although its directory was fsynced",
+        kernel="6.12",
+        filesystem="btrfs",
+        workload="synced-symlink-renamed",
+        signatures=(
+            "durable: name came back (entry of fsynced directory)",
+            "durable: name lost (entry of fsynced directory)",
+        ),
+    ),
+)
+
+
+def expected_findings(kernel: str, filesystem: str, profile: str) -> set[tuple[str, str]]:
+    """(signature, workload) of every finding that the stock kernel is known for."""
+    return {
+        (f"{profile} {signature}", known.workload)
+        for known in KNOWN
+        if known.kernel == kernel and known.filesystem == filesystem
+        for signature in known.signatures
+    }

@@ -1,0 +1,25 @@
+"""
+The whole library on the stock kernel: `tox run -e crash-btrfs` and its kin.
+
+In:       --profile NAME, --kernel WORD.
+Out:      that every verdict HOLDS and none is UNKNOWN, but for the kernel bugs triaged in FINDINGS.md.
+Not here: the demonstration set (test_smoke.py).
+"""
+
+import pytest
+
+from harness.suite.known import expected_findings
+from oracles.profiles import profile
+from workloads.library import names
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(3600)
+def test_library_on_the_stock_kernel(main_job, kernel_word, profile_name):
+    """Nothing is UNKNOWN, and what is BROKEN is exactly what is known of this kernel."""
+    _, summary = main_job(names(), [profile_name], kernel_word)
+    assert summary.reasons == ()
+    assert summary.states.unknown == 0
+    assert summary.states.checked + summary.states.skipped_identical == summary.states.planned
+    found = {(one.signature, workload) for one in summary.findings for workload in one.workloads}
+    assert found == expected_findings(kernel_word, profile(profile_name).filesystem, profile_name)

@@ -1,0 +1,129 @@
+"""
+The main job on a real guest, small: what CI runs of it.
+
+In:       the stock kernel.
+Out:      that every state is reached, judged and silent; that disks are rebuilt byte for byte.
+Not here: the whole library (test_crash.py), planted bugs (test_planted.py), doctored logs.
+"""
+
+import json
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from harness.crash import State, states
+from harness.disk import open_disk, writes_of
+from harness.guest import GuestTrouble
+from harness.log import open_log
+from harness.record import NotRecorded, record
+from harness.recover import Recovery
+from oracles.profiles import profile
+from workloads.library import DEMONSTRATION, load, select
+from workloads.text import parse
+
+pytestmark = pytest.mark.smoke
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_demonstration_on_btrfs_holds(main_job, kernel_word):
+    """Every prefix of every log of the demonstration set is judged, and every promise holds."""
+    folder, summary = main_job(DEMONSTRATION, ["btrfs"], kernel_word)
+    assert summary.findings == ()
+    assert summary.reasons == ()
+    assert summary.exit == 0
+    assert summary.experiments == len(DEMONSTRATION)
+    assert summary.states.planned == summary.log_entries + summary.experiments
+    assert summary.states.checked + summary.states.skipped_identical == summary.states.planned
+    assert summary.states.unknown == 0
+    assert len(summary.verdicts) == 10
+    assert (folder / "report" / "index.html").exists()
+
+
+@pytest.mark.parametrize("name", ["ext4", "xfs", "btrfs-single", "btrfs-noholes"])
+def test_other_profiles_hold(main_job, kernel_word, name):
+    """A few workloads on each other profile: all hold, none is UNKNOWN."""
+    chosen = ["replace-by-rename", "link-into-new-directory", "append-fsync-repeated", "nothing-synced-tree"]
+    _, summary = main_job(chosen, [name], kernel_word)
+    assert (summary.exit, summary.findings, summary.reasons) == (0, (), ())
+    assert summary.states.checked + summary.states.skipped_identical == summary.states.planned
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs"])
+def test_guest_sees_the_bytes_that_the_log_says(keeper_for, name):
+    """At the first, a middle and the last state the guest's disk has the CRC of the host's."""
+    one = profile(name)
+    with keeper_for(one) as (keeper, scratch):
+        recording = record(keeper.guest(), one, load("replace-by-rename"), scratch / "pristine", "6.12")
+        with open_log(recording.log) as log:
+            for prefix in (0, len(log) // 2, len(log)):
+                recovery = Recovery(keeper, one, False, scratch)
+                assert len(list(recovery.run(recording.base, log, [State(prefix)]))) == 1
+                answer = keeper.guest().ask(f"digest {one.size_bytes // 512}", timeout_s=60)
+                with open_disk(scratch / "expected", recording.base) as disk:
+                    for entry in log.entries(0, prefix):
+                        for write in writes_of(entry):
+                            disk.apply(write)
+                    assert answer == ["digest", str(zlib.crc32(disk.image))]
+
+
+def test_recovery_leaves_no_trace_in_later_states(keeper_for):
+    """Each state's report is the same whether the states before it were recovered or not."""
+    one = profile("btrfs")
+    with keeper_for(one) as (keeper, scratch):
+        recording = record(keeper.guest(), one, load("replace-by-rename"), scratch / "pristine", "6.12")
+        with open_log(recording.log) as log:
+            recovery = Recovery(keeper, one, False, scratch)
+            together = list(recovery.run(recording.base, log, states(len(log))))
+            for recovered in together[:: len(together) // 4]:
+                state = State(recovered.prefix)
+                (alone,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [state])
+                assert tree_part(alone.observation) == tree_part(recovered.observation)
+
+
+def tree_part(report):
+    """The report without the kernel's log, whose info lines are rate limited."""
+    content = json.loads(report)
+    content.pop("kernel_log")
+    return content
+
+
+def test_small_log_device_is_refused_with_the_size_to_ask_for(keeper_for, monkeypatch):
+    """A log that does not fit is no experiment, and the message says what to ask for."""
+    monkeypatch.setattr("harness.suite.conftest.LOG_BYTES", 1 << 20)
+    one = profile("btrfs")
+    text = "run\n  write foo 0 4M\n  fsync foo\n"
+    with keeper_for(one) as (keeper, scratch), pytest.raises(NotRecorded, match=r"--log-size 4M"):
+        record(keeper.guest(), one, parse(text), scratch / "pristine", "6.12")
+
+
+def test_agent_refuses_what_it_does_not_know(keeper_for):
+    """An unknown command is trouble of ours, with the reason."""
+    with keeper_for(profile("btrfs")) as (keeper, _), pytest.raises(GuestTrouble, match="unknown command"):
+        keeper.guest().ask("make coffee")
+
+
+def test_the_command_ends_as_it_promises(tmp_path, kernel_word):
+    """`powercut run --json` gives the summary and nothing else on standard output, and its exit status."""
+    command = [sys.executable, "-m", "harness.main", "run", "replace-by-rename", "--kernel", kernel_word]
+    done = subprocess.run(
+        [*command, "--json", "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == json.loads(done.stdout)["exit"] == 0, done.stderr
+    folder = next(path for path in tmp_path.iterdir() if path.name != "latest")
+    again = subprocess.run(
+        [sys.executable, "-m", "harness.main", "repro", str(folder), "--state", "O:1"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert again.returncode == 0, again.stderr
+    assert "durable     HOLDS" in again.stdout
+
+
+def test_library_is_selected_by_words():
+    """The smoke set's names exist."""
+    assert len(select(DEMONSTRATION)) == len(DEMONSTRATION)
