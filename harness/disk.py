@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -58,8 +58,8 @@ class Disk:
         self._hashes: dict[int, int] = {}
         self._identity = 0
 
-    def apply(self, write: DiskWrite) -> None:
-        """Errors: BadEntry."""
+    def apply(self, write: DiskWrite) -> Iterable[int]:
+        """The blocks it touched. Errors: BadEntry."""
         end = write.offset + write.length
         if end > self.size_bytes:
             raise BadEntry(
@@ -69,7 +69,7 @@ class Disk:
             self._zero(write.offset, write.length)
         else:
             self.image[write.offset : end] = write.data
-        self._rehash(write.offset, end)
+        return self._rehash(write.offset, end)
 
     def _zero(self, offset: int, length: int) -> None:
         for block in self.blocks_between(offset, offset + length):
@@ -84,9 +84,10 @@ class Disk:
             return sorted(block for block in self._hashes if first <= block < last)
         return [block for block in range(first, last) if block in self._hashes]
 
-    def _rehash(self, start: int, stop: int) -> None:
-        touched = range(start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES)
-        for block in touched if len(touched) <= 1024 else self._touched_large(touched):
+    def _rehash(self, start: int, stop: int) -> Iterable[int]:
+        between = range(start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES)
+        touched = between if len(between) <= 1024 else self._touched_large(between)
+        for block in touched:
             content = self.image[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
             self._identity -= self._hashes.pop(block, 0)
             if content != ZERO_BLOCK[: len(content)]:
@@ -95,6 +96,7 @@ class Disk:
                 self._hashes[block] = value
                 self._identity += value
         self._identity &= MASK
+        return touched
 
     def _touched_large(self, touched: range) -> list[int]:
         """A large discard touches mostly holes: only blocks that were, or are, something count."""

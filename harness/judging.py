@@ -55,7 +55,9 @@ class Judge:
     def _observation(self, raw: bytes) -> int:
         number = self._observation_numbers.get(raw)
         if number is None:
-            number = self.observe(raw, decode(raw))
+            observation = decode(raw)
+            kept = msgspec.json.encode(observation) if observation.trouble else raw  # the store holds JSON
+            number = self.observe(kept, observation)
             self._observation_numbers[raw] = number
         return number
 
@@ -87,7 +89,7 @@ def decode(raw: bytes) -> Observation:
     """An answer that we cannot read is our own trouble."""
     try:
         return msgspec.json.decode(raw, type=Observation)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return Observation(trouble=f"the agent's report makes no sense: {error}")
 
 

@@ -26,7 +26,7 @@ from harness.log import BadLog
 from harness.progress import Progress
 from harness.repro import is_finding, locate, repro
 from harness.run import LOG_BYTES, NoRoom, Wish, WorkerFailed, finish, run, write_pages
-from harness.store import NoResults, compress, write_whole
+from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
 from kernel.build import build, built, series
 from kernel.kernel import BadKernel, KernelError
@@ -110,11 +110,9 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--kernel", default="6.12", metavar="K")
     bench.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
     bench.add_argument("--quiet", action="store_true")
-    test = commands.add_parser("test", help="the project's own tests: what CI runs", add_help=False)
-    test.add_argument("arguments", nargs=argparse.REMAINDER)
+    commands.add_parser("test", help="the project's own tests: what CI runs")
     for name, text in LATER.items():
-        later = commands.add_parser(name, help=f"(not built yet) {text}", add_help=False)
-        later.add_argument("arguments", nargs=argparse.REMAINDER)
+        commands.add_parser(name, help=f"(not built yet) {text}")
     return top
 
 
@@ -163,7 +161,7 @@ def command_run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         with_fsck=not arguments.no_fsck,
         log_bytes=arguments.log_size,
-        command=("powercut", *sys.argv[1:]),
+        command=("powercut", *arguments.words),
     )
     return do_run(wish, arguments, None)
 
@@ -183,6 +181,8 @@ def resume_run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.resume
     question = read_question_of(folder)
     original = parser().parse_args(list(question.command[1:]))
+    if original.command != "run":
+        raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
     wish = Wish(
         workloads=chosen_workloads(original.workloads, original.keyword),
@@ -229,7 +229,7 @@ def read_question_of(folder: Path) -> Question:
     """Errors: NoResults."""
     try:
         return read_question(folder)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NoResults(f"{folder}: no run of ours: {error}") from error
 
 
@@ -237,10 +237,12 @@ def command_judge(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.run
     question = read_question_of(folder)
     tier = Tier(arguments.tier or question.tier)
-    before = read_summary(folder) if (folder / "summary.json").exists() else None
+    with reading(folder):
+        before = read_summary(folder) if (folder / "summary.json").exists() else None
     started = time.monotonic()
     for place in experiment_folders(folder):
-        experiment = read_experiment(place)
+        with reading(place):
+            experiment = read_experiment(place)
         if experiment.history is None:
             continue
         judgement = judge_again(experiment, profile(experiment.facts.profile), tier)
@@ -259,7 +261,8 @@ def command_report(arguments: argparse.Namespace) -> int:
     read_question_of(folder)
     if not (folder / "summary.json").exists():
         raise NoResults(f"{folder}: no summary.json; the run was stopped: powercut run --resume {folder}")
-    write_pages(folder)
+    with reading(folder):
+        write_pages(folder)
     if not arguments.quiet:
         print(report_page(folder))
     return 0
@@ -346,12 +349,23 @@ COMMANDS = {
 }
 
 
-def main(words: list[str] | None = None) -> int:
+def understood(words: list[str]) -> argparse.Namespace:
+    """What follows `test` and the commands to come is not ours to read; argparse trips over its options."""
+    if words and words[0] in ("test", *LATER):
+        return argparse.Namespace(command=words[0], arguments=words[1:])
     arguments = parser().parse_args(words)
+    arguments.words = words
+    return arguments
+
+
+def main(words: list[str] | None = None) -> int:
+    arguments = understood(sys.argv[1:] if words is None else words)
     try:
         return COMMANDS[arguments.command](arguments)
     except BAD_INPUT as error:
         return complain(error, EXIT_BAD_INPUT)
+    except BrokenPipeError:
+        raise
     except NOT_DONE as error:
         return complain(error, EXIT_UNKNOWN)
     except KeyboardInterrupt:
@@ -366,5 +380,7 @@ def complain(error: BaseException, exit_status: int) -> int:
 
 if __name__ == "__main__":
     with contextlib.suppress(BrokenPipeError):
-        sys.exit(main())
-    os._exit(0)  # whoever read our output has gone away
+        status = main()
+        sys.stdout.flush()
+        sys.exit(status)
+    os._exit(EXIT_UNKNOWN)  # whoever read our output has gone away, and nobody saw the answer

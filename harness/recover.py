@@ -76,10 +76,21 @@ def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> b
     return head + bytes(-len(head) % SECTOR) + body
 
 
-def whole_disk(disk: Disk) -> Iterator[DiskWrite]:
-    """Writes that make this disk out of zeros."""
-    for block in disk.nonzero_blocks():
+def block_writes(disk: Disk, blocks: Iterable[int]) -> Iterator[DiskWrite]:
+    """Writes that give these blocks the content they have on this disk."""
+    for block in blocks:
         yield DiskWrite(block * BLOCK_BYTES, BLOCK_BYTES, disk.block(block))
+
+
+def in_chunks(writes: Iterable[DiskWrite]) -> Iterator[list[DiskWrite]]:
+    """Lists of writes that the agent's buffer holds."""
+    chunk: list[DiskWrite] = []
+    for write in writes:
+        chunk.append(write)
+        if len(chunk) * BLOCK_BYTES >= BATCH_BYTES:
+            yield chunk
+            chunk = []
+    yield chunk
 
 
 class Session:
@@ -100,17 +111,16 @@ class Session:
     def load(self, disk: Disk) -> None:
         """Make the guest's disk equal to this one. Errors: LostGuest, GuestTrouble."""
         self.guest.ask("clear", timeout_s=60)
-        chunk: list[DiskWrite] = []
-        for write in whole_disk(disk):
-            chunk.append(write)
-            if len(chunk) * BLOCK_BYTES >= BATCH_BYTES:
-                self._build(chunk)
-                chunk = []
-        self._build(chunk)
+        for chunk in in_chunks(block_writes(disk, disk.nonzero_blocks())):
+            self.build(chunk)
 
-    def _build(self, writes: list[DiskWrite]) -> None:
+    def build(self, writes: list[DiskWrite]) -> None:
+        """Bring the guest's disk forward without recovering it, and wait for it: the inbox has two halves,
+        and this one is used again next but one. Errors: LostGuest, GuestTrouble."""
         self._send([pack(writes, 0, BUILD_ONLY, 0)])
-        self.guest.hear(timeout_s=60)
+        words = self.guest.hear(timeout_s=60)
+        if words != ["built"]:
+            raise GuestTrouble(f"expected built, got {words}")
 
     def send(self, requests: list[Request], verbose: bool = False) -> None:
         """Ask for the recovery of these states, in order. Errors: LostGuest."""
@@ -197,20 +207,27 @@ class Recovery:
         order: deque[tuple[State, str]] = deque()  # every state in order, with the spec it equals
         outstanding: deque[Request] = deque()
         waiting: list[Request] = []
-        pending: list[DiskWrite] = []
+        dirty: set[int] = set()  # blocks: a long way between two states costs no more than the disk
         sequence = done_prefix = 0
         for state in states:
+            assert state.prefix >= done_prefix, "disks only move forward"
             for entry in log.entries(done_prefix, state.prefix):
                 for write in writes_of(entry):
-                    ahead.apply(write)
-                    pending.append(write)
+                    dirty.update(ahead.apply(write))
             done_prefix = state.prefix
             same_as = known.setdefault(ahead.identity(), state.spec)
             order.append((state, same_as))
             if same_as != state.spec:
                 continue
-            waiting.append(Request(state, sequence, tuple(pending)))
-            pending = []
+            if len(dirty) * BLOCK_BYTES > BATCH_BYTES:
+                self._dispatch(waiting, outstanding)
+                waiting = []
+                while outstanding:
+                    self._collect(outstanding, reports)
+                self._leap(block_writes(ahead, sorted(dirty)))
+                dirty.clear()
+            waiting.append(Request(state, sequence, tuple(block_writes(ahead, sorted(dirty)))))
+            dirty.clear()
             sequence += 1
             if len(waiting) == BATCH_STATES:
                 self._dispatch(waiting, outstanding)
@@ -238,10 +255,23 @@ class Recovery:
         self._session = None
         self._keeper.drop()
 
+    def _leap(self, writes: Iterable[DiskWrite]) -> None:
+        """Move on by more than a request holds, as repro does to a state far into a log.
+        Nothing may be under way. Errors: LostGuest, GuestTrouble."""
+        for chunk in in_chunks(writes):
+            for write in chunk:
+                self._settled.apply(write)
+            if self._session is not None:
+                self._session.build(chunk)
+
     def _dispatch(self, requests: list[Request], outstanding: deque[Request]) -> None:
         outstanding.extend(requests)
+        self._ask(requests)
+
+    def _ask(self, requests: list[Request]) -> None:
+        """Errors: LostGuest and GuestTrouble when there is no guest and none can be started."""
+        session = self._open_session()
         with contextlib.suppress(LostGuest):  # its death is seen, and dealt with, at the next answer
-            session = self._open_session()
             for batch in split_requests(requests):
                 session.send(batch)
 
@@ -291,8 +321,8 @@ class Recovery:
     def _again(self, request: Request, observation: Observation) -> Observation:
         """The same state alone in a new guest that announces its stages. A second answer overrules a hang
         or a lost guest, which may be ours; a panic stays a panic."""
+        session = self._open_session()
         try:
-            session = self._open_session()
             session.send([request], verbose=True)
             report, _ = session.receive(request)
             if observation.death != "panic":
@@ -300,7 +330,7 @@ class Recovery:
         except LostGuest as death:
             if death.kind != "exit":
                 observation = Observation(death=death.kind, death_during=death.stage, console=death.console)
-        except GuestTrouble as trouble:
+        except (GuestTrouble, msgspec.DecodeError, UnicodeDecodeError) as trouble:
             observation = msgspec.structs.replace(observation, death_during=str(trouble))
         self._end_session()
         return observation
@@ -310,11 +340,8 @@ class Recovery:
         self._end_session()
         for write in request.writes:
             self._settled.apply(write)
-        rest = list(outstanding)[1:]
-        if rest:
-            session = self._open_session()
-            for batch in split_requests(rest):
-                session.send(batch)
+        if rest := list(outstanding)[1:]:
+            self._ask(rest)
 
 
 def _with_fsck(report: bytes, fsck: Fsck) -> bytes:

@@ -22,7 +22,7 @@ from harness.judging import decode
 from harness.log import open_log
 from harness.recover import Recovered, Recovery
 from harness.run import LOG_BYTES, processors
-from harness.store import NoResults, base_disk, copy_image, expand_file
+from harness.store import NoResults, base_disk, copy_image, expand_file, reading
 from harness.summing import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
 from harness.workspace import workspace
 from kernel.build import build
@@ -54,7 +54,8 @@ def locate(place: Path, finding: str, state: str) -> Shown:
         return Shown(place, state, "")
     if not (place / "summary.json").exists():
         raise NoResults(f"{place}: neither a run (no summary.json) nor an experiment (no experiment.json)")
-    findings = {one.id: one for one in read_summary(place).findings}
+    with reading(place):
+        findings = {one.id: one for one in read_summary(place).findings}
     if finding:
         if finding not in findings:
             known = ", ".join(findings) or "none"
@@ -78,7 +79,8 @@ def repro(shown: Shown, keep: Path | None, shell: bool) -> int:
     Exit status: 1 when it is BROKEN again, 0 when every verdict holds, 3 when UNKNOWN.
     Errors: NoResults, BadSpec, BadLog, UnknownProfile, KernelError, LostGuest, GuestTrouble, OSError.
     """
-    experiment = read_experiment(shown.folder)
+    with reading(shown.folder):
+        experiment = read_experiment(shown.folder)
     if experiment.history is None:
         raise NoResults(f"{shown.folder}: nothing was recorded: {experiment.facts.trouble}")
     state = parse_spec(shown.state, experiment.history.entry_count)

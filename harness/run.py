@@ -86,9 +86,9 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     Build the kernels, do the experiments, judge, report.
     Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoRoom, OSError.
     """
+    require_room(resume or out, RESULTS_BYTES)  # before a kernel is built, which takes minutes
     kernels = {word: build(word, progress.building(word)) for word in wish.kernels}
     agent = agent_binary()
-    require_room(out, RESULTS_BYTES)
     started = time.monotonic()
     folder = resume or new_run(out)
     if resume is None:
@@ -122,6 +122,8 @@ def require_room(folder: Path, needed_bytes: int) -> None:
     existing = folder
     while not existing.exists():
         existing = existing.parent
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise NoRoom(f"{existing}: results cannot be written there; name another folder with --out")
     free = shutil.disk_usage(existing).free
     if free < needed_bytes:
         raise NoRoom(

@@ -33,6 +33,17 @@ class NoResults(Exception):
     """The folder is no results of ours, or not whole; the message names what is missing."""
 
 
+@contextlib.contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """What is damaged or missing there is told as such. Errors: NoResults."""
+    try:
+        yield
+    except (msgspec.DecodeError, UnicodeDecodeError, zstandard.ZstdError) as error:
+        raise NoResults(f"{folder}: damaged: {error}") from error
+    except FileNotFoundError as error:
+        raise NoResults(f"{folder}: not whole: no {error.filename}") from error
+
+
 def new_run(folder: Path) -> Path:
     """results/<UTC time>-<id>, made. Errors: OSError."""
     name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + "-" + secrets.token_hex(2)
@@ -100,11 +111,15 @@ def compress_file(source: Path, target: Path) -> None:
 
 def expand_file(source: Path, target: Path) -> None:
     """Errors: OSError, NoResults when source is damaged."""
+    expander = zstandard.ZstdDecompressor().decompressobj()
     try:
         with source.open("rb") as reader, target.open("wb") as writer:
-            zstandard.ZstdDecompressor().copy_stream(reader, writer)
+            while chunk := reader.read(1 << 20):
+                writer.write(expander.decompress(chunk))
     except zstandard.ZstdError as error:
         raise NoResults(f"{source}: damaged: {error}") from error
+    if not expander.eof:  # copy_stream() would take it for the whole
+        raise NoResults(f"{source}: damaged: cut off")
 
 
 def compress(content: bytes) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from harness.store import reading
 from oracles.finding import Group, Witness, group
 from oracles.verdict import Answer, Verdict
 from reports.results import (
@@ -175,4 +176,6 @@ def sum_up(
 
 def _experiments(run: Path) -> Iterator[Experiment]:
     for folder in experiment_folders(run):
-        yield read_experiment(folder)
+        with reading(folder):
+            experiment = read_experiment(folder)
+        yield experiment

@@ -87,8 +87,8 @@ def _file(node: Node) -> list[Item]:
         end = run.offset + run.length
     if end != node.size:
         found.append(("content does not cover size", node, f"{node.size} bytes", f"{end} bytes read"))
-    # SEEK_DATA may call a hole data, but after a fresh mount what it calls data has blocks: there are no dirty
-    # pages. An end within a block counts the whole block.
+    # After a fresh mount there are no dirty pages, so what SEEK_DATA calls data has blocks. Only whole
+    # blocks are counted: the ends may lie in shared ones.
     data_bytes = sum(
         min(stop, node.size) // BLOCK_BYTES * BLOCK_BYTES - -(-start // BLOCK_BYTES) * BLOCK_BYTES
         for start, stop in node.data

@@ -114,7 +114,7 @@ class _Names:
         """The promise that was broken: the name's own, or that its object has only its other names."""
         window = self.case.window
         floor = window.entry_floor(slot)
-        settled = window.names.get(found) if found is not None else None
+        settled = window.names.get(found) if found is not None and found >= 0 else None
         before = window.model.entries[slot].within(floor.time, window.now)
         return settled if settled and found in before else floor
 
@@ -258,9 +258,8 @@ def _size(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
 def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
     pieces = case.window.pieces(inode, floor.time)
     read_end = node.content[-1].offset + node.content[-1].length if node.content else 0
-    promised_end = min(
-        node.size, min(size_of(content) for content in case.window.contents(inode, floor.time))
-    )
+    ends = [size_of(content) for content in case.window.contents(inode, floor.time)]
+    promised_end = min(node.size, *ends)
     if read_end < promised_end and node.errors:
         expected, found = f"{promised_end} bytes that can be read", ", ".join(node.errors)
         return [_attribute(case, "data unreadable", inode, node, expected, found, floor)]

@@ -150,8 +150,8 @@ _EXT4 = (
     Promise(
         "fdatasync-new-name",
         "fdatasync of a new file persists the name it was made with.",
-        "fs/ext4/ialloc.c __ext4_new_inode() sets i_datasync_tid by ext4_update_inode_fsync_trans(); the name "
-        "is added by the same handle",
+        "fs/ext4/ialloc.c __ext4_new_inode() sets i_datasync_tid by ext4_update_inode_fsync_trans(); the "
+        "name is added by the same handle",
     ),
     Promise(
         "metadata-order",

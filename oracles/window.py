@@ -132,13 +132,15 @@ class Window:
         floor = self._floor(persist, "fdatasync-new-name", Tier.FS, "fdatasynced")
         chain = self.model.chains[chains[0]]
         slot = chain.slots[0][1]
-        # Promised as it was made, not as it is called now: a later rename touches no data. Once renamed,
-        # it may be under the new name, and the old one be what it was before.
-        made = floor._replace(time=chain.born)
-        if chain.lives_at(persist.time) and chain.slot_at(persist.time) == slot:
-            self._raise_entry(slot, made)
-        self._raise_chain(chains[0], made)
-        self._promise_ancestors(slot[0], chain.born, made._replace(reach="directory above fdatasynced file"))
+        if not chain.lives_at(persist.time) or chain.slot_at(persist.time) != slot:
+            # A rename touches no data: it may be under the one name or the other, in the directories of
+            # the one or the other.
+            return
+        self._raise_entry(slot, floor)
+        self._raise_chain(chains[0], floor)
+        self._promise_ancestors(
+            slot[0], persist.time, floor._replace(reach="directory above fdatasynced file")
+        )
 
     @property
     def names_kept(self) -> bool:
@@ -211,11 +213,18 @@ class Window:
                 first = _latest(self.all, self.directories.get(slot[0])).time
                 values.update(timeline.within(first, self.now))
             for value in tuple(values):
-                settled = self.names.get(value) if value is not None else None
+                settled = self._names_settled(value) if value is not None else None
                 if settled and value not in timeline.within(max(first, settled.time), self.now):
                     values.discard(value)
             self._entry_values[slot] = frozenset(values)
         return self._entry_values[slot]
+
+    def _names_settled(self, inode: int) -> Floor | None:
+        """Since when an object has none of its older names. On btrfs not once all its links were
+        removed: that takes it out of the log, which alone knew (as in _may_uncover). Seen on
+        6.12.117: "mkdir bar; sync; rename bar c; fsync c; rmdir c; creat foo; fsync foo"."""
+        gone = self.model.nlink[inode].at(self.now) == 0
+        return None if gone and self.filesystem == "btrfs" else self.names.get(inode)
 
     def _may_uncover(self, slot: Slot) -> bool:
         """btrfs: an fsync of a file, not of its directory, takes the name from whoever had it only by

@@ -4,7 +4,8 @@
  *
  *   record BYTES                                report BYTES      program in the inbox, report in the outbox
  *   clear                                       cleared
- *   check OFFSET BYTES SECTORS FS OPTIONS       done SEQUENCE BYTES, one a state; stage NAME when verbose
+ *   check OFFSET BYTES SECTORS FS OPTIONS       done SEQUENCE BYTES, one a state; stage NAME when verbose;
+ *                                               built, one a request that only moves the disk forward
  *   digest SECTORS                              digest CRC32
  *   bare DEVICE FS OPTIONS COUNT                bare MILLISECONDS
  *   restart FS OPTIONS FIRST COUNT              restart MILLISECONDS
@@ -191,7 +192,7 @@ static void command_check(uint64_t offset, size_t bytes, uint64_t sectors, const
 
 		at = apply(request, data);
 		if (request->flags & BUILD_ONLY)
-			answer("done %u 0", request->sequence);
+			answer("built");
 		else
 			check_state(request, sectors, filesystem, options);
 	}

@@ -82,7 +82,7 @@ NEVER = b"\xc3" * 4096
 # oracle, edit, whether the umount has returned at the cut
 DOCTORED = (
     ("mounts", zero_superblock, True),
-    ("fsck", debugfs("setb 60000"), True),
+    ("fsck", debugfs("seti <40>"), True),
     ("historical", overwrite(stamped(4, 0, 4096), NEVER), True),
     ("historical", debugfs("link A/foo A/never"), True),
     ("durable", debugfs("unlink A/foo"), True),

@@ -175,7 +175,7 @@ def test_an_unfinished_log_is_no_log(tmp_path: Path) -> None:
 
 
 def test_an_open_log_takes_less_than_60_bytes_an_entry(tmp_path: Path) -> None:
-    count = 50_000
+    count = 20_000
     flush = Entry(0, 0, FLUSH)
     write_log(tmp_path / "log", (flush for _ in range(count)))
     tracemalloc.start()

@@ -7,14 +7,14 @@ Not here: single behaviours of each oracle (test_durable.py and its neighbours).
 """
 
 import random
+import time
 
 import msgspec
 import pytest
 
 from oracles import court
 from oracles.observation import Node, Observation, Run, Tree
-from oracles.profiles import profile
-from oracles.tests.made import ENTRIES_PER_STEP, Bench, without
+from oracles.tests.made import Bench, without
 from oracles.verdict import Answer, Tier
 from workloads.library import library
 
@@ -54,10 +54,10 @@ def test_a_tree_of_one_legal_time_is_silent(name, tier):
     for workload in WORKLOADS:
         bench = Bench(workload, name, tier)
         for begun, flying in all_cuts(bench):
-            for time in range(first_legal_time(bench, begun, flying), bench.model.base_time + begun + 1):
-                tree = bench.tree(time - bench.model.base_time)
+            for moment in range(first_legal_time(bench, begun, flying), bench.model.base_time + begun + 1):
+                tree = bench.tree(moment - bench.model.base_time)
                 told = broken(bench, tree, begun, flying)
-                assert not told, (workload.name, begun, flying, time, told)
+                assert not told, (workload.name, begun, flying, moment, told)
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -177,7 +177,7 @@ def wrong_mode(tree: Tree, draw: random.Random) -> Tree | None:
 
 
 def wrong_inode(tree: Tree, draw: random.Random) -> Tree | None:
-    node = pick([n for n in files(tree)], draw)
+    node = pick(files(tree), draw)
     return node and change(tree, node, ino=99999)
 
 
@@ -200,7 +200,7 @@ def wrong_target(tree: Tree, draw: random.Random) -> Tree | None:
 
 
 def unreadable(tree: Tree, draw: random.Random) -> Tree | None:
-    node = pick([n for n in tree], draw)
+    node = pick(list(tree), draw)
     return node and change(tree, node, errors=("read: EIO",))
 
 
@@ -273,14 +273,9 @@ def test_judging_one_state_is_fast():
     """Well under 5 ms for a state of a workload of ten operations."""
     bench = Bench(max(WORKLOADS, key=lambda w: len(w.run)))
     observation = Observation(tree=bench.tree(), probe_steps=1)
-    import time
-
     start = time.perf_counter()
     prefixes = range(0, bench.history.entry_count + 1)
     for prefix in prefixes:
         court.judge_observation(bench.prepared, prefix, observation)
     each = (time.perf_counter() - start) / len(prefixes)
-    print(f"{each * 1000:.2f} ms a state, {len(bench.history.run)} operations")
-    assert each < 0.02
-    assert profile("btrfs")
-    assert ENTRIES_PER_STEP == 3
+    assert each < 0.005

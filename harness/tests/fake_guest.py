@@ -1,0 +1,161 @@
+"""
+A guest without a kernel: reads the inbox and fills the outbox as the agent does, and dies as it is told.
+
+In:       fates: what becomes of a request by its sequence number, one word each time it comes up.
+Out:      FakeKeeper, to be given to Recovery; its reports tell the digest of the disk that it was asked
+          about, so a test sees whether guest and log agree.
+Not here: the real one (guest.py and agent/).
+"""
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.guest import INBOX_BYTES, OUTBOX_BYTES, GuestTrouble, LostGuest
+from harness.recover import (
+    BUILD_ONLY,
+    REPLY,
+    REPLY_MAGIC,
+    REQUEST,
+    REQUEST_MAGIC,
+    SECTOR,
+    SLOT_BYTES,
+    VERBOSE,
+    WANT_CHANGES,
+    WRITE,
+)
+
+CONSOLE = ("Kernel panic - not syncing: as the test wants it",)
+
+
+def digest(image: bytes) -> str:
+    return hashlib.sha256(image).hexdigest()[:16]
+
+
+def report_on(image: bytes) -> bytes:
+    """Recovery succeeded; the kernel said which disk it had."""
+    return b'{"mount_errno":0,"kernel_log":["6 %s"]}' % digest(image).encode()
+
+
+class FakeGuest:
+    """Does nothing until it is listened to, like a guest that is slower than its host."""
+
+    def __init__(self, keeper: "FakeKeeper") -> None:
+        self.folder = keeper.folder
+        self._keeper = keeper
+        self._disk = bytearray(keeper.size_bytes)
+        self._todo: deque[Callable[[], list[str]]] = deque()
+        self._alive = True
+        for name, size_bytes in (("inbox", INBOX_BYTES), ("outbox", OUTBOX_BYTES)):
+            with (self.folder / name).open("wb") as file:
+                file.truncate(size_bytes)
+
+    def say(self, command: str) -> None:
+        if not self._alive:
+            raise LostGuest("exit", CONSOLE, "it does not listen")
+        word, *words = command.split()
+        if word == "clear":
+            self._todo.append(self._clear)
+            return
+        assert word == "check"
+        offset, size_bytes = int(words[0]), int(words[1])
+        assert int(words[2]) * SECTOR == self._keeper.size_bytes
+        with (self.folder / "inbox").open("rb") as file:
+            file.seek(offset)
+            self._take(file.read(size_bytes))
+
+    def _take(self, inbox: bytes) -> None:
+        at = 0
+        while at < len(inbox):
+            magic, sequence, flags, count, place, place_bytes = REQUEST.unpack_from(inbox, at)
+            assert (magic, place_bytes) == (REQUEST_MAGIC, SLOT_BYTES)
+            head = at + REQUEST.size
+            at = head + count * WRITE.size
+            at += -at % SECTOR
+            writes = []
+            for number in range(count):
+                offset, length, zero = WRITE.unpack_from(inbox, head + number * WRITE.size)
+                writes.append((offset, bytes(length) if zero else inbox[at : at + length]))
+                at += 0 if zero else length
+            self._todo.append(lambda a=(sequence, flags, place, writes): self._do(*a))
+
+    def hear(self, timeout_s: float = 0.0) -> list[str]:
+        if not self._alive:
+            raise LostGuest("exit", CONSOLE, "its process ended")
+        if not self._todo:
+            raise LostGuest("hang", (), "nothing was asked that is not answered")
+        return self._todo.popleft()()
+
+    def ask(self, command: str, timeout_s: float = 0.0) -> list[str]:
+        self.say(command)
+        return self.hear()
+
+    def _clear(self) -> list[str]:
+        self._disk = bytearray(self._keeper.size_bytes)
+        return ["cleared"]
+
+    def _do(self, sequence: int, flags: int, place: int, writes: list[tuple[int, bytes]]) -> list[str]:
+        for offset, content in writes:
+            self._disk[offset : offset + len(content)] = content
+        if flags & BUILD_ONLY:
+            return ["built"]
+        self._keeper.asked.append(sequence)
+        fate = self._keeper.next_fate(sequence)
+        if fate in ("panic", "hang", "exit"):
+            self._alive = False
+            stage = "mount" if flags & VERBOSE else ""
+            raise LostGuest(fate, CONSOLE if fate == "panic" else (), "as the test wants it", stage)
+        if fate == "trouble":
+            raise GuestTrouble("recover: ENOMEM")
+        report = b"{not json" if fate == "garbage" else report_on(self._disk)
+        return self._answer(sequence, place, report, self._keeper.changes if flags & WANT_CHANGES else {})
+
+    def _answer(self, sequence: int, place: int, report: bytes, changes: dict[int, bytes]) -> list[str]:
+        head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes)) + report
+        head += b"".join(number.to_bytes(8, "little") for number in changes)
+        answer = head + bytes(-len(head) % 4096) + b"".join(changes.values())
+        with (self.folder / "outbox").open("r+b") as file:
+            file.seek(place)
+            file.write(answer)
+        return ["done", str(sequence), str(len(answer))]
+
+
+class FakeKeeper:
+    """fates: by sequence. changes: the blocks that every recovery changes, by number."""
+
+    def __init__(
+        self,
+        folder: Path,
+        size_bytes: int,
+        fates: dict[int, list[str]] | None = None,
+        changes: dict[int, bytes] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.size_bytes = size_bytes
+        self.changes = changes or {}
+        self._fates = fates or {}
+        self._guest: FakeGuest | None = None
+        self.boots = 0
+        self.asked: list[int] = []
+
+    def next_fate(self, sequence: int) -> str:
+        left = self._fates.get(sequence)
+        return left.pop(0) if left else "normal"
+
+    def guest(self) -> FakeGuest:
+        if self._guest is None:
+            if self.next_fate(-1) == "no boot":
+                raise LostGuest("hang", (), "no answer in 20 s")
+            self._guest = FakeGuest(self)
+            self.boots += 1
+        return self._guest
+
+    def drop(self) -> None:
+        self._guest = None
+
+
+def told(observation: bytes) -> str:
+    """The digest of the disk that was recovered."""
+    return str(json.loads(observation)["kernel_log"][0][2:])

@@ -1,0 +1,86 @@
+"""
+Runs made by hand, for tests: what a guest would have told is made up, the rest is the store's own.
+
+In:       a folder; which states fail and how.
+Out:      experiments in it, as experiment.py keeps them.
+Not here: recording and recovery.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from harness.judging import Judge
+from harness.log import Entry, write_log
+from harness.recover import Recovered
+from harness.store import compress_file, experiment_folder, keep_base, write_experiment, write_question
+from oracles.observation import Observation
+from oracles.profiles import profile
+from oracles.tests.made import Bench
+from oracles.verdict import Tier
+from reports.results import EntryFlag, EntrySummary, ExperimentFacts, Judgement, Question
+from workloads.text import format as format_workload
+
+SOURCE = "run\n  creat foo\n  fsync foo\n"
+BENCH = Bench(SOURCE)
+ENTRY_COUNT = BENCH.history.entry_count
+FLUSHED = tuple(EntrySummary(EntryFlag.FLUSH, 8 * n, 1) for n in range(ENTRY_COUNT))
+WHOLE = BENCH.tree()
+EMPTY = BENCH.tree(0)
+DEVICE_BYTES = 1 << 20
+
+
+def seen(prefix: int, **instead: object) -> bytes:
+    """What a good filesystem recovers to at this prefix: foo appears when its fsync has returned."""
+    tree = WHOLE if prefix == ENTRY_COUNT else EMPTY
+    return msgspec.json.encode(Observation(**{"tree": tree, "probe_steps": 1, **instead}))
+
+
+def judged(reports: dict[int, bytes] | None = None, same: tuple[int, ...] = (), upto: int = ENTRY_COUNT) -> Judge:
+    """reports: by prefix, instead of the good ones. same: prefixes whose disk equals the one before."""
+    judge = Judge(BENCH.history, profile("btrfs"), Tier.FS)
+    for prefix in range(upto + 1):
+        same_as = f"O:{prefix - 1}" if prefix in same else ""
+        judge.add(Recovered(f"O:{prefix}", prefix, same_as, (reports or {}).get(prefix, seen(prefix))))
+    return judge
+
+
+def keep(
+    run: Path,
+    number: int = 1,
+    judge: Judge | None = None,
+    entries: tuple[EntrySummary, ...] = FLUSHED,
+    trouble: str = "",
+    recorded: bool = True,
+) -> Path:
+    """An experiment of the run. Not recorded: it has no history and no state."""
+    judge = judge or judged()
+    facts = ExperimentFacts(
+        number, "made", "theme", "btrfs", "test", "fs", entries, {}, {"recover": 1.0}, trouble=trouble
+    )
+    facts = msgspec.structs.replace(facts, device_bytes=DEVICE_BYTES)
+    base, log = run / "base", run / "log"
+    base.write_bytes(bytes(DEVICE_BYTES))
+    write_log(log, (Entry(entry.sector, 1, EntryFlag.FLUSH, bytes([1]) * 512) for entry in FLUSHED))
+    with experiment_folder(run, number) as folder:
+        compress_file(log, folder / "log.zst")
+        keep_base(base, folder)
+        write_experiment(
+            folder,
+            facts if recorded else msgspec.structs.replace(facts, entries=()),
+            format_workload(BENCH.history.workload),
+            BENCH.history if recorded else None,
+            judge.judgement() if recorded else Judgement((), ()),
+            judge.observations() if recorded else b"[]",
+            "kernel log\n",
+            "#!/bin/sh\n",
+        )
+    base.unlink()
+    log.unlink()
+    return run / "experiments" / f"{number:04d}"
+
+
+def question(run: Path, command: tuple[str, ...] = ("powercut", "run")) -> None:
+    write_question(
+        run, Question(command, "2026-01-01T00:00:00Z", "abc", 0, "fs", ("O",), "uml", ("made",), {}, {}, {})
+    )

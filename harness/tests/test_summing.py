@@ -1,0 +1,155 @@
+"""A run is added up; what was not examined is never a pass."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.store import NoResults, new_run
+from harness.summing import experiment_folders, shown, sum_up
+from harness.tests.made_run import ENTRY_COUNT, FLUSHED, judged, keep, seen
+from reports.results import EntrySummary, StateCounts, Summary
+
+LOST = {ENTRY_COUNT: seen(0)}
+UNREADABLE = {2: b"{"}
+STATES = ENTRY_COUNT + 1
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return new_run(tmp_path)
+
+
+def add_up(run: Path, expected: int = 0) -> Summary:
+    summary = sum_up(run, 2.0, boots=1, expected=expected)
+    counts = summary.states
+    assert counts.planned == counts.checked + counts.skipped_identical + counts.unknown
+    return summary
+
+
+def test_states_are_checked_or_identical_or_unknown(run: Path) -> None:
+    keep(run, judge=judged(UNREADABLE, same=(4, 5)))
+    assert add_up(run).states == StateCounts(STATES, STATES - 3, 2, 1)
+
+
+def test_an_identical_state_that_is_unknown_is_unknown(run: Path) -> None:
+    keep(run, judge=judged(UNREADABLE, same=(2,)))
+    assert add_up(run).states == StateCounts(STATES, STATES - 1, 0, 1)
+
+
+def test_states_that_were_never_reached_are_unknown(run: Path) -> None:
+    keep(run, judge=judged(upto=2), trouble="recovering: guest lost")
+    summary = add_up(run)
+    assert summary.states == StateCounts(STATES, 3, 0, STATES - 3)
+    assert summary.exit == 3
+
+
+def test_experiments_add_up(run: Path) -> None:
+    keep(run, 1)
+    keep(run, 2)
+    summary = add_up(run, expected=2)
+    assert (summary.experiments, summary.states.planned, summary.log_entries) == (2, 2 * STATES, 2 * ENTRY_COUNT)
+    assert summary.verdicts["durable"].holds == 2 * STATES
+    assert summary.rates["seconds"] == {"recover": 2.0}
+    assert summary.rates["states_per_s"] == STATES
+
+
+@pytest.mark.parametrize(
+    ("reports", "exit_status"),
+    [({}, 0), (LOST, 1), (UNREADABLE, 3), ({**UNREADABLE, **LOST}, 1)],
+    ids=["all hold", "broken", "unknown", "broken and unknown"],
+)
+def test_the_exit_status_tells_the_worst_that_is_sure(run: Path, reports: dict[int, bytes], exit_status: int) -> None:
+    keep(run, judge=judged(reports))
+    assert add_up(run).exit == exit_status
+
+
+@pytest.mark.parametrize("second", [{}, LOST])
+def test_an_experiment_that_was_not_recorded_is_never_a_pass(run: Path, second: dict[int, bytes]) -> None:
+    keep(run, 1, trouble="recording: the log device overflowed", recorded=False)
+    keep(run, 2, judge=judged(second))
+    summary = add_up(run)
+    assert summary.exit == (1 if second else 3)
+    assert summary.reasons == ("experiment 1 (btrfs, made): recording: the log device overflowed",)
+
+
+def test_a_run_of_only_failed_recordings_examined_nothing(run: Path) -> None:
+    keep(run, trouble="recording: no guest", recorded=False)
+    summary = add_up(run)
+    assert (summary.exit, summary.states) == (3, StateCounts())
+    assert "no state was examined" in summary.reasons
+
+
+def test_no_experiment_is_never_a_pass(run: Path) -> None:
+    assert (add_up(run).exit, add_up(run).reasons) == (3, ("no state was examined",))
+
+
+def test_fewer_experiments_than_planned_is_never_a_pass(run: Path) -> None:
+    keep(run)
+    summary = add_up(run, expected=2)
+    assert (summary.exit, summary.reasons) == (3, ("only 1 of 2 experiments were done",))
+
+
+def test_a_log_without_flush_or_fua_is_never_a_pass(run: Path) -> None:
+    keep(run, entries=tuple(EntrySummary(0, entry.sector, 1) for entry in FLUSHED))
+    summary = add_up(run)
+    assert summary.exit == 3
+    assert "FLUSH or FUA" in summary.reasons[0]
+
+
+def test_one_fua_is_enough_to_have_asked(run: Path) -> None:
+    keep(run, entries=(EntrySummary(2, 0, 1), *(EntrySummary(0, 8, 1) for _ in FLUSHED[1:])))
+    assert add_up(run).exit == 0
+
+
+def test_states_that_no_oracle_judged_are_never_a_pass(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.judging.judge_observation", lambda *_: ())
+    keep(run)
+    summary = add_up(run)
+    assert (summary.exit, summary.states.unknown) == (3, STATES)
+    assert "no oracle could judge" in summary.reasons[0]
+
+
+def test_an_unknown_state_gives_its_reason_once(run: Path) -> None:
+    keep(run, judge=judged({2: b"{", 3: b"{"}))
+    (reason,) = add_up(run).reasons
+    assert reason.startswith("made O:2: the agent's report makes no sense")
+
+
+def test_trouble_of_ours_is_no_finding(run: Path) -> None:
+    keep(run, judge=judged({2: b'{"trouble":"out of memory"}'}))
+    assert add_up(run).findings == ()
+
+
+def test_a_finding_has_its_witness_and_the_way_back(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(run, 1)
+    keep(run, 2, judge=judged({5: seen(5, death="panic", tree=None), 6: seen(6, death="panic", tree=None)}))
+    monkeypatch.chdir(run.parent)
+    finding = next(one for one in add_up(run).findings if one.oracle == "mounts")
+    assert (finding.experiment, finding.state, finding.count, finding.workloads) == (2, "O:5", 2, ("made",))
+    assert finding.repro == f"./powercut repro {run.name} {finding.id}"
+
+
+def test_findings_are_numbered_in_a_fixed_order(run: Path) -> None:
+    keep(run, 1, judge=judged({0: seen(0, probe=("creat x: EIO",)), **LOST}))
+    first = add_up(run).findings
+    assert [one.id for one in first] == [f"F{n}" for n in range(1, len(first) + 1)]
+    assert {"durable", "usable"} <= {one.oracle for one in first}
+    assert [one.signature for one in first] == sorted(one.signature for one in first)
+    assert add_up(run).findings == first
+
+
+def test_a_run_elsewhere_is_named_by_its_whole_path(run: Path, tmp_path_factory, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert shown(run) == str(run)
+
+
+def test_half_done_experiments_do_not_count(run: Path) -> None:
+    keep(run, 2)
+    (run / "experiments/0001.partial").mkdir()
+    assert [path.name for path in experiment_folders(run)] == ["0002"]
+
+
+def test_a_damaged_experiment_is_told_not_passed_over(run: Path) -> None:
+    (keep(run) / "history.json").write_text("{")
+    with pytest.raises(NoResults, match="0001: damaged"):
+        add_up(run)

@@ -1,0 +1,284 @@
+"""durable: one behaviour a test; the trees come from the model, then one thing in them is changed."""
+
+import msgspec
+import pytest
+
+from oracles import durable
+from oracles.case import prepare
+from oracles.observation import Observation, Run
+from oracles.profiles import profile
+from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles, without
+from oracles.verdict import Tier
+
+FSYNCED = "run\n  write foo 0 8K\n  fsync foo\n"
+RENAMED = "setup\n  mkdir A\n  mkdir B\n  creat A/foo\nrun\n  rename A/foo B/foo\n"
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs"])
+def test_fsync_of_a_new_file_promises_its_name(name):
+    """Tier fs: without the name, BROKEN with the fsynced file as its role."""
+    bench = Bench(FSYNCED, name)
+    verdict = durable.judge(bench.case(without(bench.tree(), "foo")))
+    assert kinds(verdict) == {"name lost"}
+    assert roles(verdict) == {"fsynced file"}
+    assert verdict.violations[0].tier is Tier.FS
+
+
+def test_posix_promises_no_name_with_a_file():
+    """Tier posix: fsync(2) leaves the name to an fsync of the directory."""
+    bench = Bench(FSYNCED, tier=Tier.POSIX)
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "foo"))))
+
+
+def test_an_fsync_in_flight_promises_nothing():
+    """The same tree is legal while the fsync has not returned."""
+    bench = Bench(FSYNCED)
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "foo"), flying=True)))
+
+
+def test_a_failed_fsync_promises_nothing():
+    """result < 0: as if it had not been called."""
+    bench = Bench(FSYNCED)
+    failed = msgspec.structs.replace(bench.history.run[-1], result=-5)
+    history = msgspec.structs.replace(bench.history, run=(bench.history.run[0], failed))
+    case = prepare(history, profile("btrfs")).case(6, Observation(tree=without(bench.tree(), "foo")))
+    assert not kinds(durable.judge(case))
+
+
+def test_data_that_was_fsynced_may_not_be_zero():
+    """Zeros are no data."""
+    bench = Bench(FSYNCED)
+    tree = replaced(bench.tree(), "foo", content=(Run(0, 8192, "z"),))
+    assert kinds(durable.judge(bench.case(tree))) == {"data lost"}
+
+
+def test_size_that_was_fsynced_may_not_shrink():
+    """Half the file is not the file."""
+    bench = Bench(FSYNCED)
+    tree = replaced(bench.tree(), "foo", size=4096, content=(Run(0, 4096, "w", 1),))
+    assert kinds(durable.judge(bench.case(tree))) == {"size lost"}
+
+
+def test_fdatasync_promises_content_but_no_xattr():
+    """fdatasync(2): only what is needed to read the data."""
+    bench = Bench("setup\n  creat foo\nrun\n  setxattr foo user.x 1\n  write foo 0 4K\n  fdatasync foo\n")
+    bare = replaced(bench.tree(), "foo", xattrs={})
+    assert not kinds(durable.judge(bench.case(bare)))
+    empty = replaced(bare, "foo", size=0, content=())
+    assert kinds(durable.judge(bench.case(empty))) == {"size lost"}
+
+
+def test_fdatasync_of_a_new_file_promises_the_name_it_was_made_with():
+    """Its inode and name are one transaction."""
+    bench = Bench("run\n  write foo 0 4K\n  fdatasync foo\n")
+    assert kinds(durable.judge(bench.case(without(bench.tree(), "foo")))) == {"name lost"}
+
+
+def test_fdatasync_after_a_rename_leaves_the_first_name_to_others():
+    """A new file that was renamed before its fdatasync says nothing of who has its first name now."""
+    text = "setup\n  creat a\nrun\n  unlink a\n  write a 0 512\n  rename a b\n  fdatasync b\n"
+    bench = Bench(text)
+    old = node_at(bench.tree(0), "a")
+    assert not kinds(durable.judge(bench.case(also(bench.tree(), "a", old))))
+
+
+def test_later_writes_may_be_half_there():
+    """After the fsync, an append may be there up to any byte, and unwritten parts of it are zero."""
+    bench = Bench(FSYNCED + "  append foo 8K\n")
+    for size in (8192, 10000, 12288, 16384):
+        runs = (Run(0, 8192, "w", 1), *((Run(8192, size - 8192, "z"),) if size > 8192 else ()))
+        tree = replaced(bench.tree(), "foo", size=size, content=runs)
+        assert not kinds(durable.judge(bench.case(tree))), size
+
+
+def test_an_overwrite_is_old_or_new_but_not_zero():
+    """In place nothing is ever zero between the old data and the new."""
+    bench = Bench(FSYNCED + "  write foo 0 4K\n")
+    old, new = Run(0, 4096, "w", 1), Run(0, 4096, "w", 3)
+    rest = Run(4096, 4096, "w", 1)
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", content=(old, rest)))))
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", content=(new, rest)))))
+    zero = Run(0, 4096, "z")
+    verdict = durable.judge(bench.case(replaced(bench.tree(), "foo", content=(zero, rest))))
+    assert kinds(verdict) == {"data lost"}
+
+
+def test_truncate_and_write_anew_may_show_zeros():
+    """Replace by truncate: the new size may be there before the new data."""
+    bench = Bench(FSYNCED + "  truncate foo 0\n  write foo 0 8K\n")
+    tree = replaced(bench.tree(), "foo", content=(Run(0, 8192, "z"),))
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_unaligned_writes_are_compared_byte_by_byte():
+    """A cell that two operations made is explained by neither alone."""
+    bench = Bench("run\n  write foo 0 16\n  write foo 3 6\n  fsync foo\n")
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    first_only = replaced(bench.tree(), "foo", content=(Run(0, 16, "w", 1),))
+    assert kinds(durable.judge(bench.case(first_only))) == {"data lost"}
+
+
+def test_collapse_range_moves_promised_bytes():
+    """After an fsync the bytes stand where the collapse put them."""
+    bench = Bench("run\n  write foo 0 12K\n  fallocate foo collapse-range 4K 4K\n  fsync foo\n")
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    unmoved = replaced(bench.tree(), "foo", content=(Run(0, 8192, "w", 1),))
+    assert kinds(durable.judge(bench.case(unmoved))) == {"data lost"}
+
+
+def test_a_collapse_in_flight_may_show_its_hole():
+    """Extents move one after the other, and leave a hole."""
+    bench = Bench("setup\n  write foo 0 12K\nrun\n  fallocate foo collapse-range 4K 4K\n  sync\n")
+    runs = (Run(0, 4096, "w", 1), Run(4096, 8192, "z"))
+    tree = replaced(bench.tree(0), "foo", content=runs)
+    assert not kinds(durable.judge(bench.case(tree, begun=1, flying=True)))
+
+
+def test_preallocation_is_promised_by_fsync():
+    """Blocks behind the end of file count."""
+    bench = Bench("run\n  write foo 0 8K\n  fsync foo\n  fallocate foo keep-size 8K 8K\n  fsync foo\n")
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    tree = replaced(bench.tree(), "foo", blocks=16)
+    assert kinds(durable.judge(bench.case(tree))) == {"preallocation lost"}
+
+
+def test_a_removed_xattr_may_not_come_back():
+    """generic/066."""
+    bench = Bench("setup\n  creat foo\n  setxattr foo user.x 1\nrun\n  removexattr foo user.x\n  fsync foo\n")
+    tree = replaced(bench.tree(), "foo", xattrs={"user.x": b"1".hex()})
+    assert kinds(durable.judge(bench.case(tree))) == {"xattr came back"}
+
+
+def test_a_lost_and_a_changed_xattr_are_told_apart():
+    """lost: it is gone; value lost: an older value."""
+    bench = Bench("setup\n  creat foo\n  setxattr foo user.x 1\nrun\n  setxattr foo user.x 2\n  fsync foo\n")
+    gone = replaced(bench.tree(), "foo", xattrs={})
+    assert kinds(durable.judge(bench.case(gone))) == {"xattr lost"}
+    older = replaced(bench.tree(), "foo", xattrs={"user.x": b"1".hex()})
+    assert kinds(durable.judge(bench.case(older))) == {"xattr value lost"}
+
+
+def test_an_xattr_that_xfs_replaces_may_be_absent_when_it_is_large():
+    """Two transactions, when it does not fit into the inode; ext4 has one."""
+    text = (
+        f"setup\n  creat f\n  setxattr f user.x {'a' * 300}\nrun\n  setxattr f user.x {'b' * 300}\n  sync\n"
+    )
+    for name, expected in (("xfs", set()), ("ext4", {"xattr lost"})):
+        bench = Bench(text, name)
+        tree = replaced(bench.tree(), "f", xattrs={})
+        assert kinds(durable.judge(bench.case(tree, begun=1))) == expected
+
+
+def test_the_old_name_is_settled_by_fsync_of_the_renamed_file():
+    """The file may not be under the name that it had lost before its fsync."""
+    bench = Bench(RENAMED + "  fsync B/foo\n")
+    old = without(also(bench.tree(), "A/foo", node_at(bench.tree(), "B/foo")), "B/foo")
+    assert kinds(durable.judge(bench.case(old))) == {"name lost", "name came back"}
+
+
+def test_fsync_of_a_directory_settles_its_removed_names():
+    """A/foo is gone for good once A was fsynced, in every tier."""
+    bench = Bench("setup\n  mkdir A\n  creat A/foo\nrun\n  unlink A/foo\n  fsync A\n", tier=Tier.POSIX)
+    verdict = durable.judge(bench.case(bench.tree(0)))
+    assert kinds(verdict) == {"name came back"}
+    assert roles(verdict) == {"entry of fsynced directory"}
+
+
+def test_fsync_of_a_directory_promises_no_content():
+    """The new file in it may be empty."""
+    bench = Bench("setup\n  mkdir A\nrun\n  write A/foo 0 8K\n  fsync A\n")
+    tree = replaced(bench.tree(), "A/foo", size=0, content=())
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_fsync_below_a_renamed_directory_does_not_move_it():
+    """The directory above must exist, under its old or its new name (B3-10 is disputed)."""
+    bench = Bench("setup\n  mkdir A\nrun\n  rename A B\n  creat B/foo\n  fsync B/foo\n")
+    tree = bench.tree()
+    under_old = tuple(
+        msgspec.structs.replace(node, path="A" + node.path[1:]) if node.path[0] == "B" else node
+        for node in tree
+    )
+    assert not kinds(durable.judge(bench.case(under_old)))
+    assert kinds(durable.judge(bench.case(without(tree, "B")))) == {"object lost"}
+
+
+def test_a_new_directory_above_an_fsynced_file_must_exist():
+    """B3-3 and its kin: nothing may be told of the file alone."""
+    bench = Bench("run\n  mkdir A\n  mkdir A/C\n  creat A/C/foo\n  fsync A/C/foo\n")
+    verdict = durable.judge(bench.case(without(bench.tree(), "A")))
+    assert "name lost" in kinds(verdict) or "object lost" in kinds(verdict)
+    assert "directory above fsynced file" in roles(verdict)
+
+
+def test_what_a_rename_moved_may_not_be_lost_with_its_old_directory():
+    """generic/335: the old directory was fsynced, so the file is gone there; then it is in the new."""
+    bench = Bench(RENAMED + "  fsync A\n")
+    assert kinds(durable.judge(bench.case(without(bench.tree(), "B/foo")))) == {"object lost"}
+
+
+def test_link_then_unlink_may_lose_what_no_call_made_durable():
+    """Not a rename: the new name was never promised, and the old one is promised gone."""
+    text = "setup\n  mkdir A\n  mkdir B\n  creat A/foo\nrun\n  link A/foo B/foo\n  unlink A/foo\n  fsync A\n"
+    bench = Bench(text)
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "B/foo"))))
+
+
+UNCOVERED = "setup\n  creat foo\nrun\n  unlink foo\n  creat b\n  rename b foo\n  fsync foo\n"
+
+
+def test_a_removed_fsynced_name_may_uncover_its_older_owner_on_btrfs():
+    """The older owner's removal was never fsynced."""
+    bench = Bench(UNCOVERED + "  unlink foo\n")
+    old = also(bench.tree(), "foo", node_at(bench.tree(0), "foo"))
+    assert not kinds(durable.judge(bench.case(old)))
+
+
+def test_while_the_fsynced_name_is_there_its_older_owner_is_not():
+    """Nothing removed the name."""
+    bench = Bench(UNCOVERED)
+    old = also(without(bench.tree(), "foo"), "foo", node_at(bench.tree(0), "foo"))
+    assert kinds(durable.judge(bench.case(old))) == {"wrong object"}
+
+
+def test_a_removed_directory_may_be_back_under_an_older_name_on_btrfs():
+    """rmdir takes it out of the log, which alone knew of the rename."""
+    text = "setup\n  mkdir bar\nrun\n  rename bar c\n  fsync c\n  rmdir c\n  creat foo\n  fsync foo\n"
+    for name, expected in (("btrfs", set()), ("xfs", {"name came back"})):
+        bench = Bench(text, name)
+        tree = also(bench.tree(), "bar", node_at(bench.tree(0), "bar"))
+        if name == "xfs":
+            tree = tuple(msgspec.structs.replace(n, ino=500) if n.path == "foo" else n for n in tree)
+        assert expected <= kinds(durable.judge(bench.case(tree)))
+        assert expected or not kinds(durable.judge(bench.case(tree)))
+
+
+def test_a_reused_inode_number_does_not_accuse():
+    """ext4 gives the number of the unlinked file to the next one: both readings are tried."""
+    bench = Bench("setup\n  write foo 0 4K\nrun\n  unlink foo\n  write foo 0 8K\n  fsync foo\n", "ext4")
+    assert node_at(bench.tree(0), "foo").ino == node_at(bench.tree(), "foo").ino
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert not kinds(durable.judge(bench.case(bench.tree(0), begun=2)))
+    assert kinds(durable.judge(bench.case(bench.tree(0))))
+
+
+def test_a_sync_promises_symlink_and_link_count():
+    """The target is the symlink's content; one name is one link."""
+    bench = Bench("run\n  symlink over-there s\n  creat f\n  sync\n")
+    target = replaced(bench.tree(), "s", target="elsewhere!")
+    assert kinds(durable.judge(bench.case(target))) == {"target lost"}
+    links = replaced(bench.tree(), "f", nlink=2)
+    assert kinds(durable.judge(bench.case(links))) == {"link count lost"}
+
+
+def test_nothing_is_asked_without_a_tree():
+    """A refused mount is told by mounts."""
+    bench = Bench(FSYNCED)
+    assert durable.judge(bench.case(None, mount_errno=5)) is None
+
+
+def test_content_that_cannot_be_read_is_lost():
+    """EIO where bytes were promised."""
+    bench = Bench(FSYNCED)
+    tree = replaced(bench.tree(), "foo", content=(), errors=("read: EIO",))
+    assert kinds(durable.judge(bench.case(tree))) == {"data unreadable"}

@@ -1,0 +1,110 @@
+"""historical: what never was is BROKEN; every older value is not its business."""
+
+from oracles import historical
+from oracles.observation import Node, Run
+from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles
+
+WRITTEN = "run\n  write foo 0 8K\n  write bar 0 8K\n  sync\n"
+
+
+def test_a_name_that_never_was():
+    """An unknown name, with an unknown object or a known one."""
+    bench = Bench(WRITTEN)
+    stranger = also(bench.tree(), "odd", Node("odd", "file", 9999, 0o644, 1, 0, 0))
+    assert kinds(historical.judge(bench.case(stranger))) == {"name that never was"}
+    known = also(bench.tree(), "odd", node_at(bench.tree(), "foo"))
+    assert kinds(historical.judge(bench.case(known))) == {"name that never was"}
+
+
+def test_an_object_that_its_name_never_led_to():
+    """foo leads to bar's inode."""
+    bench = Bench(WRITTEN)
+    foo, bar = node_at(bench.tree(), "foo"), node_at(bench.tree(), "bar")
+    swapped = replaced(bench.tree(), "foo", ino=bar.ino, content=bar.content)
+    assert foo.ino != bar.ino
+    assert kinds(historical.judge(bench.case(swapped))) == {"object never there"}
+
+
+def test_names_of_operations_that_had_not_begun_never_were():
+    """The future is no history."""
+    bench = Bench("run\n  creat a\n  creat b\n")
+    assert kinds(historical.judge(bench.case(bench.tree(2), begun=1))) == {"name that never was"}
+
+
+def test_stale_data_of_another_file():
+    """foo shows a cell that operation 1 wrote to bar."""
+    bench = Bench(WRITTEN)
+    runs = (Run(0, 4096, "w", 1), Run(4096, 4096, "w", 2))
+    verdict = historical.judge(bench.case(replaced(bench.tree(), "foo", content=runs)))
+    assert kinds(verdict) == {"stale data"}
+    assert roles(verdict) == {"new file"}
+
+
+def test_foreign_bytes():
+    """Bytes that no operation wrote anywhere."""
+    bench = Bench(WRITTEN)
+    runs = (Run(0, 8, "x", 0, "de" * 8), Run(8, 8184, "w", 1))
+    assert kinds(historical.judge(bench.case(replaced(bench.tree(), "foo", content=runs)))) == {
+        "foreign bytes"
+    }
+
+
+def test_zeros_and_older_bytes_are_historical():
+    """Zero is always allowed, and so is what was overwritten: durable judges those."""
+    bench = Bench("run\n  write foo 0 8K\n  write foo 0 8K\n  sync\n")
+    for run in (Run(0, 8192, "z"), Run(0, 8192, "w", 1)):
+        assert not kinds(historical.judge(bench.case(replaced(bench.tree(), "foo", content=(run,)))))
+
+
+def test_a_size_that_never_was():
+    """Larger than it ever was; between two sizes only while an append grows it."""
+    bench = Bench("setup\n  write foo 0 8K\nrun\n  truncate foo 4K\n  sync\n")
+    larger = replaced(bench.tree(), "foo", size=9000, content=(Run(0, 8192, "w", 1), Run(8192, 808, "z")))
+    assert kinds(historical.judge(bench.case(larger))) == {"size that never was"}
+    grown = Bench("setup\n  write foo 0 4K\nrun\n  append foo 4K\n")
+    between = replaced(grown.tree(), "foo", size=5000, content=(Run(0, 4096, "w", 1), Run(4096, 904, "w", 2)))
+    assert not kinds(historical.judge(grown.case(between)))
+
+
+def test_data_behind_the_largest_size_is_stale():
+    """Only zeros may stand where the file never reached."""
+    bench = Bench("run\n  write foo 0 4K\n  sync\n")
+    runs = (Run(0, 4096, "w", 1), Run(4096, 8, "w", 1))
+    verdict = historical.judge(bench.case(replaced(bench.tree(), "foo", size=4104, content=runs)))
+    assert kinds(verdict) == {"size that never was", "stale data"}
+
+
+def test_attributes_that_never_were():
+    """Mode, owner, xattr value and symlink target."""
+    bench = Bench("run\n  creat f\n  setxattr f user.x 1\n  symlink t s\n  sync\n")
+    tree = replaced(bench.tree(), "f", mode=0o777, uid=1000, xattrs={"user.x": b"9".hex()})
+    tree = replaced(tree, "s", target="u")
+    assert kinds(historical.judge(bench.case(tree))) == {
+        "mode that never was",
+        "owner that never was",
+        "xattr that never was",
+        "target that never was",
+    }
+
+
+def test_xattrs_of_the_kernel_are_not_ours():
+    """security.* and system.* come from elsewhere."""
+    bench = Bench("run\n  creat f\n  sync\n")
+    tree = replaced(bench.tree(), "f", xattrs={"security.selinux": "00"})
+    assert not kinds(historical.judge(bench.case(tree)))
+
+
+def test_lost_and_found_belongs_to_mkfs():
+    """On ext4 only."""
+    for name, expected in (("ext4", set()), ("xfs", {"name that never was"})):
+        bench = Bench(WRITTEN, name)
+        tree = also(bench.tree(), "lost+found", Node("lost+found", "dir", 11, 0o700, 2, 12288, 24))
+        assert kinds(historical.judge(bench.case(tree))) == expected
+
+
+def test_a_name_that_leads_nowhere():
+    """A directory entry whose object cannot be looked at."""
+    bench = Bench(WRITTEN)
+    dangling = Node("foo", "unknown", 0, 0, 0, 0, 0, dtype="file", errors=("stat: ENOENT",))
+    tree = tuple(dangling if node.path == "foo" else node for node in bench.tree())
+    assert kinds(historical.judge(bench.case(tree))) == {"name leads nowhere"}
