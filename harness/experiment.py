@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from harness.crash import states
+from harness.disk import BadEntry
 from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import Judge
 from harness.log import BadLog, Log, open_log
@@ -64,7 +65,7 @@ def run_experiment(
     started = time.monotonic()
     try:
         recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
-    except (NotRecorded, BadLog, GuestTrouble, LostGuest) as error:
+    except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
         keeper.drop()
         console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
         return _not_done(plan, run, f"recording: {error}", console)
@@ -96,7 +97,7 @@ def _recover_and_keep(
             judging_s += time.monotonic() - before
             recovered_count += not recovered.same_as
             tell(1)
-    except (GuestTrouble, LostGuest) as error:
+    except (BadEntry, BadLog, GuestTrouble, LostGuest) as error:
         keeper.drop()
         trouble = f"recovering: {error}"
     seconds["judge"] = judging_s

@@ -83,10 +83,17 @@ def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, k
         file.write(text)
     answer = guest.ask(f"record {len(text)}", timeout_s=120)
     with (folder / "outbox").open("rb") as file:
-        report = msgspec.json.decode(file.read(int(answer[1])), type=RecordReport)
+        report = _read_report(file.read(int(answer[1])))
     _check(report, profile, log_bytes)
     with open_log(folder / "log", until_end_mark=True) as log:
         return _split(log, report, profile, workload, pristine, kernel, folder)
+
+
+def _read_report(raw: bytes) -> RecordReport:
+    try:
+        return msgspec.json.decode(raw, type=RecordReport)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotRecorded(f"the agent's report makes no sense: {error}") from error
 
 
 def _check(report: RecordReport, profile: Profile, log_bytes: int) -> None:
@@ -126,6 +133,9 @@ def _split(
     marks = {text: index - run - 1 for index, text in log.marks.items() if run < index < end}
     steps = [_step(answer, workload, marks) for answer in report.steps]
     setup_count = len(workload.setup)
+    for step in steps[setup_count:]:
+        if step.begin_entry < 0 or step.end_entry < 0:
+            raise NotRecorded(f"the log has no marks of operation {step.index} ({step.operation.word})")
     history = History(
         workload=workload,
         profile=profile.name,

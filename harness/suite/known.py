@@ -20,14 +20,12 @@ class KnownBug(msgspec.Struct, frozen=True):
     signatures: tuple[str, ...]
 
 
+REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
+REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
+
 KNOWN = (
-    KnownBug(
-        heading="A fsynced file replaced by rename is lost when another file is fsynced",
-        kernel="6.12",
-        filesystem="btrfs",
-        workload="rename-over-synced-file",
-        signatures=("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)"),
-    ),
+    KnownBug(REPLACED, "6.12", "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES),
+    KnownBug(REPLACED, "6.12", "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES),
     KnownBug(
         heading="A renamed symlink keeps its old name although its directory was fsynced",
         kernel="6.12",
@@ -36,6 +34,16 @@ KNOWN = (
         signatures=(
             "durable: name came back (entry of fsynced directory)",
             "durable: name lost (entry of fsynced directory)",
+        ),
+    ),
+    KnownBug(
+        heading="Space reserved across the end of a file is lost by rename and fsync",
+        kernel="6.12",
+        filesystem="btrfs",
+        workload="reserved-tail-then-rename",
+        signatures=(
+            "durable: preallocation lost (fsynced file)",
+            "durable: preallocation lost (synced file)",
         ),
     ),
 )
