@@ -18,6 +18,7 @@ import msgspec
 
 from harness.agent_binary import AgentError
 from harness.crash import BadSpec, parse_models
+from harness.detection import table
 from harness.disk import BadEntry
 from harness.filesystem import NoFilesystemTool, find_tool
 from harness.guest import GuestTrouble, LostGuest
@@ -173,6 +174,8 @@ def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> in
         sys.stdout.buffer.write((folder / "summary.json").read_bytes())
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
+        if summary.detection:
+            print("\n".join(["", *table(summary.detection)]))
     return summary.exit
 
 
@@ -200,8 +203,8 @@ def resume_run(arguments: argparse.Namespace) -> int:
 
 
 def planted_kernels(word: str) -> tuple[str, ...]:
-    """The kernel with each planted bug in turn."""
-    return tuple(f"{word}+{one.name}" for one in series() if one.name.startswith("planted/"))
+    """The kernel as it is, and with each planted bug in turn."""
+    return (word, *(f"{word}+{one.name}" for one in series() if one.name.startswith("planted/")))
 
 
 def chosen_workloads(wanted: list[str], keyword: str | None) -> tuple:  # type: ignore[type-arg]

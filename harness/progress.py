@@ -71,7 +71,7 @@ class Progress:
                 if fraction >= 1.0:
                     self._bars.remove_task(self._build_task)
                     self._build_task = None
-            elif stage != self._last_stage and stage != "built" and self._due(stage):
+            elif stage not in (self._last_stage, "built") and self._due(stage):
                 self.line(f"kernel {word}: {stage} ({100 * fraction:.0f} %)")
             self._last_stage = stage
 

@@ -61,8 +61,8 @@ def program(profile: Profile, workload: Workload) -> str:
     lines = [f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}"]
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
     for index, (phase, op) in enumerate(phases):
-        fields = (phase, index, op.word, op.path, op.path2, op.target)
-        fields += (op.offset, op.length, op.mode, op.name, op.value)
+        names = (op.word, op.path, op.path2, op.target)
+        fields = (phase, index, *names, op.offset, op.length, op.mode, op.name, op.value)
         lines.append("\t".join(str(field) for field in fields))
     return "\n".join(lines) + "\n"
 

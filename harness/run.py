@@ -43,7 +43,7 @@ from oracles.verdict import Tier
 from reports.html import write_report
 from reports.junit import write_junit
 from reports.ktap import write_ktap
-from reports.results import Detection, Question, Summary
+from reports.results import Question, Summary
 from workloads.workload import Workload
 
 ROOT = Path(__file__).parent.parent
@@ -100,11 +100,9 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     return folder, summary
 
 
-def finish(
-    folder: Path, wall_s: float, boots: int, expected: int, detection: tuple[Detection, ...] = ()
-) -> Summary:
+def finish(folder: Path, wall_s: float, boots: int, expected: int) -> Summary:
     """Sum up and write the pages."""
-    summary = sum_up(folder, wall_s, boots, detection, expected)
+    summary = sum_up(folder, wall_s, boots, expected)
     write_summary(folder, summary)
     write_pages(folder)
     return summary

@@ -7,16 +7,16 @@ Not here: judging (judging.py), showing it (reports/).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from harness.detection import detect
 from harness.store import reading
 from oracles.finding import Group, Witness, group
 from oracles.verdict import Answer, Verdict
 from reports.results import (
     AnswerCounts,
-    Detection,
     EntryFlag,
     Experiment,
     Finding,
@@ -47,6 +47,7 @@ class Tally:
         self.judged: list[tuple[Witness, Verdict]] = []
         self.reasons: list[str] = []
         self.seconds: Counter[str] = Counter()
+        self.kernel_seconds: dict[str, dict[int, float]] = {}
 
     def add(self, experiment: Experiment) -> None:
         facts = experiment.facts
@@ -54,6 +55,7 @@ class Tally:
         self.entries += len(facts.entries)
         self.flushes += sum(bool(e.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for e in facts.entries)
         self.seconds.update(facts.seconds)
+        self.kernel_seconds.setdefault(facts.kernel, {})[facts.number] = sum(facts.seconds.values())
         reached = len(experiment.judgement.states)
         planned = len(facts.entries) + 1 if experiment.history is not None else 0
         self.planned += planned
@@ -139,9 +141,7 @@ def nothing_examined(tally: Tally) -> str:
     return ""
 
 
-def sum_up(
-    run: Path, wall_s: float, boots: int = 0, detection: Iterable[Detection] = (), expected: int = 0
-) -> Summary:
+def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summary:
     """expected: experiments that were planned; fewer found means that the run is not whole."""
     tally = Tally()
     for experiment in _experiments(run):
@@ -170,7 +170,7 @@ def sum_up(
         findings=findings,
         rates=rates,
         reasons=tuple(reasons),
-        detection=tuple(detection),
+        detection=tuple(detect(tally.judged, tally.kernel_seconds)),
     )
 
 

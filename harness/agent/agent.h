@@ -93,6 +93,8 @@ struct changed_blocks {
 
 void recover(const struct recovery *recovery, struct changed_blocks *changed);
 uint32_t crc_of(const char *device, uint64_t sectors);
+
+/* loops.c */
 void bare_loop(const char *device, const char *filesystem, const char *options, int count);
 void restart_loop(const char *filesystem, const char *options, uint64_t first, int count);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One state: mount (recovery), walk, unmount; mount and walk again; probe; unmount. The report is
- * oracles/observation.py's Observation. And the two loops that the benchmark compares with.
+ * oracles/observation.py's Observation.
  */
 #include "agent.h"
 
@@ -162,77 +162,4 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 	put(&report, ",\"kernel_log\":");
 	put_kernel_log(&report);
 	put(&report, "}");
-}
-
-/* --- what the benchmark compares with ---------------------------------------------------------- */
-
-/* Mount, walk, create, unlink, unmount: nothing restored, nothing judged. */
-void bare_loop(const char *device, const char *filesystem, const char *options, int count)
-{
-	double start = now_ms();
-
-	for (int i = 0; i < count; i++) {
-		if (mount_filesystem(device, filesystem, options))
-			die("bare loop: mount");
-		report.length = 0;
-		walk(&report);
-		int file = open(MOUNT_POINT "/" PROBE_NAME, O_CREAT | O_WRONLY, 0600);
-
-		if (file < 0 || close(file) || unlink(MOUNT_POINT "/" PROBE_NAME) || unmount())
-			die("bare loop");
-	}
-	answer("bare %.3f", now_ms() - start);
-}
-
-struct log_entry { /* drivers/md/dm-log-writes.c, struct log_write_entry */
-	uint64_t sector;
-	uint64_t sectors;
-	uint64_t flags;
-	uint64_t data_length;
-};
-
-enum { LOG_DISCARD = 4, LOG_MARK = 8 };
-
-/* Replay entries 0 to `limit` of the recorded log on the recorded disk, as replay-log does. */
-static void replay_from_start(uint64_t limit)
-{
-	static char data[4 << 20] __attribute__((aligned(BLOCK_BYTES)));
-	static char sector[SECTOR_BYTES];
-	int log = open(RECORDED_LOG, O_RDONLY);
-	int disk = open(RECORDED_DISK, O_WRONLY | O_DIRECT);
-	uint64_t at = SECTOR_BYTES;
-
-	if (log < 0 || disk < 0)
-		die("replay");
-	for (uint64_t i = 0; i < limit; i++) {
-		struct log_entry entry;
-
-		if (pread(log, sector, SECTOR_BYTES, at) != SECTOR_BYTES)
-			die("replay: log");
-		memcpy(&entry, sector, sizeof(entry));
-		at += SECTOR_BYTES;
-		uint64_t bytes = entry.sectors * SECTOR_BYTES;
-
-		if (entry.flags & (LOG_MARK | LOG_DISCARD) || !bytes)
-			continue;
-		if (bytes > sizeof(data) || pread(log, data, bytes, at) != (ssize_t)bytes ||
-		    pwrite(disk, data, bytes, entry.sector * SECTOR_BYTES) != (ssize_t)bytes)
-			die("replay: data");
-		at += bytes;
-	}
-	close(disk);
-	close(log);
-}
-
-/* The fstests way: for each crash point, the log from its start, mount, unmount. */
-void restart_loop(const char *filesystem, const char *options, uint64_t first, int count)
-{
-	double start = now_ms();
-
-	for (int i = 0; i < count; i++) {
-		replay_from_start(first + i);
-		if (!mount_filesystem(RECORDED_DISK, filesystem, options) && unmount())
-			die("restart loop");
-	}
-	answer("restart %.3f", now_ms() - start);
 }

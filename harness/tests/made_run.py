@@ -36,7 +36,9 @@ def seen(prefix: int, **instead: object) -> bytes:
     return msgspec.json.encode(Observation(**{"tree": tree, "probe_steps": 1, **instead}))
 
 
-def judged(reports: dict[int, bytes] | None = None, same: tuple[int, ...] = (), upto: int = ENTRY_COUNT) -> Judge:
+def judged(
+    reports: dict[int, bytes] | None = None, same: tuple[int, ...] = (), upto: int = ENTRY_COUNT
+) -> Judge:
     """reports: by prefix, instead of the good ones. same: prefixes whose disk equals the one before."""
     judge = Judge(BENCH.history, profile("btrfs"), Tier.FS)
     for prefix in range(upto + 1):

@@ -17,7 +17,9 @@ def test_every_states_spec_leads_back_to_it() -> None:
     assert all(parse_spec(state.spec, 20) == state for state in states(20))
 
 
-@pytest.mark.parametrize("spec", ["", "12", "O:", "O:-1", "O:1.5", "O:12 ", "o:12", "O:1\n", "X:1", "O:1/O:2"])
+@pytest.mark.parametrize(
+    "spec", ["", "12", "O:", "O:-1", "O:1.5", "O:12 ", "o:12", "O:1\n", "X:1", "O:1/O:2"]
+)
 def test_what_is_no_spec_is_refused_with_an_example(spec: str) -> None:
     with pytest.raises(BadSpec, match="no state spec; write O:NUMBER"):
         parse_spec(spec, 20)

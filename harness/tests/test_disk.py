@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.disk import BLOCK_BYTES, BadEntry, Disk, DiskWrite, copy_sparse, data_blocks, open_disk, writes_of
+from harness.disk import (
+    BLOCK_BYTES,
+    BadEntry,
+    Disk,
+    DiskWrite,
+    copy_sparse,
+    data_blocks,
+    open_disk,
+    writes_of,
+)
 from harness.log import Entry
 from reports.results import EntryFlag
 

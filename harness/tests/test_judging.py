@@ -73,7 +73,9 @@ def test_what_is_kept_of_an_unreadable_report_can_be_read(report: bytes) -> None
     assert "makes no sense" in kept(judged({2: report})).observations[1].trouble
 
 
-@pytest.mark.parametrize("report", [seen(0), b"{", seen(2, death="panic", tree=None), seen(0, probe=("rm: EIO",))])
+@pytest.mark.parametrize(
+    "report", [seen(0), b"{", seen(2, death="panic", tree=None), seen(0, probe=("rm: EIO",))]
+)
 def test_judging_again_gives_the_same_judgement(report: bytes) -> None:
     judge = judged({2: report, ENTRY_COUNT: seen(0)}, same=(1, 4))
     assert judge_again(kept(judge), profile("btrfs"), Tier.FS) == judge.judgement()

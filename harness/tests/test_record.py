@@ -112,7 +112,10 @@ def test_an_operation_that_failed_keeps_its_errno(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("instead", "message"),
     [
-        ({"mount_errno": 22, "kernel_log": ["3 BTRFS error: bad"]}, r"fresh filesystem failed \(22\): 3 BTRFS"),
+        (
+            {"mount_errno": 22, "kernel_log": ["3 BTRFS error: bad"]},
+            r"fresh filesystem failed \(22\): 3 BTRFS",
+        ),
         ({"kernel_log": ["3 device-mapper: Ran out of space"]}, r"overflowed: ask for more, --log-size \d+M"),
         ({"device": {"write_cache": "write through"}}, "'write through', not 'write back'"),
         ({"device": {}}, "None, not 'write back'"),

@@ -32,7 +32,9 @@ ENTRIES = tuple(written(8 * n % 99, b"entry %d" % n) for n in range(COUNT))
 class Scene:
     """A base disk, a log and a keeper."""
 
-    def __init__(self, folder: Path, entries: tuple[Entry, ...], size_bytes: int = SIZE_BYTES, **fates) -> None:
+    def __init__(
+        self, folder: Path, entries: tuple[Entry, ...], size_bytes: int = SIZE_BYTES, **fates
+    ) -> None:
         self.folder = folder
         self.entries = entries
         self.profile = msgspec.structs.replace(PROFILE, size_bytes=size_bytes)

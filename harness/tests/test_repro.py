@@ -8,8 +8,8 @@ from harness import repro as subject
 from harness.crash import State
 from harness.judging import decode
 from harness.repro import describe, is_finding, locate, repro, status
-from harness.run import finish
-from harness.store import NoResults, new_run
+from harness.store import NoResults, new_run, write_summary
+from harness.summing import sum_up
 from harness.tests.made_run import ENTRY_COUNT, FLUSHED, judged, keep, question, seen
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import read_experiment
@@ -22,7 +22,7 @@ def run(tmp_path: Path) -> Path:
     question(run)
     keep(run, 1)
     keep(run, 2, judge=judged({ENTRY_COUNT: seen(0)}))
-    finish(run, 1.0, 1, 2)
+    write_summary(run, sum_up(run, 1.0))
     return run
 
 
@@ -63,13 +63,15 @@ def test_a_run_without_finding_asks_for_a_state(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     question(run)
     keep(run)
-    finish(run, 1.0, 1, 1)
+    write_summary(run, sum_up(run, 1.0))
     with pytest.raises(NoResults, match="has no finding; name a state"):
         locate(run, "", "")
     assert locate(run, "", "O:4").state == "O:4"
 
 
-@pytest.mark.parametrize(("word", "answer"), [("F1", True), ("F12", True), ("F", False), ("f1", False), ("O:1", False)])
+@pytest.mark.parametrize(
+    ("word", "answer"), [("F1", True), ("F12", True), ("F", False), ("f1", False), ("O:1", False)]
+)
 def test_findings_have_names_of_their_own(word: str, answer: bool) -> None:
     assert is_finding(word) is answer
 
@@ -106,7 +108,8 @@ def told(run: Path, prefix: int, **instead: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "line"), [(0, "here"), (1, "during the next operation"), (3, "here"), (4, "during the next operation")]
+    ("prefix", "line"),
+    [(0, "here"), (1, "during the next operation"), (3, "here"), (4, "during the next operation")],
 )
 def test_the_line_of_the_power_failure_stands_where_it_was(run: Path, prefix: int, line: str) -> None:
     text = told(run, prefix)
@@ -121,7 +124,14 @@ def test_after_the_last_operation_the_power_fails_at_the_end(run: Path) -> None:
 
 def test_a_broken_promise_is_told_with_expected_and_found(run: Path) -> None:
     text = told(run, ENTRY_COUNT)
-    for word in ("finding: a signature", "durable     BROKEN", "expected: ", "found: ", "promise: ", "[tier "):
+    for word in (
+        "finding: a signature",
+        "durable     BROKEN",
+        "expected: ",
+        "found: ",
+        "promise: ",
+        "[tier ",
+    ):
         assert word in text
 
 

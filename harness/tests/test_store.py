@@ -119,11 +119,17 @@ def test_runs_of_the_same_second_have_names_of_their_own(tmp_path: Path, monkeyp
 
 def test_an_experiment_is_read_back_as_it_was_kept(run: Path) -> None:
     experiment = read_experiment(keep(run, 3))
-    assert (experiment.folder, experiment.facts.workload, len(experiment.judgement.states)) == ("0003", "made", 7)
+    assert (experiment.folder, experiment.facts.workload, len(experiment.judgement.states)) == (
+        "0003",
+        "made",
+        7,
+    )
     assert len(experiment.observations) == 2
 
 
-@pytest.mark.parametrize("name", ["experiment.json", "verdicts.json.zst", "observations.json.zst", "workload"])
+@pytest.mark.parametrize(
+    "name", ["experiment.json", "verdicts.json.zst", "observations.json.zst", "workload"]
+)
 @pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
 def test_a_damaged_experiment_is_told_with_its_folder(run: Path, name: str, damage: str) -> None:
     folder = keep(run)

@@ -47,7 +47,11 @@ def test_experiments_add_up(run: Path) -> None:
     keep(run, 1)
     keep(run, 2)
     summary = add_up(run, expected=2)
-    assert (summary.experiments, summary.states.planned, summary.log_entries) == (2, 2 * STATES, 2 * ENTRY_COUNT)
+    assert (summary.experiments, summary.states.planned, summary.log_entries) == (
+        2,
+        2 * STATES,
+        2 * ENTRY_COUNT,
+    )
     assert summary.verdicts["durable"].holds == 2 * STATES
     assert summary.rates["seconds"] == {"recover": 2.0}
     assert summary.rates["states_per_s"] == STATES
@@ -58,7 +62,9 @@ def test_experiments_add_up(run: Path) -> None:
     [({}, 0), (LOST, 1), (UNREADABLE, 3), ({**UNREADABLE, **LOST}, 1)],
     ids=["all hold", "broken", "unknown", "broken and unknown"],
 )
-def test_the_exit_status_tells_the_worst_that_is_sure(run: Path, reports: dict[int, bytes], exit_status: int) -> None:
+def test_the_exit_status_tells_the_worst_that_is_sure(
+    run: Path, reports: dict[int, bytes], exit_status: int
+) -> None:
     keep(run, judge=judged(reports))
     assert add_up(run).exit == exit_status
 
