@@ -10,6 +10,7 @@ Not here: the work; each command calls one function of another file.
 import argparse
 import contextlib
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -382,6 +383,7 @@ def complain(error: BaseException, exit_status: int) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # in order, as Ctrl-C
     with contextlib.suppress(BrokenPipeError):
         status = main()
         sys.stdout.flush()

@@ -18,7 +18,6 @@ import queue
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import traceback
 from pathlib import Path
@@ -32,7 +31,7 @@ from harness.experiment import Outcome, Plan, run_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
 from harness.progress import Progress
-from harness.store import new_run, point_latest, write_question, write_summary
+from harness.store import new_run, partial_folder, point_latest, write_question, write_summary
 from harness.summing import experiment_folders, sum_up
 from harness.workspace import Workspace, workspace
 from kernel.build import build
@@ -185,6 +184,9 @@ def do_experiments(plans: list[Plan], wish: Wish, folder: Path, agent: Path, pro
             worker.terminate()
         for worker in workers:
             worker.join()
+        for channel in (tasks, news):
+            channel.cancel_join_thread()  # what nobody reads any more must not keep us from ending
+            channel.close()
 
 
 class WorkerFailed(Exception):
@@ -219,11 +221,13 @@ def work(settings: Worker, tasks: Any, news: Any) -> None:
     """A worker process: experiments until there are no more."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    # At once: the janitor kills the guest and removes what is half written (workspace.py).
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
     try:
         with workspace() as space, Bench(settings, space) as bench:
             while (plan := tasks.get()) is not None:
                 news.put(("starting", plan))
+                space.half_written(partial_folder(Path(settings.run), plan.number))
                 before = bench.boots
                 outcome = bench.do(plan, lambda count: news.put(("states", count)))
                 news.put(("done", (outcome, bench.boots - before)))

@@ -87,11 +87,16 @@ def write_summary(run: Path, summary: Summary) -> None:
     write_whole(run / "summary.json", pretty(summary))
 
 
+def partial_folder(run: Path, number: int) -> Path:
+    """Where an experiment is written before it is whole."""
+    return run / "experiments" / f"{number:04d}{PARTIAL}"
+
+
 @contextlib.contextmanager
 def experiment_folder(run: Path, number: int) -> Iterator[Path]:
     """experiments/<n>, appearing when the block ends well; an older one of that number is replaced."""
     final = run / "experiments" / f"{number:04d}"
-    aside = final.with_name(final.name + PARTIAL)
+    aside = partial_folder(run, number)
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
     try:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 PREFIX = "powercut-"
 
-# Reads until our end of the pipe is closed, then kills what `pids` names and removes the folder. A number
+# Reads until our end of the pipe is closed, then kills what `pids` names, removes what `half` names, and
+# last the folder. A number
 # may have gone to a stranger meanwhile, so it counts only with its start time: proc(5), /proc/pid/stat,
 # field 22, the 20th behind the name.
 JANITOR = """
@@ -29,12 +30,14 @@ while read -r pid started; do
     set -- ${stat##*) }
     [ "${20}" = "$started" ] && kill -9 "$pid" 2>/dev/null
 done 2>/dev/null <"$folder/pids"
+while read -r half; do rm -rf "$half"; done 2>/dev/null <"$folder/half"
 rm -rf "$folder"
 """
 
 
 class Workspace:
-    """`path` is the folder, `register` names a process that must not outlive us."""
+    """`path` is the folder, `register` names a process that must not outlive us, `half_written` a path
+    that is to be removed with the folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -48,6 +51,12 @@ class Workspace:
             return
         with self._pids.open("a") as file:
             file.write(f"{pid} {stat.rpartition(') ')[2].split()[19]}\n")
+
+    def half_written(self, path: Path) -> None:
+        """When it is whole it has another name."""
+        assert "\n" not in str(path)
+        with (self.path / "half").open("a") as file:
+            file.write(f"{path.absolute()}\n")
 
     def file(self, name: str, size_bytes: int) -> Path:
         """A sparse file of zeros; one that is there is emptied, its inode kept."""

@@ -57,9 +57,13 @@ def test_an_experiments_folder_appears_when_it_is_done(run: Path) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, DiskFull])
 def test_an_experiment_that_fails_leaves_nothing(run: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), experiment_folder(run, 1) as folder:
-        (folder / "workload").write_text("x")
-        raise error
+    def fail() -> None:
+        with experiment_folder(run, 1) as folder:
+            (folder / "workload").write_text("x")
+            raise error
+
+    with pytest.raises(error):
+        fail()
     assert not list((run / "experiments").iterdir())
 
 

@@ -63,9 +63,13 @@ def test_the_folder_is_there_and_then_gone(memory: Path) -> None:
 
 
 def test_an_exception_leaves_nothing_either(memory: Path) -> None:
-    with pytest.raises(ZeroDivisionError), workspace() as space:
-        (space.path / "scratch").write_text("x")
-        raise ZeroDivisionError
+    def fail() -> None:
+        with workspace() as space:
+            (space.path / "scratch").write_text("x")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert not list(memory.iterdir())
 
 
