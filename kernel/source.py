@@ -13,6 +13,7 @@ import re
 import shutil
 import stat
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -241,7 +242,7 @@ def tree_files(tree: Path, progress: Progress) -> TreeFiles:
             files[name] = file
     with cache.full_disk_explained():
         remembered.parent.mkdir(parents=True, exist_ok=True)
-        beside = remembered.with_name(f"{remembered.name}.{os.getpid()}")
+        beside = remembered.with_name(f"{remembered.name}.{os.getpid()}-{threading.get_ident()}")
         beside.write_bytes(msgspec.json.encode(files))
         beside.replace(remembered)
     return files

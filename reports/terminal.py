@@ -6,6 +6,7 @@ Out:      about ten lines of plain text, at most 100 columns.
 Not here: progress while it runs (the command), colours.
 """
 
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -85,11 +86,9 @@ def broken(summary: Summary) -> list[str]:
 
 def finding_lines(label: str, finding: Finding) -> list[str]:
     where = f"{finding.workload} {finding.state}, {number(finding.count, 'state')}"
-    room = COLUMNS - LABEL - len(where) - len(finding.id) - 4
-    signature = finding.signature if len(finding.signature) <= room else finding.signature[: room - 1] + "…"
     return [
-        line(label, f"{finding.id} {signature} ({where})"),
-        line("", f"   {finding.repro}", cut=False),
+        line(label, f"{finding.id} {finding.signature}"),
+        line("", f"   {where}: {finding.repro}", cut=False),
     ]
 
 
@@ -103,8 +102,9 @@ def unknown(summary: Summary) -> list[str]:
     if not summary.states.unknown and not summary.reasons:
         return []
     reasons = summary.reasons[:REASONS_SHOWN] or ("no reason was given",)
-    lines = [line("UNKNOWN", f"{number(summary.states.unknown, 'state')}: {reasons[0]}")]
-    lines += [line("", reason) for reason in reasons[1:]]
+    lines = folded("UNKNOWN", f"{number(summary.states.unknown, 'state')}: {reasons[0]}")
+    for reason in reasons[1:]:
+        lines += folded("", reason)
     more = len(summary.reasons) - REASONS_SHOWN
     return [*lines, line("", f"and {more} more, in the report")] if more > 0 else lines
 
@@ -147,6 +147,12 @@ def wrapped(label: str, words: Iterable[str]) -> list[str]:
         else:
             lines[-1] = longer
     return [line("" if at else label, each) for at, each in enumerate(lines)]
+
+
+def folded(label: str, text: str) -> list[str]:
+    """A sentence over as many lines as it needs: what to do often stands at its end."""
+    parts = textwrap.wrap(visible(text), COLUMNS - LABEL, break_long_words=False) or [""]
+    return [line("" if at else label, part, cut=False) for at, part in enumerate(parts)]
 
 
 def line(label: str, text: str, cut: bool = True) -> str:
