@@ -16,7 +16,7 @@ from harness.crash import states
 from harness.disk import BadEntry
 from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import Judge
-from harness.log import BadLog, Log, open_log
+from harness.log import SECTOR_BYTES, BadLog, Log, open_log
 from harness.record import NotRecorded, Recording, record
 from harness.recover import Recovery
 from harness.store import compress_file, experiment_folder, keep_base, write_experiment
@@ -104,7 +104,8 @@ def _recover_and_keep(
     seconds["recover"] = time.monotonic() - started - judging_s
     judgement = judge.judgement()
     kernel_log += loud_lines(judgement, judge)
-    facts = facts_of(plan, log, recording, seconds, trouble)
+    rounded = {stage: round(value, 4) for stage, value in seconds.items()}
+    facts = msgspec.structs.replace(facts_of(plan, trouble, recording, log), seconds=rounded)
     with experiment_folder(run, plan.number) as folder:
         compress_file(recording.log, folder / "log.zst")
         keep_base(recording.base, folder)
@@ -136,8 +137,9 @@ def loud_lines(judgement: Judgement, judge: Judge) -> list[str]:
 
 
 def facts_of(
-    plan: Plan, log: Log, recording: Recording, seconds: dict[str, float], trouble: str
+    plan: Plan, trouble: str, recording: Recording | None = None, log: Log | None = None
 ) -> ExperimentFacts:
+    """Without recording and log: of an experiment that did not happen. `seconds` comes later."""
     return ExperimentFacts(
         number=plan.number,
         workload=plan.workload.name,
@@ -145,10 +147,10 @@ def facts_of(
         profile=plan.profile.name,
         kernel=plan.kernel,
         tier=plan.tier,
-        entries=tuple(log.summary(index) for index in range(len(log))),
-        device=recording.device,
-        seconds={stage: round(value, 4) for stage, value in seconds.items()},
-        sector_size=log.sector_size,
+        entries=tuple(log.summary(index) for index in range(len(log))) if log is not None else (),
+        device=recording.device if recording else {},
+        seconds={},
+        sector_size=log.sector_size if log is not None else SECTOR_BYTES,
         trouble=trouble,
         device_bytes=plan.profile.size_bytes,
     )
@@ -169,19 +171,7 @@ def repro_script(run: Path, number: int) -> str:
 
 def _not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:
     """The experiment did not happen: kept as such, so that nobody takes it for a pass."""
-    facts = ExperimentFacts(
-        number=plan.number,
-        workload=plan.workload.name,
-        theme=plan.workload.theme,
-        profile=plan.profile.name,
-        kernel=plan.kernel,
-        tier=plan.tier,
-        entries=(),
-        device={},
-        seconds={},
-        trouble=trouble,
-        device_bytes=plan.profile.size_bytes,
-    )
+    facts = facts_of(plan, trouble)
     with experiment_folder(run, plan.number) as folder:
         write_experiment(
             folder,

@@ -13,6 +13,7 @@ and the bell through the tty.
 """
 
 import contextlib
+import fcntl
 import os
 import selectors
 import shutil
@@ -28,6 +29,7 @@ from harness.workspace import Workspace
 
 INBOX_BYTES = 32 << 20
 OUTBOX_BYTES = 64 << 20
+LINE_BYTES = 1 << 20  # answers that wait for us: pipe-max-size of proc(5)
 MEMORY_MIB = 512
 BOOT_TIMEOUT_S = 20.0
 ANSWER_TIMEOUT_S = 30.0
@@ -79,6 +81,10 @@ class Guest:
         self._lines = b""
         self._console = b""
         self.stage = ""
+        # Of the recovery of states (recover.py): what its disk holds, as Disk.contents() says it and None
+        # when that is not known, and the last report that came by the line.
+        self.held: dict[int, int] | None = {}
+        self.told = b""
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         self._selector = selectors.DefaultSelector()
@@ -97,7 +103,7 @@ class Guest:
             self._lost("exit", "it does not listen")
 
     def hear(self, timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:
-        """The next answer's words. Errors: LostGuest; GuestTrouble with what the agent said."""
+        """The next answer, two words and the rest. Errors: LostGuest; GuestTrouble, as the agent said."""
         deadline = time.monotonic() + timeout_s
         while True:
             line, newline, rest = self._lines.partition(b"\n")
@@ -105,7 +111,7 @@ class Guest:
                 self._pump(deadline, timeout_s)
                 continue
             self._lines = rest
-            words = line.decode("latin-1").split()
+            words = line.decode("latin-1").split(maxsplit=2)
             if words[:1] == ["stage"]:
                 self.stage = " ".join(words[1:])
             elif words[:1] == ["trouble"]:
@@ -156,6 +162,8 @@ class Guest:
         console = self.console()
         if any("Kernel panic" in line or "Oops" in line for line in console):
             kind = "panic"
+        if any("Out of memory" in line for line in console):
+            kind, detail = "exit", f"its {MEMORY_MIB} MiB were too few for this workload; {detail}"
         raise LostGuest(kind, console, detail, self.stage)
 
     def close(self) -> None:
@@ -255,6 +263,7 @@ def boot(spec: GuestSpec, space: Workspace) -> Iterator[Guest]:
         space.file(name, size_bytes)
     guest_in, to_guest = os.pipe()
     from_guest, guest_out = os.pipe()
+    fcntl.fcntl(from_guest, fcntl.F_SETPIPE_SZ, LINE_BYTES)
     try:
         process = subprocess.Popen(
             _pinned(command_line(spec, folder, (guest_in, guest_out)), spec.processor),
