@@ -31,7 +31,7 @@ from harness.experiment import Outcome, Plan, run_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
 from harness.progress import Progress
-from harness.store import new_run, partial_folder, point_latest, write_question, write_summary
+from harness.store import NoResults, new_run, partial_folder, point_latest, write_question, write_summary
 from harness.summing import experiment_folders, sum_up
 from harness.workspace import Workspace, workspace
 from kernel.build import build
@@ -43,6 +43,7 @@ from reports.html import write_report
 from reports.junit import write_junit
 from reports.ktap import write_ktap
 from reports.results import Question, Summary
+from workloads.text import format as format_workload
 from workloads.workload import Workload
 
 ROOT = Path(__file__).parent.parent
@@ -157,9 +158,18 @@ def job_count(wish: Wish, plan_count: int) -> int:
     return max(1, min(wish.jobs or len(processors()), plan_count))
 
 
+def require_same(plan: Plan, folder: Path) -> None:
+    """What is done must be what would be done now. Errors: NoResults."""
+    if (folder / "workload").read_text() != format_workload(plan.workload):
+        raise NoResults(f"{folder}: the workload {plan.workload.name} has changed since; start a new run")
+
+
 def do_experiments(plans: list[Plan], wish: Wish, folder: Path, agent: Path, progress: Progress) -> int:
     """All that are not done yet; how many guests were booted for it."""
-    done = {int(path.name) for path in experiment_folders(folder)}
+    done = {int(path.name): path for path in experiment_folders(folder)}
+    for plan in plans:
+        if plan.number in done:
+            require_same(plan, done[plan.number])
     todo = [plan for plan in plans if plan.number not in done]
     jobs = job_count(wish, len(todo)) if todo else 0
     context = multiprocessing.get_context("spawn")
