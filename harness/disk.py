@@ -22,6 +22,7 @@ from harness.log import SECTOR_BYTES, Entry
 from reports.results import EntryFlag
 
 BLOCK_BYTES = 4096
+RUN_BYTES = 1 << 20
 ZERO_BLOCK = bytes(BLOCK_BYTES)
 MASK = (1 << 128) - 1
 
@@ -69,7 +70,7 @@ class Disk:
             self._zero(write.offset, write.length)
         else:
             self.image[write.offset : end] = write.data
-        return self._rehash(write.offset, end)
+        return self._rehash(write.offset, end, zeros=write.data is None)
 
     def _zero(self, offset: int, length: int) -> None:
         for block in self.blocks_between(offset, offset + length):
@@ -84,24 +85,18 @@ class Disk:
             return sorted(block for block in self._hashes if first <= block < last)
         return [block for block in range(first, last) if block in self._hashes]
 
-    def _rehash(self, start: int, stop: int) -> Iterable[int]:
-        between = range(start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES)
-        touched = between if len(between) <= 1024 else self._touched_large(between)
+    def _rehash(self, start: int, stop: int, zeros: bool = False) -> Iterable[int]:
+        touched: Iterable[int] = range(start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES)
+        if zeros:  # a large discard touches mostly holes: what was nothing stays nothing
+            touched = self.blocks_between(start, stop)
         for block in touched:
             content = self.image[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
             self._identity -= self._hashes.pop(block, 0)
             if content != ZERO_BLOCK[: len(content)]:
-                digest = hashlib.blake2b(content, digest_size=16, salt=block.to_bytes(8, "little"))
-                value = int.from_bytes(digest.digest(), "little")
-                self._hashes[block] = value
+                value = self._hashes[block] = block_hash(block, content)
                 self._identity += value
         self._identity &= MASK
         return touched
-
-    def _touched_large(self, touched: range) -> list[int]:
-        """A large discard touches mostly holes: only blocks that were, or are, something count."""
-        known = {block for block in self._hashes if block in touched}
-        return sorted(known | {block for block in data_blocks(self.path) if block in touched})
 
     def identity(self) -> int:
         """Equal for equal bytes: a sum over the blocks that are not zero, so a delta costs its own size."""
@@ -116,11 +111,22 @@ class Disk:
         return self.image[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]
 
     def scan(self) -> None:
-        """Take the file's content for our own: after a copy."""
+        """Take the file's content for our own."""
         self._hashes.clear()
-        self._identity = 0
-        for block in data_blocks(self.path):
-            self._rehash(block * BLOCK_BYTES, block * BLOCK_BYTES + 1)
+        for offset, content in data_runs(self.path):
+            for at in range(0, len(content), BLOCK_BYTES):
+                block = (offset + at) // BLOCK_BYTES
+                bytes_of_block = content[at : at + BLOCK_BYTES]
+                if bytes_of_block != ZERO_BLOCK[: len(bytes_of_block)]:
+                    self._hashes[block] = block_hash(block, bytes_of_block)
+        self._identity = sum(self._hashes.values()) & MASK
+
+
+def block_hash(number: int, content: bytes) -> int:
+    """128 bit of SHA-256, for which processors have instructions."""
+    digest = hashlib.sha256(number.to_bytes(8, "little"))
+    digest.update(content)
+    return int.from_bytes(digest.digest()[:16], "little")
 
 
 def data_blocks(path: Path) -> Iterator[int]:
@@ -137,24 +143,75 @@ def data_blocks(path: Path) -> Iterator[int]:
             yield from range(start // BLOCK_BYTES, (at + BLOCK_BYTES - 1) // BLOCK_BYTES)
 
 
+def data_runs(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Offset and bytes of what is not zero, neighbouring blocks as one run of at most RUN_BYTES."""
+    with path.open("rb") as file:
+        size_bytes = file.seek(0, os.SEEK_END)
+        at = 0
+        while at < size_bytes:
+            try:
+                at = os.lseek(file.fileno(), at, os.SEEK_DATA) // BLOCK_BYTES * BLOCK_BYTES
+            except OSError:  # ENXIO: only a hole follows
+                return
+            stop = os.lseek(file.fileno(), at, os.SEEK_HOLE)
+            while at < stop:
+                content = os.pread(file.fileno(), min(RUN_BYTES, stop - at), at)
+                yield from _nonzero_runs(at, content)
+                at += len(content)
+
+
+def _nonzero_runs(offset: int, content: bytes) -> Iterator[tuple[int, bytes]]:
+    if ZERO_BLOCK not in content:  # most are: one search instead of a comparison a block
+        yield offset, content
+        return
+    start = 0
+    for at in range(0, len(content), BLOCK_BYTES):
+        block = content[at : at + BLOCK_BYTES]
+        if block == ZERO_BLOCK[: len(block)]:
+            if at > start:
+                yield offset + start, content[start:at]
+            start = at + BLOCK_BYTES
+    if len(content) > start:
+        yield offset + start, content[start:]
+
+
 def copy_sparse(source: Path, target: Path) -> None:
     """Copy what is not zero; the target keeps its inode, and becomes as large as the source."""
-    with source.open("rb") as reader, target.open("r+b") as writer:
-        size_bytes = source.stat().st_size
+    with target.open("r+b") as writer:
         writer.truncate(0)
-        writer.truncate(size_bytes)
-        for block in data_blocks(source):
-            content = os.pread(reader.fileno(), BLOCK_BYTES, block * BLOCK_BYTES)
-            if content != ZERO_BLOCK:
-                os.pwrite(writer.fileno(), content, block * BLOCK_BYTES)
+        writer.truncate(source.stat().st_size)
+        for offset, content in data_runs(source):
+            os.pwrite(writer.fileno(), content, offset)
 
 
 @contextlib.contextmanager
 def open_disk(path: Path, base: Path) -> Iterator[Disk]:
     """A disk at `path` that starts as a copy of `base`. Errors: OSError."""
-    path.touch()
-    copy_sparse(base, path)
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as image:
+    with open_image(path, base) as image:
         disk = Disk(path, image)
         disk.scan()
         yield disk
+
+
+@contextlib.contextmanager
+def open_image(path: Path, base: Path) -> Iterator[mmap.mmap]:
+    """The bytes of a copy of `base` at `path`. Errors: OSError."""
+    path.touch()
+    copy_sparse(base, path)
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as image:
+        yield image
+
+
+@contextlib.contextmanager
+def private_disk(base: Path) -> Iterator[Disk]:
+    """A disk that starts as `base` and lives in our memory alone: nothing is copied before it is written.
+    It has not been scanned. Errors: OSError."""
+    with private_image(base) as image:
+        yield Disk(base, image)
+
+
+@contextlib.contextmanager
+def private_image(base: Path) -> Iterator[mmap.mmap]:
+    """The bytes of such a disk. Errors: OSError."""
+    with base.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as image:
+        yield image

@@ -81,9 +81,9 @@ class Guest:
         self._lines = b""
         self._console = b""
         self.stage = ""
-        # Of the recovery of states (recover.py): what its disk holds, as Disk.contents() says it and None
-        # when that is not known, and the last report that came by the line.
-        self.held: dict[int, int] | None = {}
+        # Of the recovery of states (recover.py): its disk's blocks that are not zero, None when they are
+        # not known, and the last report that came by the line.
+        self.held: dict[int, bytes] | None = {}
         self.told = b""
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)

@@ -16,12 +16,24 @@ import contextlib
 import struct
 from collections import deque
 from collections.abc import Iterable, Iterator
+from mmap import mmap
 from pathlib import Path
 
 import msgspec
 
 from harness.crash import State
-from harness.disk import BLOCK_BYTES, Disk, DiskWrite, open_disk, writes_of
+from harness.disk import (
+    BLOCK_BYTES,
+    RUN_BYTES,
+    ZERO_BLOCK,
+    Disk,
+    DiskWrite,
+    data_blocks,
+    open_image,
+    private_disk,
+    private_image,
+    writes_of,
+)
 from harness.filesystem import check_filesystem
 from harness.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestTrouble, Keeper, LostGuest
 from harness.log import Log
@@ -41,6 +53,10 @@ SLOT_BYTES = OUTBOX_BYTES // SLOTS
 HALF_BYTES = INBOX_BYTES // 2
 # The agent reads a batch into 16 MiB; the rest of a half is for the requests' own headers.
 BATCH_BYTES = 8 << 20
+WITH_FIRST_BYTES = 4 << 20
+# In place of a block's content where we keep no account of it.
+UNKNOWN = b""
+HELD_BYTES = 16 << 20
 # The stage of a death costs two more boots; after so many deaths the stage is no longer asked for.
 STAGED_DEATHS = 5
 # How the agent's report begins when recovery succeeded: only then is there something to check.
@@ -76,21 +92,43 @@ def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> b
     return head + bytes(-len(head) % SECTOR) + body
 
 
-def block_writes(disk: Disk, blocks: Iterable[int]) -> Iterator[DiskWrite]:
-    """Writes that give these blocks the content they have on this disk."""
+def block_writes(image: mmap, blocks: Iterable[int]) -> Iterator[DiskWrite]:
+    """Writes that give these blocks, in ascending order, the content they have in this image:
+    neighbours in one write, for each is a system call of the guest."""
+    start = stop = 0
     for block in blocks:
-        yield DiskWrite(block * BLOCK_BYTES, BLOCK_BYTES, disk.block(block))
+        if block != stop or (stop - start) * BLOCK_BYTES >= RUN_BYTES:
+            yield from _write_between(image, start, stop)
+            start = block
+        stop = block + 1
+    yield from _write_between(image, start, stop)
+
+
+def _write_between(image: mmap, start: int, stop: int) -> Iterator[DiskWrite]:
+    if start < stop:
+        content = image[start * BLOCK_BYTES : stop * BLOCK_BYTES]
+        yield DiskWrite(start * BLOCK_BYTES, len(content), content)
 
 
 def in_chunks(writes: Iterable[DiskWrite]) -> Iterator[list[DiskWrite]]:
     """Lists of writes that the agent's buffer holds."""
     chunk: list[DiskWrite] = []
+    size_bytes = 0
     for write in writes:
         chunk.append(write)
-        if len(chunk) * BLOCK_BYTES >= BATCH_BYTES:
+        size_bytes += write.length
+        if size_bytes >= BATCH_BYTES:
             yield chunk
-            chunk = []
+            chunk, size_bytes = [], 0
     yield chunk
+
+
+def _held(disk: Disk, unsent: set[int]) -> dict[int, bytes] | None:
+    """What the guest holds: this disk, but for the blocks that it was not sent; None when it is much."""
+    blocks = disk.nonzero_blocks()
+    if len(blocks) * BLOCK_BYTES > HELD_BYTES:
+        return None
+    return {block: disk.block(block) for block in blocks} | dict.fromkeys(unsent, UNKNOWN)
 
 
 class Session:
@@ -101,6 +139,7 @@ class Session:
         self._profile = profile
         self._flags = WANT_CHANGES if with_fsck else 0
         self._half = 0
+        self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
         self._inbox = (guest.folder / "inbox").open("r+b", buffering=0)
         self._outbox = (guest.folder / "outbox").open("rb", buffering=0)
 
@@ -108,11 +147,31 @@ class Session:
         self._inbox.close()
         self._outbox.close()
 
-    def load(self, disk: Disk) -> None:
-        """Make the guest's disk equal to this one. Errors: LostGuest, GuestTrouble."""
-        self.guest.ask("clear", timeout_s=60)
-        for chunk in in_chunks(block_writes(disk, disk.nonzero_blocks())):
+    def load(self, image: mmap, blocks: set[int]) -> None:
+        """Make the guest's disk equal to this image, in which all but `blocks` are zero: only what differs
+        from what it holds since the log before is sent. Errors: LostGuest, GuestTrouble."""
+        held, self.guest.held = self.guest.held, None
+        if held is None:
+            self.guest.ask("clear", timeout_s=60)
+            held = {}
+        differing = [
+            block
+            for block in sorted(blocks | held.keys())
+            if image[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES] != held.get(block, ZERO_BLOCK)
+        ]
+        *chunks, last = in_chunks(block_writes(image, differing))
+        for chunk in chunks:
             self.build(chunk)
+        if sum(write.length for write in last) > WITH_FIRST_BYTES:
+            self.build(last)
+            last = []
+        self._first = last
+
+    def flush(self) -> None:
+        """Send what load() keeps back. Errors: LostGuest, GuestTrouble."""
+        if first := self._first:
+            self._first = []
+            self.build(first)
 
     def build(self, writes: list[DiskWrite]) -> None:
         """Bring the guest's disk forward without recovering it, and wait for it: the inbox has two halves,
@@ -125,7 +184,13 @@ class Session:
     def send(self, requests: list[Request], verbose: bool = False) -> None:
         """Ask for the recovery of these states, in order. Errors: LostGuest."""
         flags = self._flags | (VERBOSE if verbose else 0)
-        self._send([pack(r.writes, r.sequence, flags, r.sequence % SLOTS) for r in requests])
+        first, self._first = self._first, []
+        packed = []
+        for request in requests:
+            slot = request.sequence % SLOTS
+            packed.append(pack([*first, *request.writes], request.sequence, flags, slot))
+            first = []
+        self._send(packed)
 
     def _send(self, packed: list[bytes]) -> None:
         body = b"".join(packed)
@@ -143,8 +208,12 @@ class Session:
     def receive(self, request: Request) -> tuple[bytes, list[DiskWrite]]:
         """The agent's report, and the blocks that recovery changed. Errors: LostGuest, GuestTrouble."""
         words = self.guest.hear()
-        if words[:2] != ["done", str(request.sequence)]:
+        if words[1:2] != [str(request.sequence)] or words[0] not in ("told", "same", "done"):
             raise GuestTrouble(f"expected the answer {request.sequence}, got {words}")
+        if words[0] == "told":
+            self.guest.told = words[2].encode("latin-1")
+        if words[0] != "done":
+            return self.guest.told, []
         self._outbox.seek(request.sequence % SLOTS * SLOT_BYTES)
         raw = self._outbox.read(int(words[2]))
         magic, sequence, report_bytes, change_count = REPLY.unpack_from(raw)
@@ -184,16 +253,15 @@ class Recovery:
         self._profile = profile
         self._with_fsck = with_fsck
         self._folder = folder
+        self._settled_path = folder / "settled.disk"
         self.deaths = 0
         self._session: Session | None = None
 
     def run(self, base: Path, log: Log, states: Iterable[State]) -> Iterator[Recovered]:
         """Errors: LostGuest and GuestTrouble when a guest cannot even be started."""
-        with (
-            open_disk(self._folder / "ahead.disk", base) as ahead,
-            open_disk(self._folder / "settled.disk", base) as settled,
-        ):
-            self._settled = settled
+        settled = open_image(self._settled_path, base) if self._with_fsck else private_image(base)
+        with private_disk(base) as ahead, settled as self._settled:
+            self._settled_blocks = set(data_blocks(base))
             try:
                 yield from self._work(ahead, log, states)
             finally:
@@ -211,25 +279,30 @@ class Recovery:
         sequence = done_prefix = 0
         for state in states:
             assert state.prefix >= done_prefix, "disks only move forward"
+            if not known:
+                if state.prefix == 0:  # the base itself: the guest recovers it while we count its blocks
+                    self._dispatch([Request(state, sequence, ())], outstanding)
+                    sequence += 1
+                ahead.scan()
             for entry in log.entries(done_prefix, state.prefix):
                 for write in writes_of(entry):
                     dirty.update(ahead.apply(write))
             done_prefix = state.prefix
             same_as = known.setdefault(ahead.identity(), state.spec)
             order.append((state, same_as))
-            if same_as != state.spec:
+            if same_as != state.spec or (outstanding and state is outstanding[0].state):
                 continue
             if len(dirty) * BLOCK_BYTES > BATCH_BYTES:
                 self._dispatch(waiting, outstanding)
                 waiting = []
                 while outstanding:
                     self._collect(outstanding, reports)
-                self._leap(block_writes(ahead, sorted(dirty)))
+                self._leap(block_writes(ahead.image, sorted(dirty)))
                 dirty.clear()
-            waiting.append(Request(state, sequence, tuple(block_writes(ahead, sorted(dirty)))))
+            waiting.append(Request(state, sequence, tuple(block_writes(ahead.image, sorted(dirty)))))
             dirty.clear()
             sequence += 1
-            if len(waiting) == BATCH_STATES:
+            if len(waiting) == BATCH_STATES or not outstanding:  # a guest with nothing to do does not wait
                 self._dispatch(waiting, outstanding)
                 waiting = []
                 while len(outstanding) > BATCH_STATES:
@@ -240,12 +313,14 @@ class Recovery:
         while outstanding:
             self._collect(outstanding, reports)
             yield from _ready(order, reports)
+        if self._session is not None:
+            self._session.guest.held = _held(ahead, dirty)
         yield from _ready(order, reports)
 
     def _open_session(self) -> Session:
         if self._session is None:
             self._session = Session(self._keeper.guest(), self._profile, self._with_fsck)
-            self._session.load(self._settled)
+            self._session.load(self._settled, self._settled_blocks)
         return self._session
 
     def _end_session(self) -> None:
@@ -259,9 +334,9 @@ class Recovery:
         """Move on by more than a request holds, as repro does to a state far into a log.
         Nothing may be under way. Errors: LostGuest, GuestTrouble."""
         for chunk in in_chunks(writes):
-            for write in chunk:
-                self._settled.apply(write)
+            self._settle(chunk)
             if self._session is not None:
+                self._session.flush()
                 self._session.build(chunk)
 
     def _dispatch(self, requests: list[Request], outstanding: deque[Request]) -> None:
@@ -286,22 +361,29 @@ class Recovery:
             report = msgspec.json.encode(Observation(trouble=str(trouble)))
             self._restart(request, outstanding)
         else:
-            for write in request.writes:
-                self._settled.apply(write)
+            self._settle(request.writes)
             if self._with_fsck and report.startswith(MOUNTED):
                 report = _with_fsck(report, self._check(changes))
         outstanding.popleft()
         reports[request.state.spec] = report
 
+    def _settle(self, writes: Iterable[DiskWrite]) -> None:
+        for write in writes:
+            assert write.data is not None, "block_writes() gives the bytes"
+            self._settled[write.offset : write.offset + write.length] = write.data
+            first = write.offset // BLOCK_BYTES
+            count = (write.length + BLOCK_BYTES - 1) // BLOCK_BYTES
+            self._settled_blocks.update(range(first, first + count))
+
     def _check(self, changes: list[DiskWrite]) -> Fsck:
         """The checker on the settled disk as recovery and unmount left it."""
-        image = self._settled.image
+        image = self._settled
         before = [(write.offset, image[write.offset : write.offset + write.length]) for write in changes]
         for write in changes:
             assert write.data is not None
             image[write.offset : write.offset + write.length] = write.data
         try:
-            return check_filesystem(self._profile, self._settled.path)
+            return check_filesystem(self._profile, self._settled_path)
         finally:
             for offset, content in before:
                 image[offset : offset + len(content)] = content
@@ -338,8 +420,7 @@ class Recovery:
     def _restart(self, request: Request, outstanding: deque[Request]) -> None:
         """Go on behind `request` with a new guest; what was under way is asked for again."""
         self._end_session()
-        for write in request.writes:
-            self._settled.apply(write)
+        self._settle(request.writes)
         if rest := list(outstanding)[1:]:
             self._ask(rest)
 

@@ -76,16 +76,18 @@ class Prepared:
     tier: Tier
     model: Model | None
     trouble: str
-    _windows: dict[tuple[int, int], Window] = field(default_factory=dict)
+    _latest: list[Window] = field(default_factory=list)  # one at most: cuts mostly come in order
 
     def window(self, prefix: int) -> Window:
-        assert self.model is not None
+        model = self.model
+        assert model is not None
         begun, completed = self.history.begun_count(prefix), self.history.completed_count(prefix)
-        window = self._windows.get((begun, completed))
-        if window is None:
-            window = Window(self.model, self.profile.filesystem, self.tier, begun, completed)
-            self._windows[begun, completed] = window
-        return window
+        now, done = model.base_time + begun, model.base_time + completed
+        before = self._latest[0] if self._latest and self._latest[0].done <= done else None
+        if before is not None and (before.now, before.done) == (now, done):
+            return before
+        self._latest[:] = [Window(model, self.profile.filesystem, self.tier, begun, completed, before)]
+        return self._latest[0]
 
     def case(self, prefix: int, observation: Observation) -> Case:
         """Errors: Disagreement when the history itself cannot be judged."""

@@ -72,6 +72,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     tree:         the first walk, after recovery and before anything was changed; None if not mounted.
     umount_errno: of the unmount after the first walk.
     second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`.
+    untouched:    recovery and the first unmount wrote nothing, so the second mount saw the same bytes as the
+                  first; then the second walk, which could only repeat the first, was left out.
     probe:        what failed while every file was read, new files were created, written, fsynced and
                   removed in every directory and everything was deleted, each as "unlink A/foo: EIO";
                   empty when all of it succeeded. probe_steps: how many calls it made.
@@ -87,6 +89,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     umount_errno: int = 0
     second_mount_errno: int = 0
     second_tree: Tree | None = None
+    untouched: bool = False
     probe: tuple[str, ...] = ()
     probe_steps: int = 0
     kernel_log: tuple[str, ...] = ()

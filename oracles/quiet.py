@@ -7,6 +7,7 @@ Not here: the state of the disk.
 """
 
 import re
+from functools import lru_cache
 
 from oracles.case import Case
 from oracles.verdict import Tier, Verdict, Violation
@@ -16,7 +17,10 @@ CHECKS = (
     "Every line of the kernel log of this state: BUG, WARNING, Oops, failed assertions, lockdep, UBSAN, "
     "KASAN, stalls and call traces at any level, and what the filesystem itself logs as an error or worse."
 )
-NOT_CHECKED = "Lines of the filesystem at level warning and below, and errors of the block device."
+NOT_CHECKED = (
+    "Lines of the filesystem at level warning and below, and errors of the block device. btrfs prints at most "
+    "100 lines of a level in 5 s (fs/btrfs/messages.c), so of many states with an error line some show none."
+)
 
 ERROR_LEVEL = 3  # include/linux/kern_levels.h: KERN_ERR
 
@@ -68,6 +72,7 @@ def judge(case: Case) -> Verdict:
     return case.verdict(NAME, max(len(lines), 1), violations)
 
 
+@lru_cache(maxsize=1024)  # states mostly log the same lines
 def sign(line: str) -> str:
     """The kind of trouble that a line "LEVEL text" shows, "" for none."""
     text = _text(line)

@@ -12,6 +12,7 @@ allowed, each thing for itself. Nothing is asked of two things together: a btrfs
 one file and not its neighbours, so a recovered tree need not be the tree of any one time.
 """
 
+from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from oracles.content import EMPTY, Content, Piece, merged_pieces, size_of
@@ -49,9 +50,19 @@ class Sizes(NamedTuple):
 
 
 class Window:
-    """Floors of one cut, and the values they leave allowed (each worked out once, when asked for)."""
+    """Floors of one cut, and the values they leave allowed (each worked out once, when asked for).
+    before: a window of the same model, filesystem and tier at an earlier cut, whose floors need not be
+    worked out again."""
 
-    def __init__(self, model: Model, filesystem: str, tier: Tier, begun: int, completed: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        filesystem: str,
+        tier: Tier,
+        begun: int,
+        completed: int,
+        before: "Window | None" = None,
+    ) -> None:
         assert completed <= begun <= completed + 1, (begun, completed)
         self.model = model
         self.filesystem = filesystem
@@ -69,15 +80,32 @@ class Window:
         self._entry_values: dict[Slot, frozenset[int | None]] = {}
         self.snapshots: dict[int, dict[str, Any]] = {}  # kept for ordered.py
         self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
-        self._set_floors()
+        if before is None:
+            self._promise_chains_of_everything()
+        else:
+            self._take_over(before)
+        self._set_floors(model.base_time if before is None else before.done)
 
     # --- floors
 
-    def _set_floors(self) -> None:
-        self._promise_chains_of_everything()
-        for persist in self.model.persists:
-            if self.model.base_time < persist.time <= self.done:
-                self._take(persist)
+    def _take_over(self, before: "Window") -> None:
+        assert before.model is self.model
+        assert before.done <= self.done
+        assert (before.filesystem, before.tier) == (self.filesystem, self.tier)
+        self.all, self.last_sync_step = before.all, before.last_sync_step
+        self.directories = dict(before.directories)
+        self.entries = dict(before.entries)
+        self.names = dict(before.names)
+        self.attributes = dict(before.attributes)
+        self.data = dict(before.data)
+        self.chains = dict(before.chains)
+
+    def _set_floors(self, since: int) -> None:
+        persists = self.model.persists
+        first = bisect_right(persists, since, key=lambda persist: persist.time)
+        last = bisect_right(persists, self.done, key=lambda persist: persist.time)
+        for persist in persists[first:last]:
+            self._take(persist)
 
     def _take(self, persist: Persist) -> None:
         if persist.inode < 0:

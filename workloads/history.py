@@ -6,6 +6,8 @@ Out:      History, kept as history.json; oracles judge from it without a guest.
 Not here: the log itself (harness/log.py), what was promised (oracles/).
 """
 
+from bisect import bisect_left
+
 import msgspec
 
 from workloads.workload import Operation, Workload
@@ -51,11 +53,11 @@ class History(msgspec.Struct, frozen=True):
 
     def begun_count(self, prefix: int) -> int:
         """How many run operations had begun when the first `prefix` entries were on disk."""
-        return sum(step.begin_entry < prefix for step in self.run)
+        return bisect_left(self.run, prefix, key=lambda step: step.begin_entry)
 
     def completed_count(self, prefix: int) -> int:
         """How many run operations had returned when the first `prefix` entries were on disk."""
-        return sum(step.end_entry < prefix for step in self.run)
+        return bisect_left(self.run, prefix, key=lambda step: step.end_entry)
 
 
 CELL_BYTES = 8

@@ -4,15 +4,18 @@
  *
  *   record BYTES                                report BYTES      program in the inbox, report in the outbox
  *   clear                                       cleared
- *   check OFFSET BYTES SECTORS FS OPTIONS       done SEQUENCE BYTES, one a state; stage NAME when verbose;
- *                                               built, one a request that only moves the disk forward
+ *   check OFFSET BYTES SECTORS FS OPTIONS       one a state: told SEQUENCE REPORT; same SEQUENCE for the
+ *                                               report told last; done SEQUENCE BYTES for one in the outbox.
+ *                                               built, one a request that only moves the disk forward;
+ *                                               stage NAME when verbose
+ *   fresh SECTORS                               fresh: the disk of the state, as before its recovery
  *   digest SECTORS                              digest CRC32
  *   bare DEVICE FS OPTIONS COUNT                bare MILLISECONDS
  *   restart FS OPTIONS FIRST COUNT              restart MILLISECONDS
  *   off
  *
  * OPTIONS is "-" for none. A state in the inbox is a struct request, its writes, padding to a
- * sector, and the data of each write in turn. Its answer in the outbox is a struct reply, the
+ * sector, and the data of each write in turn. An answer in the outbox is a struct reply, the
  * report, the numbers of the changed blocks, padding to a block, and the blocks.
  */
 #include "agent.h"
@@ -32,6 +35,7 @@
 #define REQUEST_MAGIC 0x50435251 /* "PCRQ" */
 #define REPLY_MAGIC 0x50435250 /* "PCRP" */
 #define BUFFER_BYTES (16 << 20)
+#define LINE_REPORT_BYTES 8192 /* a longer report goes through the outbox */
 
 enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4 };
 
@@ -68,6 +72,18 @@ double now_ms(void)
 	return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
 }
 
+static void write_line(const char *line, size_t length)
+{
+	while (length) {
+		ssize_t done = write(line_out, line, length);
+
+		if (done <= 0)
+			_exit(1);
+		line += done;
+		length -= done;
+	}
+}
+
 void answer(const char *format, ...)
 {
 	static char line[1024];
@@ -80,8 +96,7 @@ void answer(const char *format, ...)
 	if (length > (int)sizeof(line) - 2)
 		length = sizeof(line) - 2;
 	line[length++] = '\n';
-	if (write(line_out, line, length) != length)
-		_exit(1);
+	write_line(line, length);
 }
 
 void die(const char *what)
@@ -91,17 +106,14 @@ void die(const char *what)
 	_exit(1);
 }
 
-static void read_device(const char *path, void *buffer, size_t bytes, uint64_t offset)
-{
-	int file = open(path, O_RDONLY | O_DIRECT);
+static int inbox = -1, outbox = -1;
 
+static void read_file(int file, void *buffer, size_t bytes, uint64_t offset)
+{
 	bytes = (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
 	if (file < 0 || bytes > BUFFER_BYTES || pread(file, buffer, bytes, offset) != (ssize_t)bytes)
-		die(path);
-	close(file);
+		die("read a device");
 }
-
-static int outbox = -1;
 
 static void write_outbox(size_t bytes, uint64_t offset)
 {
@@ -114,7 +126,7 @@ static void command_record(size_t bytes)
 {
 	if (bytes >= BUFFER_BYTES)
 		die("record: program too long");
-	read_device(INBOX, in, bytes, 0);
+	read_file(inbox, in, bytes, 0);
 	in[bytes] = 0;
 	record(in);
 	if (report.length > BUFFER_BYTES)
@@ -151,6 +163,43 @@ static char *apply(const struct request *request, char *at)
 	return at;
 }
 
+/* The answer to a request that wants the changed blocks, or whose report is long. */
+static void reply_by_outbox(const struct request *request, const struct changed_blocks *changed)
+{
+	struct reply reply = { REPLY_MAGIC, request->sequence, report.length, changed->count };
+	size_t head = round_up(sizeof(reply) + report.length + changed->count * sizeof(uint64_t), BLOCK_BYTES);
+	size_t bytes = head + (size_t)changed->count * BLOCK_BYTES;
+
+	if (bytes > request->outbox_bytes || bytes > BUFFER_BYTES)
+		die("the answer is larger than its place in the outbox");
+	memcpy(out, &reply, sizeof(reply));
+	memcpy(out + sizeof(reply), report.bytes, report.length);
+	memcpy(out + sizeof(reply) + report.length, changed->numbers, changed->count * sizeof(uint64_t));
+	memcpy(out + head, changed->bytes, (size_t)changed->count * BLOCK_BYTES);
+	write_outbox(bytes, request->outbox_offset);
+	answer("done %u %zu", request->sequence, bytes);
+}
+
+/* The report of the last state: neighbours often come back alike, and then a word says it. */
+static struct text told;
+
+static void reply_by_line(const struct request *request)
+{
+	static char line[LINE_REPORT_BYTES + 64];
+
+	if (report.length == told.length && !memcmp(report.bytes, told.bytes, report.length)) {
+		answer("same %u", request->sequence);
+		return;
+	}
+	int head = sprintf(line, "told %u ", request->sequence);
+
+	memcpy(line + head, report.bytes, report.length);
+	line[head + report.length] = '\n';
+	told.length = 0;
+	put_bytes(&told, report.bytes, report.length);
+	write_line(line, head + report.length + 1);
+}
+
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,
 			const char *options)
 {
@@ -161,28 +210,28 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	if (!blocks && posix_memalign((void **)&blocks, BLOCK_BYTES, BUFFER_BYTES))
 		die("blocks");
 	struct changed_blocks changed = { 0, numbers, blocks, BUFFER_BYTES };
-	struct recovery recovery = { state_device(sectors), filesystem, options, request->flags & VERBOSE };
+	bool want_changes = request->flags & WANT_CHANGES;
+	enum store store = want_changes ? STORE_TELLS : STORE_SMALL;
+	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE };
 
-	recover(&recovery, request->flags & WANT_CHANGES ? &changed : NULL);
-
-	struct reply reply = { REPLY_MAGIC, request->sequence, report.length, changed.count };
-	size_t head = round_up(sizeof(reply) + report.length + changed.count * sizeof(uint64_t), BLOCK_BYTES);
-	size_t bytes = head + (size_t)changed.count * BLOCK_BYTES;
-
-	if (bytes > request->outbox_bytes || bytes > BUFFER_BYTES)
-		die("the answer is larger than its place in the outbox");
-	memcpy(out, &reply, sizeof(reply));
-	memcpy(out + sizeof(reply), report.bytes, report.length);
-	memcpy(out + sizeof(reply) + report.length, numbers, changed.count * sizeof(uint64_t));
-	memcpy(out + head, blocks, (size_t)changed.count * BLOCK_BYTES);
-	write_outbox(bytes, request->outbox_offset);
-	answer("done %u %zu", request->sequence, bytes);
+	state_device(sectors, store);
+	recover(&recovery, want_changes ? &changed : NULL);
+	/* What a full store makes the kernel say; its own status decides. */
+	if (store == STORE_SMALL && memmem(report.bytes, report.length, "device-mapper: snapshots", 24) &&
+	    state_device_written() == WRITTEN_TOO_MUCH) {
+		state_device(sectors, STORE_WHOLE);
+		recover(&recovery, NULL);
+	}
+	if (want_changes || report.length > LINE_REPORT_BYTES)
+		reply_by_outbox(request, &changed);
+	else
+		reply_by_line(request);
 }
 
 static void command_check(uint64_t offset, size_t bytes, uint64_t sectors, const char *filesystem,
 			  const char *options)
 {
-	read_device(INBOX, in, bytes, offset);
+	read_file(inbox, in, bytes, offset);
 	for (char *at = in; at < in + bytes;) {
 		struct request *request = (void *)at;
 
@@ -203,6 +252,7 @@ uint32_t crc_of(const char *device, uint64_t sectors)
 {
 	uint32_t table[256], crc = ~0U;
 	uint64_t bytes = sectors * SECTOR_BYTES;
+	int file = open(device, O_RDONLY | O_DIRECT);
 
 	for (uint32_t i = 0; i < 256; i++) {
 		table[i] = i;
@@ -212,11 +262,12 @@ uint32_t crc_of(const char *device, uint64_t sectors)
 	for (uint64_t at = 0; at < bytes;) {
 		size_t length = bytes - at < 1 << 20 ? bytes - at : 1 << 20;
 
-		read_device(device, in, length, at);
+		read_file(file, in, length, at);
 		for (size_t i = 0; i < length; i++)
 			crc = crc >> 8 ^ table[(crc ^ in[i]) & 0xff];
 		at += length;
 	}
+	close(file);
 	return ~crc;
 }
 
@@ -237,9 +288,11 @@ static void obey(char *line)
 	if (sscanf(line, "record %llu", &a) == 1)
 		command_record(a);
 	else if (!strcmp(word, "clear"))
-		origin_clear(), answer("cleared");
+		origin_clear(), told.length = 0, answer("cleared");
 	else if (sscanf(line, "check %llu %llu %llu %31s %511s", &a, &b, &c, filesystem, options) == 5)
 		command_check(a, b, c, filesystem, or_none(options));
+	else if (sscanf(line, "fresh %llu", &a) == 1)
+		state_device(a, STORE_SMALL), answer("fresh");
 	else if (sscanf(line, "digest %llu", &a) == 1)
 		answer("digest %u", crc_of(ORIGIN, a));
 	else if (sscanf(line, "bare %63s %31s %511s %d", first, filesystem, options, &count) == 4)
@@ -278,6 +331,7 @@ static void start(void)
 	memset(in, 0, 1 << 20);
 	memset(out, 0, 1 << 20);
 	text_start(&report, 1 << 20);
+	text_start(&told, 1 << 16);
 }
 
 int main(void)
@@ -287,9 +341,10 @@ int main(void)
 	start();
 	FILE *lines = open_line();
 
+	inbox = open(INBOX, O_RDONLY | O_DIRECT);
 	outbox = open(OUTBOX, O_WRONLY | O_DIRECT);
-	if (outbox < 0)
-		die(OUTBOX);
+	if (inbox < 0 || outbox < 0)
+		die(INBOX " " OUTBOX);
 	device_start();
 	clear_kernel_log();
 	answer("ready");

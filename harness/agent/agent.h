@@ -23,6 +23,7 @@
 #define ORIGIN "/dev/ram0" /* the disk of a state */
 #define CHANGES_0 "/dev/ram1" /* what its recovery wrote: dm-snapshot exception stores, in turn */
 #define CHANGES_1 "/dev/ram2"
+#define STATE_DEVICE "/dev/state"
 #define BLOCK_BYTES 4096 /* chunk of the snapshot, unit of what is sent back */
 #define SECTOR_BYTES 512
 #define PATH_BYTES 4096
@@ -53,8 +54,10 @@ void log_writes_remove(void);
 extern const char *log_writes_device;
 void origin_clear(void);
 void origin_write(const void *data, uint64_t offset, uint32_t length);
-const char *state_device(uint64_t sectors);
-void state_device_close(void);
+enum store { STORE_SMALL, STORE_WHOLE, STORE_TELLS };
+const char *state_device(uint64_t sectors, enum store store);
+enum written { WRITTEN_NOTHING, WRITTEN_SOMETHING, WRITTEN_TOO_MUCH };
+enum written state_device_written(void);
 uint32_t changes_read(char *buffer, size_t capacity, uint64_t *numbers);
 
 /* walk.c: `walked` lists the last walk's names, parents before children, for the probe. */

@@ -37,6 +37,10 @@ static bool step(bool done, const char *call, const char *path)
 	probe_steps++;
 	if (done)
 		return true;
+	if (!strncmp(path, MOUNT_POINT "/", sizeof(MOUNT_POINT)))
+		path += sizeof(MOUNT_POINT);
+	else if (!strcmp(path, MOUNT_POINT))
+		path = ".";
 	put(&report, "%s\"%s ", probe_failed ? "," : "", call);
 	put_escaped(&report, path, strlen(path));
 	put(&report, ": %s\"", errno_name(error));
@@ -48,7 +52,7 @@ static void probe_directory(const char *directory)
 {
 	static const char bytes[16] = "powercut-probe\n";
 	static char path[PATH_BYTES];
-	bool root = !strcmp(directory, ".");
+	bool root = !strcmp(directory, MOUNT_POINT);
 
 	snprintf(path, sizeof(path), "%s/" PROBE_NAME, directory);
 	int file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
@@ -65,13 +69,13 @@ static void probe_directory(const char *directory)
 static void probe_empty(void)
 {
 	char buffer[4096];
-	int root = open(".", O_RDONLY | O_DIRECTORY);
+	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
 	long length = root < 0 ? -1 : syscall(SYS_getdents64, root, buffer, sizeof(buffer));
 
 	close(root);
 	errno = length < 0 ? errno : ENOTEMPTY;
 	/* "." and ".." take 24 bytes each; btrfs, ext4 and xfs all list them. */
-	step(length >= 0 && length <= 48, "empty", ".");
+	step(length >= 0 && length <= 48, "empty", MOUNT_POINT);
 }
 
 static void probe(void)
@@ -79,8 +83,6 @@ static void probe(void)
 	probe_steps = 0;
 	probe_failed = false;
 	put(&report, ",\"probe\":[");
-	if (chdir(MOUNT_POINT))
-		die("chdir " MOUNT_POINT);
 	for (int i = 0; i < walked.count; i++)
 		if (walked.directory[i])
 			probe_directory(walked.path[i]);
@@ -92,8 +94,6 @@ static void probe(void)
 	}
 	if (!walked.truncated)
 		probe_empty();
-	if (chdir("/"))
-		die("chdir /");
 }
 
 /* --- one state --------------------------------------------------------------------------------- */
@@ -104,18 +104,16 @@ static void stage(const struct recovery *recovery, const char *name)
 		answer("stage %s", name);
 }
 
-static void second_mount(const struct recovery *recovery, size_t tree, size_t tree_length)
+/*
+ * A second walk after a second mount. It is left out, and the report says so, when recovery and unmount
+ * wrote nothing: then the second mount gets the very bytes that the first one got, and the probe follows.
+ */
+static void second_walk(const struct recovery *recovery, size_t tree, size_t tree_length)
 {
 	static struct text second;
-	int error;
 
 	if (!second.bytes)
 		text_start(&second, 1 << 20);
-	stage(recovery, "second mount");
-	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
-	put(&report, ",\"second_mount_errno\":%d", error);
-	if (error)
-		return;
 	stage(recovery, "second walk");
 	second.length = 0;
 	walk(&second);
@@ -123,12 +121,27 @@ static void second_mount(const struct recovery *recovery, size_t tree, size_t tr
 		put(&report, ",\"second_tree\":");
 		put_bytes(&report, second.bytes, second.length);
 	}
+}
+
+static void second_mount(const struct recovery *recovery, size_t tree, size_t tree_length, bool untouched)
+{
+	int error;
+
+	stage(recovery, "second mount");
+	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
+	put(&report, ",\"second_mount_errno\":%d", error);
+	if (error)
+		return;
+	if (untouched)
+		put(&report, ",\"untouched\":true");
+	else
+		second_walk(recovery, tree, tree_length);
 	stage(recovery, "probe");
 	probe();
 	stage(recovery, "unmount after the probe");
 	error = unmount();
 	errno = error;
-	step(!error, "umount", ".");
+	step(!error, "umount", MOUNT_POINT);
 	put(&report, "],\"probe_steps\":%d", probe_steps);
 	if (error)
 		die("unmount after the probe");
@@ -157,7 +170,8 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 			die("unmount");
 		if (changed)
 			changed->count = changes_read(changed->bytes, changed->capacity, changed->numbers);
-		second_mount(recovery, tree, tree_length);
+		second_mount(recovery, tree, tree_length,
+			     changed ? !changed->count : state_device_written() == WRITTEN_NOTHING);
 	}
 	put(&report, ",\"kernel_log\":");
 	put_kernel_log(&report);

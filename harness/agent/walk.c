@@ -57,6 +57,27 @@ static void note(struct errors *errors, const char *call)
 	}
 }
 
+/* --- descriptors: closed all at once --------------------------------------------------------- */
+
+#define OPEN_MAX_COUNT 256 /* of the 1,024 that a process may have */
+
+static int first_open = -1, open_count;
+
+static void close_all(void)
+{
+	if (open_count && close_range(first_open, ~0U, 0))
+		die("close_range");
+	open_count = 0;
+}
+
+static void close_later(int file)
+{
+	if (!open_count++)
+		first_open = file; /* the lowest: the kernel gives the lowest that is free */
+	if (open_count == OPEN_MAX_COUNT)
+		close_all();
+}
+
 /* --- content ----------------------------------------------------------------------------------- */
 
 struct run {
@@ -162,10 +183,14 @@ static void put_file(struct text *out, const char *path, uint64_t size, struct e
 	if (size && size <= READ_WHOLE_BYTES)
 		read_range(&content, file, 0, size, errors);
 	for (uint64_t at = 0; at < size;) {
-		off_t data = lseek(file, at, SEEK_DATA);
-		off_t hole = data < 0 ? -1 : lseek(file, data, SEEK_HOLE);
+		/* Where a hole begins tells both: only at a hole does where data begins have to be asked. */
+		off_t data = at, hole = lseek(file, at, SEEK_HOLE);
 
-		if (data < 0 || hole < 0) {
+		if (hole == data) {
+			data = lseek(file, at, SEEK_DATA);
+			hole = data < 0 ? -1 : lseek(file, data, SEEK_HOLE);
+		}
+		if (hole < 0) {
 			if (errno != ENXIO)
 				note(errors, "lseek");
 			if (size > READ_WHOLE_BYTES)
@@ -184,7 +209,7 @@ static void put_file(struct text *out, const char *path, uint64_t size, struct e
 	put(out, "],\"data\":[");
 	put_bytes(out, ranges.bytes, ranges.length);
 	put(out, "]");
-	close(file);
+	close_later(file);
 }
 
 /* --- attributes -------------------------------------------------------------------------------- */
@@ -271,7 +296,7 @@ static struct name *list_directory(const char *path, int *count, struct errors *
 			++*count;
 		}
 	}
-	close(directory);
+	close_later(directory);
 	if (*count)
 		qsort(names, *count, sizeof(*names), by_name);
 	return names;
@@ -337,7 +362,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 		put(out, "]");
 	}
 	put(out, "}");
-	remember(root ? "." : path + skip, S_ISDIR(status.st_mode));
+	remember(path, S_ISDIR(status.st_mode));
 	for (int i = 0; i < count; i++) {
 		size_t name_length = strlen(names[i].text);
 
@@ -361,4 +386,5 @@ void walk(struct text *out)
 	put(out, "[");
 	walk_path(out, path, strlen(path), 0, 0);
 	put(out, "]");
+	close_all();
 }

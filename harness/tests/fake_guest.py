@@ -44,6 +44,7 @@ class FakeGuest:
 
     def __init__(self, keeper: "FakeKeeper") -> None:
         self.folder = keeper.folder
+        self.held: dict[int, bytes] | None = {}
         self._keeper = keeper
         self._disk = bytearray(keeper.size_bytes)
         self._todo: deque[Callable[[], list[str]]] = deque()

@@ -300,3 +300,33 @@ def test_batches_hold_no_more_data_than_the_agent_reads() -> None:
 
 def test_no_request_is_no_batch() -> None:
     assert list(split_requests([])) == []
+
+
+# --- one log after another in one guest -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("last", [COUNT, 3])
+def test_the_next_log_starts_from_its_own_base(tmp_path: Path, last: int) -> None:
+    """The guest still holds the disk of the log before; what differs is sent, whatever was there."""
+    scene = Scene(tmp_path, ENTRIES)
+    scene.run([State(0), State(last)])
+    scene.base = random.Random(5).randbytes(3 * BLOCK_BYTES).rjust(SIZE_BYTES, b"\0")
+    (tmp_path / "base").write_bytes(scene.base)
+    assert rest_is_right(scene, scene.run())
+    assert scene.keeper.boots == 1
+
+
+def test_a_log_that_was_given_up_leaves_nothing_to_the_next(tmp_path: Path) -> None:
+    """What the guest holds is not known then."""
+    scene = Scene(tmp_path, ENTRIES)
+    with open_log(tmp_path / "log.file") as log:
+        next(scene.recovery.run(tmp_path / "base", log, states(len(log))))
+    scene.keeper.drop()  # as run_experiment() does after a LostGuest
+    assert rest_is_right(scene, scene.run())
+
+
+def test_states_that_equal_earlier_ones_at_the_end_do_not_confuse_the_next_log(tmp_path: Path) -> None:
+    there, gone = written(100, b"there"), Entry(100, 1, EntryFlag.DISCARD)
+    scene = Scene(tmp_path, (there, gone, there))
+    scene.run()
+    assert rest_is_right(scene, scene.run())
