@@ -18,8 +18,8 @@ CHECKS = (
     "KASAN, stalls and call traces at any level, and what the filesystem itself logs as an error or worse."
 )
 NOT_CHECKED = (
-    "Lines of the filesystem at level warning and below, and errors of the block device. btrfs prints at most "
-    "100 lines of a level in 5 s (fs/btrfs/messages.c), so of many states with an error line some show none."
+    "Lines of the filesystem at level warning and below, and errors of the block device. btrfs prints at "
+    "most 100 lines of a level in 5 s (fs/btrfs/messages.c), so of many states with an error some show none."
 )
 
 ERROR_LEVEL = 3  # include/linux/kern_levels.h: KERN_ERR
