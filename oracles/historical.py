@@ -19,7 +19,10 @@ CHECKS = (
     "symlink target was so at some time, and every byte was written at that place by an operation that had "
     "begun, or is zero."
 )
-NOT_CHECKED = "Whether these values were there at the same time (ordered), and times."
+NOT_CHECKED = (
+    "Whether these values were there at the same time (ordered), and times. The base disk is zeros, so what "
+    "a block held before this workload, had it held anything, is not seen when it shows through."
+)
 
 ZEROS = frozenset((ZERO,))
 

@@ -74,8 +74,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`.
     untouched:    recovery and the first unmount wrote nothing, so the second mount saw the same bytes as the
                   first; then the second walk, which could only repeat the first, was left out.
-    probe:        what failed while every file was read, new files were created, written, fsynced and
-                  removed in every directory and everything was deleted, each as "unlink A/foo: EIO";
+    probe:        what failed while a file was created, written and removed in every directory (and fsynced
+                  in the root) and everything was deleted, each as "unlink A/foo: EIO";
                   empty when all of it succeeded. probe_steps: how many calls it made.
     kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
     fsck:         None when it did not run.

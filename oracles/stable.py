@@ -26,7 +26,8 @@ def judge(case: Case) -> Verdict | None:
     if seen.tree is None or seen.second_mount_errno or seen.umount_errno or seen.death:
         return None
     violation = None if seen.second_tree is None else first_change(case, seen.tree, seen.second_tree)
-    return case.verdict(NAME, len(seen.tree), [violation] if violation else [])
+    compared = 0 if seen.untouched else len(seen.tree)
+    return case.verdict(NAME, compared, [violation] if violation else [])
 
 
 def first_change(case: Case, before: tuple[Node, ...], after: tuple[Node, ...]) -> Violation | None:

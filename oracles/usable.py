@@ -1,18 +1,21 @@
 """
 usable: what was recovered can be read, added to and removed.
 
-In:       a Case (Observation.probe).
+In:       a Case (Observation.probe, and what the first walk could not read).
 Out:      a Verdict; none where nothing was mounted to be used.
 Not here: what the probe does (harness/agent).
 """
 
+from collections.abc import Iterator
+
 from oracles.case import Case
+from oracles.observation import Observation
 from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "usable"
 CHECKS = (
-    "That every file reads, that new files can be made, written, fsynced and removed in every directory, "
-    "and that everything can be deleted until the root is empty."
+    "That every file reads, that a new file can be made, written and removed in every directory, and fsynced "
+    "in the root, and that everything can be deleted until the root is empty."
 )
 NOT_CHECKED = "What the files hold, and use by several processes at once."
 
@@ -21,7 +24,7 @@ PROBE_STAGE = "probe"  # what Observation.death_during says of the probe
 
 def judge(case: Case) -> Verdict | None:
     seen = case.observation
-    violations = [_violation(case, failure) for failure in seen.probe]
+    violations = [_violation(case, failure) for failure in (*unreadable(seen), *seen.probe)]
     if seen.death and PROBE_STAGE in seen.death_during:
         violations.append(
             Violation(
@@ -37,6 +40,15 @@ def judge(case: Case) -> Verdict | None:
     if not violations and not (seen.probe_steps and not seen.death):
         return None
     return case.verdict(NAME, seen.probe_steps, violations)
+
+
+def unreadable(seen: Observation) -> Iterator[str]:
+    """Files that the first walk could not open or read, written as the probe writes."""
+    for node in seen.tree or ():
+        for error in node.errors:
+            call, _, errno = error.partition(": ")
+            if node.kind == "file" and call in ("open", "read"):
+                yield f"{call} {node.path}: {errno}"
 
 
 def _violation(case: Case, failure: str) -> Violation:

@@ -138,21 +138,39 @@ def answers(history, one, recovered):
     return {verdict.oracle: verdict.answer for verdict in verdicts}
 
 
+def doctored_state(keeper, scratch, one, edit, returned=True):
+    """The history, and what came back of the state at the umount: as recorded, and doctored."""
+    recording = record(keeper.guest(), one, parse(WORKLOAD.lstrip()), scratch / "pristine", "6.12")
+    history = recording.history
+    prefix = history.run[-1].end_entry + returned
+    with open_log(recording.log) as log:
+        (clean,) = Recovery(keeper, one, True, scratch).run(recording.base, log, [State(prefix)])
+    added = doctor(recording, prefix, edit, scratch)
+    with open_log(scratch / "doctored.log") as log:
+        (doctored,) = Recovery(keeper, one, True, scratch).run(recording.base, log, [State(prefix + added)])
+    return (history, clean), (shift(history, prefix, added), doctored)
+
+
 @pytest.mark.parametrize(("oracle", "edit", "returned"), DOCTORED)
 def test_oracle_wakes_at_the_doctored_state_only(keeper_for, oracle, edit, returned):
     """BROKEN on the doctored state; every oracle HOLDS on the same state as it was recorded."""
     one = profile("ext4")
     with keeper_for(one) as (keeper, scratch):
-        recording = record(keeper.guest(), one, parse(WORKLOAD.lstrip()), scratch / "pristine", "6.12")
-        history = recording.history
-        umount = history.run[-1]
-        prefix = umount.end_entry + returned
-        with open_log(recording.log) as log:
-            (clean,) = Recovery(keeper, one, True, scratch).run(recording.base, log, [State(prefix)])
-        assert set(answers(history, one, clean).values()) == {Answer.HOLDS}
-        added = doctor(recording, prefix, edit, scratch)
-        with open_log(scratch / "doctored.log") as log:
-            recovery = Recovery(keeper, one, True, scratch)
-            (doctored,) = recovery.run(recording.base, log, [State(prefix + added)])
-        found = answers(shift(history, prefix, added), one, doctored)
-        assert found[oracle] is Answer.BROKEN, (found, decode(doctored.observation))
+        (history, clean), (shifted, doctored) = doctored_state(keeper, scratch, one, edit, returned)
+    assert set(answers(history, one, clean).values()) == {Answer.HOLDS}
+    found = answers(shifted, one, doctored)
+    assert found[oracle] is Answer.BROKEN, (found, decode(doctored.observation))
+
+
+def test_the_probe_tells_every_call_that_failed(keeper_for):
+    """In an immutable directory (FS_IMMUTABLE_FL) nothing can be made; it stays, so the root is not empty."""
+    one = profile("ext4")
+    with keeper_for(one) as (keeper, scratch):
+        edit = debugfs("set_inode_field B flags 0x80010")
+        (_, clean), (_, doctored) = doctored_state(keeper, scratch, one, edit)
+    assert decode(clean.observation).probe == ()
+    assert decode(doctored.observation).probe == (
+        "create B/.powercut-probe: EPERM",
+        "rmdir B: EPERM",
+        "empty .: ENOTEMPTY",
+    )

@@ -12,11 +12,13 @@ import sys
 import zlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.crash import State, states
 from harness.disk import open_disk, writes_of
 from harness.guest import GuestTrouble
+from harness.judging import decode
 from harness.log import open_log
 from harness.record import NotRecorded, record
 from harness.recover import Recovery
@@ -45,7 +47,13 @@ def test_demonstration_on_btrfs_holds(main_job, kernel_word):
 @pytest.mark.parametrize("name", ["ext4", "xfs", "btrfs-single", "btrfs-noholes"])
 def test_other_profiles_hold(main_job, kernel_word, name):
     """A few workloads on each other profile: all hold, none is UNKNOWN."""
-    chosen = ["replace-by-rename", "link-into-new-directory", "append-fsync-repeated", "nothing-synced-tree"]
+    chosen = [
+        "replace-by-rename",
+        "link-into-new-directory",
+        "append-fsync-repeated",
+        "append-fdatasync-repeated",
+        "nothing-synced-tree",
+    ]
     _, summary = main_job(chosen, [name], kernel_word)
     assert (summary.exit, summary.findings, summary.reasons) == (0, (), ())
     assert summary.states.checked + summary.states.skipped_identical == summary.states.planned
@@ -81,6 +89,61 @@ def test_recovery_leaves_no_trace_in_later_states(keeper_for):
                 state = State(recovered.prefix)
                 (alone,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [state])
                 assert tree_part(alone.observation) == tree_part(recovered.observation)
+
+
+GROWING = """
+# xfs reserves space behind the end of a file that grows, and gives it back when the inode is dropped.
+run
+  write log 0 256K
+  append log 64K
+  append log 64K
+  append log 64K
+  fsync log
+"""
+
+
+def test_the_second_mount_is_walked_too(keeper_for):
+    """Recovery is looked at twice: on xfs the space behind the end goes with the first unmount."""
+    one = profile("xfs")
+    with keeper_for(one) as (keeper, scratch):
+        recording = record(keeper.guest(), one, parse(GROWING.lstrip()), scratch / "pristine", "6.12")
+        with open_log(recording.log) as log:
+            (last,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [State(len(log))])
+    seen = decode(last.observation)
+    assert seen.tree is not None
+    assert seen.second_tree is not None
+    (first,), (second,) = (
+        [node for node in tree if node.path == "log"] for tree in (seen.tree, seen.second_tree)
+    )
+    assert first.data == ((0, 448 << 10),)
+    assert second.blocks < first.blocks
+    assert msgspec.structs.replace(second, blocks=first.blocks) == first
+
+
+@pytest.mark.parametrize(("between", "commits"), [("evict a", True), ("setxattr b user.x 1", False)])
+def test_evict_drops_an_inode_that_has_cached_pages(keeper_for, between, commits):
+    """ext4 knows of an inode in memory that nothing of it is uncommitted. Of one that it has just read it
+    does not (ext4_iget(): i_sync_tid), so an fsync commits the transaction that others made."""
+    one = profile("ext4")
+    text = f"setup\n  write a 0 4K\nrun\n  creat b\n  {between}\n  fsync a\n"
+    with keeper_for(one) as (keeper, scratch):
+        recording = record(keeper.guest(), one, parse(text), scratch / "pristine", "6.12")
+        with open_log(recording.log) as log:
+            (last,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [State(len(log))])
+    assert ("b" in {node.path for node in decode(last.observation).tree}) is commits
+
+
+@pytest.mark.parametrize("word", ["fsync a", "fdatasync a", "sync", "remount", "umount"])
+def test_what_makes_durable_reaches_the_log(keeper_for, word):
+    """The call is made, and the power fails right after it: the file is there, and nothing comes later."""
+    one = profile("ext4")
+    with keeper_for(one) as (keeper, scratch):
+        text = f"run\n  write a 0 4K\n  {word}\n"
+        recording = record(keeper.guest(), one, parse(text), scratch / "pristine", "6.12")
+        with open_log(recording.log) as log:
+            (last,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [State(len(log))])
+    assert {node.path: node.size for node in decode(last.observation).tree}.get("a") == 4096
+    assert recording.history.run[-1].end_entry == recording.history.entry_count - 1
 
 
 def tree_part(report):

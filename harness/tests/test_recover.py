@@ -264,6 +264,22 @@ def test_the_checker_sees_the_state_with_what_recovery_changed(tmp_path: Path, m
         assert told(one.observation) == scene.digest_at(one.prefix)
 
 
+def test_what_recovery_changed_is_not_on_the_disk_of_the_next_state(tmp_path: Path, monkeypatch) -> None:
+    last = SIZE_BYTES // BLOCK_BYTES - 1
+    scene = Scene(tmp_path, ENTRIES, changes={last: b"r" * BLOCK_BYTES})
+    seen: list[bytes] = []
+
+    def check(profile: Profile, image: Path) -> Fsck:
+        seen.append(image.read_bytes()[last * BLOCK_BYTES :])
+        scene.keeper.changes.clear()  # the recovery of the states after the first changes nothing
+        return Fsck(exit=0, output="")
+
+    monkeypatch.setattr(recover, "check_filesystem", check)
+    scene.run()
+    assert seen[0] == b"r" * BLOCK_BYTES
+    assert set(seen[1:]) == {bytes(BLOCK_BYTES)}
+
+
 def test_a_state_that_killed_the_guest_is_not_checked(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(recover, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
     fates = {9: ["panic", "panic"]}

@@ -16,6 +16,8 @@ from harness.workspace import Workspace, workspace
 ROOT = Path(subject.__file__).parent.parent
 
 # Opens a workspace, registers a child, tells both, and waits for ever.
+# What a shell starts in the background ignores SIGINT, and so would its children.
+HEED_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 OWNER = """
 import subprocess, sys, time
 from harness.workspace import workspace
@@ -104,7 +106,11 @@ def test_a_process_that_has_ended_can_be_registered() -> None:
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_folder_and_children_vanish_when_the_owner_is_killed(deadly: signal.Signals) -> None:
     owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", HEED_SIGINT + OWNER],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     path, child = owner.stdout.readline().split()
     assert Path(path, "disk").exists()

@@ -97,6 +97,7 @@ def test_a_clean_checker_holds_and_an_unclean_one_is_broken():
     """By exit status."""
     assert not kinds(checked("ext4", 0, "disk: 12/100 files, 20/400 blocks"))
     assert kinds(checked("ext4", 4, "Inode 12 ref count is 2, should be 1.  Fix? no")) == {"not clean"}
+    assert kinds(checked("xfs", 1, "a line that no pattern knows")) == {"not clean"}
 
 
 def test_an_error_line_counts_even_with_status_0():
@@ -130,6 +131,13 @@ def test_a_failed_call_of_the_probe_is_broken():
     assert verdict.violations[0].found == "ENOTEMPTY"
 
 
+def test_a_file_that_does_not_read_is_broken():
+    """What the first walk could not read counts, though the probe deleted it without trouble."""
+    bench = Bench(TREE)
+    tree = replaced(bench.tree(), "A/foo", errors=("read: EIO",))
+    assert kinds(usable.judge(bench.case(tree))) == {"read failed"}
+
+
 def test_a_probe_that_never_ran_is_no_pass():
     """No steps: no verdict."""
     bench = Bench(TREE)
@@ -151,6 +159,13 @@ def test_an_equal_second_tree_is_stable():
     """The agent leaves it out then."""
     bench = Bench(TREE)
     assert not kinds(stable.judge(bench.case(bench.tree())))
+
+
+def test_a_tree_that_was_not_walked_again_was_not_compared():
+    """Where nothing was written there is nothing to ask: it holds, with nothing checked."""
+    bench = Bench(TREE)
+    verdict = stable.judge(bench.case(bench.tree(), untouched=True))
+    assert (verdict.answer, verdict.checked) == (Answer.HOLDS, 0)
 
 
 def test_the_first_difference_is_told():
