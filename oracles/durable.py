@@ -19,11 +19,13 @@ NAME = "durable"
 CHECKS = (
     "What a completed fsync, fdatasync, sync, remount or unmount covered: names (there, gone, and leading "
     "to the right object), directories above, size, bytes, mode, extended attributes, symlink targets, "
-    "link counts and preallocated blocks. Later operations may have replaced each of them."
+    "link counts and preallocated blocks. Later operations may have replaced each of them. On ext4 also the "
+    "size of a new file that was written and renamed over another, once the rename is seen."
 )
 NOT_CHECKED = (
     "That holes are still holes (zeros satisfy it), and preallocation behind the end once a truncate, "
-    "collapse-range or insert-range touched the file."
+    "collapse-range or insert-range touched the file. After a rename over a file, its bytes: ext4 allocates "
+    "them unwritten (dioread_nolock), so they may read as zeros."
 )
 
 BLOCK_BYTES = 4096  # the largest block of these profiles: only whole ones count as promised
@@ -48,7 +50,8 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
             count, found = _object(case, recovered, inode, node)
         checked += count
         violations += found
-    return checked, violations
+    count, found = _replacements(case, recovered)
+    return checked + count, violations + found
 
 
 # --- names
@@ -253,6 +256,19 @@ def _size(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
     between = [f"{low} to {high}" for low, high in sizes.ranges]
     expected = f"{any_of(exact + between)} bytes"
     return [_attribute(case, "size lost", inode, node, expected, f"{node.size} bytes", floor)]
+
+
+def _replacements(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:
+    """Files that a rename put over others: only where the name shows that the rename was done."""
+    violations = []
+    seen = [
+        (rename.inode, floor)
+        for rename, floor in case.window.replacing_renames()
+        if recovered.entries.get(rename.new) == rename.inode
+    ]
+    for inode, floor in seen:
+        violations += _size(case, inode, recovered.nodes[inode], floor)
+    return len(seen), violations
 
 
 def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:

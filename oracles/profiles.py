@@ -158,6 +158,12 @@ _EXT4 = (
         "Metadata changes (names, link counts, modes, extended attributes) survive as a prefix in order.",
         "Documentation/filesystems/ext4/journal.rst: one journal, transactions whole and replayed in order",
     ),
+    Promise(
+        "replace-via-rename",
+        "A rename over a file is not on disk before the size of the new file is.",
+        "Documentation/admin-guide/ext4.rst, auto_da_alloc (the default): data blocks are forced to disk "
+        "before the rename is committed; fs/ext4/namei.c ext4_rename() calls ext4_alloc_da_blocks()",
+    ),
 )
 
 _XFS = (

@@ -16,11 +16,18 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from oracles.content import EMPTY, Content, Piece, merged_pieces, size_of
-from oracles.model import Model, Persist, Ranges, Slot
+from oracles.model import Model, Persist, Ranges, Rename, Slot, words
 from oracles.verdict import Tier
 
 # Filesystems whose fsync of a file also persists its names; profiles.py has the source of each.
 FSYNC_KEEPS_NAMES = ("btrfs", "ext4", "xfs")
+
+# Filesystems whose rename of a file over a file first puts the new file's size into the journal. Only
+# while blocks are reserved for it: fs/ext4/inode.c ext4_alloc_da_blocks() does nothing for a file whose
+# blocks an fsync, a fallocate or the close after a truncate to 0 has allocated. So it is asked only of
+# a file that these words alone have touched.
+RENAME_FLUSHES = ("ext4",)
+KEEPING_RESERVATION = ("creat", "write", "append", "link", "rename", "unlink", "setxattr", "removexattr")
 
 # fs/xfs/libxfs/xfs_attr.c, xfs_attr_sf_addname(): replacing a value that no longer fits into the
 # inode first takes the old one out and adds the new one in a later transaction. An inode of 512 B
@@ -227,6 +234,48 @@ class Window:
     def existed(self, inode: int, floor: Floor) -> bool:
         """Whether the promise was made about this object at all."""
         return self.model.inodes[inode].born <= floor.time
+
+    # --- replacing renames
+
+    def replacing_renames(self) -> list[tuple[Rename, Floor]]:
+        """Renames over a file that may be on disk, and the time since which each promises its file's size."""
+        if self.tier is not Tier.FS or self.filesystem not in RENAME_FLUSHES:
+            return []
+        return [
+            (rename, self._rename_floor(rename))
+            for rename in self.model.renames
+            if self.all.time < rename.time <= self.now and self._flushes(rename)
+        ]
+
+    def _rename_floor(self, rename: Rename) -> Floor:
+        step = self.model.steps[rename.time - 1]
+        call = f"{words(step.operation)} (operation {step.index})"
+        return Floor(rename.time, "replace-via-rename", Tier.FS, call, "replacing")
+
+    def _flushes(self, rename: Rename) -> bool:
+        model, inode = self.model, rename.inode
+        if rename.replaced is None or {model.kind(inode), model.kind(rename.replaced)} != {"file"}:
+            return False
+        if self.data_floor(inode).time >= rename.time:
+            return False  # that promise is the stronger one
+        if inode in model.entries[rename.new].within(0, rename.time - 1):
+            return False  # the name shows the file without showing that this rename was done
+        object_ = model.inodes[inode]
+        if [id_ for id_ in model.by_number[object_.number] if model.inodes[id_].born <= self.now] != [inode]:
+            return False
+        return object_.born > self.all.time and all(
+            self._keeps_reservation(time, object_.number) for time in range(object_.born, rename.time)
+        )
+
+    def _keeps_reservation(self, time: int, number: int) -> bool:
+        """A call that failed may have done part of its work; Step.inode of a symlink is not whom the call
+        reached through it."""
+        step = self.model.steps[time - 1]
+        if step.result < 0:
+            return False
+        if step.operation.word in KEEPING_RESERVATION:
+            return True
+        return step.inode != number and not self.model.ids(step.inode, "symlink", self.now)
 
     # --- allowed values
 

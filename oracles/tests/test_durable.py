@@ -282,3 +282,163 @@ def test_content_that_cannot_be_read_is_lost():
     bench = Bench(FSYNCED)
     tree = replaced(bench.tree(), "foo", content=(), errors=("read: EIO",))
     assert kinds(durable.judge(bench.case(tree))) == {"data unreadable"}
+
+
+REPLACED = """setup
+  mkdir A
+  write A/foo 0 8K
+run
+  write A/foo.tmp 0 8K
+  {between}rename A/foo.tmp A/foo
+  creat bar
+  fsync bar
+"""
+
+
+def empty_foo(bench, done=None, **changes):
+    """The tree with A/foo as it is when its data never reached the disk."""
+    return replaced(bench.tree(done), "A/foo", **{"size": 0, "content": (), "blocks": 0, **changes})
+
+
+def replaced_by(between=""):
+    return REPLACED.format(between=f"{between}\n  " if between else "")
+
+
+def test_a_file_renamed_over_another_on_ext4_keeps_its_size():
+    """auto_da_alloc: a name that leads to the new file, and the new file empty, is BROKEN."""
+    bench = Bench(replaced_by(), "ext4")
+    verdict = durable.judge(bench.case(empty_foo(bench)))
+    assert kinds(verdict) == {"size lost"}
+    assert roles(verdict) == {"replacing file"}
+    assert "auto_da_alloc" in verdict.violations[0].promise
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+
+
+@pytest.mark.parametrize(
+    ("name", "tier"), [("btrfs", Tier.FS), ("xfs", Tier.FS), ("ext4", Tier.POSIX), ("ext4", Tier.SOMC)]
+)
+def test_only_ext4_promises_the_size_of_a_replacement(name, tier):
+    """An option of ext4, no rule of rename(2)."""
+    bench = Bench(replaced_by(), name, tier)
+    assert not kinds(durable.judge(bench.case(empty_foo(bench))))
+
+
+def test_a_rename_in_flight_that_is_seen_promises_the_size():
+    """ext4 flushes before it renames."""
+    bench = Bench(replaced_by(), "ext4")
+    case = bench.case(empty_foo(bench, 2), 2, flying=True)
+    assert kinds(durable.judge(case)) == {"size lost"}
+
+
+def test_a_replacement_that_is_not_seen_promises_nothing():
+    """The old file under its name, the new one empty under its own."""
+    bench = Bench(replaced_by(), "ext4")
+    tree = replaced(bench.tree(1), "A/foo.tmp", size=0, content=(), blocks=0)
+    assert not kinds(durable.judge(bench.case(tree, 2)))
+
+
+def test_a_rename_to_a_free_name_promises_no_size():
+    """ext4_rename() flushes only when there is a file to replace."""
+    bench = Bench(replaced_by().replace("A/foo.tmp A/foo", "A/foo.tmp A/new"), "ext4")
+    tree = replaced(bench.tree(), "A/new", size=0, content=(), blocks=0)
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_bytes_of_a_replacement_may_be_zero():
+    """dioread_nolock: the blocks are allocated unwritten, and no commit waits for their data."""
+    bench = Bench(replaced_by(), "ext4")
+    tree = replaced(bench.tree(), "A/foo", content=(Run(0, 8192, "z"),))
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_a_truncate_after_the_rename_may_shrink_a_replacement():
+    """What came later may be there."""
+    bench = Bench(replaced_by() + "  truncate A/foo 0\n", "ext4")
+    assert not kinds(durable.judge(bench.case(empty_foo(bench))))
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "append A/foo.tmp 512",
+        "link A/foo.tmp other",
+        "setxattr A/foo.tmp user.x 1",
+        "evict A/foo",
+        "fsync A/foo",
+        "fsync .",
+    ],
+)
+def test_what_leaves_the_reservation_leaves_the_promise(between):
+    """Blocks of the new file are still to be allocated."""
+    bench = Bench(replaced_by(between), "ext4")
+    assert kinds(durable.judge(bench.case(empty_foo(bench)))) == {"size lost"}
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "truncate A/foo.tmp 9K",
+        "fallocate A/foo.tmp keep-size 0 16K",
+        "fsync A/foo.tmp\n  append A/foo.tmp 512",
+    ],
+)
+def test_a_file_with_more_than_writes_before_the_rename_is_not_asked(between):
+    """Without a block reservation ext4_alloc_da_blocks() does nothing."""
+    bench = Bench(replaced_by(between), "ext4")
+    last = bench.model.base_time + len(bench.history.run)
+    assert bench.prepared.window(bench.history.entry_count).now == last
+    assert not bench.prepared.window(bench.history.entry_count).replacing_renames()
+
+
+def test_a_truncate_through_a_symlink_before_the_rename_leaves_it_unasked():
+    """The recorded inode is the symlink's."""
+    text = "setup\n  creat foo\n  symlink tmp s\nrun\n  write tmp 0 4K\n  truncate tmp 0\n  rename tmp foo\n"
+    bench = Bench(text, "ext4")
+    number = node_at(bench.tree(), "s").ino
+    through = bench.history.run[1]
+    operation = msgspec.structs.replace(through.operation, path="s")
+    through = msgspec.structs.replace(through, operation=operation, inode=number)
+    run = (bench.history.run[0], through, bench.history.run[2])
+    prepared = prepare(msgspec.structs.replace(bench.history, run=run), profile("ext4"))
+    assert not prepared.window(bench.history.entry_count).replacing_renames()
+
+
+def test_a_replacement_with_a_used_inode_number_is_not_asked():
+    """The new file has the number of one that is gone: which of them is empty cannot be told."""
+    text = "setup\n  creat foo\n  creat old\nrun\n  unlink old\n  write tmp 0 4K\n  rename tmp foo\n"
+    bench = Bench(text, "ext4")
+    assert bench.model.ids(node_at(bench.tree(), "foo").ino, "file", 99)[1:]
+    tree = replaced(bench.tree(), "foo", size=0, content=(), blocks=0)
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_a_file_that_had_the_name_before_is_not_asked():
+    """The name leads to the file, and yet the second rename may not be on disk."""
+    text = "run\n  write foo 0 4K\n  rename foo b\n  creat foo\n  append b 4K\n  rename b foo\n"
+    bench = Bench(text, "ext4")
+    tree = replaced(bench.tree(), "foo", size=0, content=(), blocks=0)
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_a_replacement_from_before_the_last_sync_is_not_asked():
+    """Its blocks are allocated already, so an append may have reserved none."""
+    text = "setup\n  creat foo\n  write tmp 0 512\nrun\n  append tmp 512\n  rename tmp foo\n"
+    bench = Bench(text, "ext4")
+    tree = replaced(bench.tree(), "foo", size=512, content=(Run(0, 512, "w", 2),))
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_a_replacement_that_was_fsynced_is_accused_once():
+    """The fsync is the stronger promise."""
+    bench = Bench(replaced_by() + "  fsync A/foo\n", "ext4")
+    violations = durable.judge(bench.case(empty_foo(bench))).violations
+    assert [violation.role for violation in violations if violation.kind == "size lost"] == ["fsynced file"]
+
+
+def test_a_failed_call_before_the_rename_leaves_it_unasked():
+    """An append that failed may have done part of its work."""
+    bench = Bench(replaced_by("append A/foo.tmp 512"), "ext4")
+    run = [msgspec.structs.replace(s, result=-5) if s.index == 3 else s for s in bench.history.run]
+    history = msgspec.structs.replace(bench.history, run=tuple(run))
+    case = prepare(history, profile("ext4")).case(15, Observation(tree=empty_foo(bench)))
+    assert not kinds(durable.judge(case))
