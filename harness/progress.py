@@ -71,15 +71,19 @@ class Progress:
                 if fraction >= 1.0:
                     self._bars.remove_task(self._build_task)
                     self._build_task = None
-            elif stage not in (self._last_stage, "built") and self._due(stage):
+            elif stage != "built" and self._due(stage):
                 self.line(f"kernel {word}: {stage} ({100 * fraction:.0f} %)")
             self._last_stage = stage
 
         return tell
 
     def _due(self, stage: str) -> bool:
+        """A new stage at once, unless it comes too soon on its like; the same one now and then."""
         now = time.monotonic()
-        if now - self._last_line < PLAIN_EVERY_S / 5 and self._last_stage.split()[:1] == stage.split()[:1]:
+        same = self._last_stage.split()[:1] == stage.split()[:1]
+        if now - self._last_line < (
+            3 * PLAIN_EVERY_S if stage == self._last_stage else PLAIN_EVERY_S / 5 * same
+        ):
             return False
         self._last_line = now
         return True
