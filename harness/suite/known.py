@@ -14,21 +14,22 @@ class KnownBug(msgspec.Struct, frozen=True):
     """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the profile's name."""
 
     heading: str
-    kernel: str
+    kernels: tuple[str, ...]
     filesystem: str
     workload: str
     signatures: tuple[str, ...]
 
 
+BOTH = ("6.1", "6.12")  # 6.1.192 and 6.12.117
 REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
 
 KNOWN = (
-    KnownBug(REPLACED, "6.12", "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES),
-    KnownBug(REPLACED, "6.12", "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES),
+    KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES),
+    KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES),
     KnownBug(
         heading="A renamed symlink keeps its old name although its directory was fsynced",
-        kernel="6.12",
+        kernels=BOTH,
         filesystem="btrfs",
         workload="synced-symlink-renamed",
         signatures=(
@@ -38,7 +39,7 @@ KNOWN = (
     ),
     KnownBug(
         heading="Space reserved across the end of a file is lost by rename and fsync",
-        kernel="6.12",
+        kernels=BOTH,
         filesystem="btrfs",
         workload="reserved-tail-then-rename",
         signatures=(
@@ -54,6 +55,6 @@ def expected_findings(kernel: str, filesystem: str, profile: str) -> set[tuple[s
     return {
         (f"{profile} {signature}", known.workload)
         for known in KNOWN
-        if known.kernel == kernel and known.filesystem == filesystem
+        if kernel in known.kernels and known.filesystem == filesystem
         for signature in known.signatures
     }
