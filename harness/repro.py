@@ -206,7 +206,7 @@ echo
 echo "The state is on /dev/ubda, as the power failure left it; nothing has mounted it yet."
 echo "Recover it:   mount -t {filesystem} {options}/dev/ubda /mnt/state      Leave: exit"
 cd /mnt; setsid -c /bin/bash -i </dev/tty0 >/dev/tty0 2>&1 || /bin/sh
-sync; echo o > /proc/sysrq-trigger; poweroff -f
+sync; poweroff -f 2>/dev/null || halt -f
 """
 
 
