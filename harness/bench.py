@@ -41,7 +41,7 @@ from harness.progress import Progress
 from harness.record import Recording, record
 from harness.recover import SLOTS, Recovered, Recovery
 from harness.run import LOG_BYTES, machine_facts, processors
-from harness.store import new_run, point_latest, write_whole
+from harness.store import new_run, write_whole
 from harness.summing import EXIT_BROKEN, EXIT_HOLDS, shown
 from harness.workspace import Workspace, workspace
 from kernel.build import build
@@ -425,7 +425,6 @@ def bench(arguments: argparse.Namespace) -> int:
     }
     text = json.dumps(content, indent=2)
     write_whole(folder / "bench.json", text.encode() + b"\n")
-    point_latest(folder)
     print(
         text
         if arguments.json

@@ -257,6 +257,9 @@ def command_judge(arguments: argparse.Namespace) -> int:
     summary = finish(folder, wall_s, before.rates.get("guest_boots", 0) if before else 0, 0)
     if not arguments.quiet:
         print("\n".join(summary_lines(summary, question, report_page(folder))))
+    if tier != question.tier:
+        note = f"judged at tier {tier}, in place of the run's own {question.tier}"
+        print(f"{note}, which comes back with: powercut judge {shown(folder)}", file=sys.stderr)
     return summary.exit
 
 

@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -84,6 +85,8 @@ def repro(shown: Shown, keep: Path | None, shell: bool) -> int:
     if experiment.history is None:
         raise NoResults(f"{shown.folder}: nothing was recorded: {experiment.facts.trouble}")
     state = parse_spec(shown.state, experiment.history.entry_count)
+    if shell and not sys.stdin.isatty():
+        raise NoResults("--shell: standard input is no terminal")
     if keep is not None and keep.exists():
         raise NoResults(f"--keep {keep}: it is there already, and stays as it is")
     kernel = build(experiment.facts.kernel)
@@ -204,6 +207,7 @@ mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; m
 mkdir /mnt/state
 echo
 echo "The state is on /dev/ubda, as the power failure left it; nothing has mounted it yet."
+echo "The rest is this machine's own file system, read only."
 echo "Recover it:   mount -t {filesystem} {options}/dev/ubda /mnt/state      Leave: exit"
 cd /mnt; setsid -c /bin/bash -i </dev/tty0 >/dev/tty0 2>&1 || /bin/sh
 sync; poweroff -f 2>/dev/null || halt -f
@@ -224,7 +228,7 @@ def open_shell(kernel: Path, image: Path, experiment: Experiment) -> int:
         "rootfstype=hostfs",
         "root=/dev/root",
         "rootflags=/",
-        "rw",
+        "ro",
         f"init={init}",
         f"ubd0={image}",
         "con=null",

@@ -32,7 +32,7 @@ from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
 from harness.progress import Progress
 from harness.store import NoResults, new_run, partial_folder, point_latest, write_question, write_summary
-from harness.summing import experiment_folders, sum_up
+from harness.summing import experiment_folders, shown, sum_up
 from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.kernel import Kernel
@@ -94,7 +94,11 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     if resume is None:
         write_question(folder, question_of(wish, kernels))
     plans = plans_of(wish, kernels)
-    boots = do_experiments(plans, wish, folder, agent, progress)
+    try:
+        boots = do_experiments(plans, wish, folder, agent, progress)
+    except KeyboardInterrupt:
+        progress.line(f"go on with: powercut run --resume {shown(folder)}")
+        raise
     summary = finish(folder, time.monotonic() - started, boots, len(plans))
     point_latest(folder)
     return folder, summary

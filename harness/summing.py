@@ -6,6 +6,7 @@ Out:      Summary.
 Not here: judging (judging.py), showing it (reports/).
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from reports.results import (
     Summary,
     read_experiment,
 )
+from workloads.text import format_operation
 
 EXIT_HOLDS, EXIT_BROKEN, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
 
@@ -46,6 +48,7 @@ class Tally:
         self.verdicts: dict[str, Counter[Answer]] = {}
         self.judged: list[tuple[Witness, Verdict]] = []
         self.reasons: list[str] = []
+        self.failed_operations: dict[str, None] = {}
         self.seconds: Counter[str] = Counter()
         self.kernel_seconds: dict[str, dict[int, float]] = {}
 
@@ -64,6 +67,10 @@ class Tally:
             self.reasons.append(
                 f"experiment {facts.number} ({facts.profile}, {facts.workload}): {facts.trouble}"
             )
+        for step in (*experiment.history.setup, *experiment.history.run) if experiment.history else ():
+            if step.result < 0:
+                what = f"{facts.workload}: {format_operation(step.operation)}: {os.strerror(-step.result)}"
+                self.failed_operations[what] = None
         for state in experiment.judgement.states:
             self._add_state(experiment, state.spec, state.same_as, state.verdict_set)
 
@@ -170,6 +177,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         findings=findings,
         rates=rates,
         reasons=tuple(reasons),
+        failed_operations=tuple(tally.failed_operations),
         detection=tuple(detect(tally.judged, tally.kernel_seconds)),
     )
 

@@ -44,19 +44,21 @@ def junit_xml(experiments: Iterable[Digest], summary: Summary) -> str:
             case(suite, one, summary.findings)
     count(root, [one for ones in suites.values() for one in ones])
     if not suites:
-        nothing_examined(root)
+        nothing_examined(root, "nothing was examined")
+    elif summary.exit == 3 and root.get("errors") == "0":
+        nothing_examined(root, "; ".join(summary.reasons) or "UNKNOWN remains")
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def nothing_examined(root: ElementTree.Element) -> None:
-    """A run without an experiment must not look like one without a failure."""
+def nothing_examined(root: ElementTree.Element, why: str) -> None:
+    """A run that learnt nothing must not look like one without a failure."""
     suite = ElementTree.SubElement(root, "testsuite", name="powercut")
     case = ElementTree.SubElement(suite, "testcase", name="run", classname="powercut", time="0")
-    ElementTree.SubElement(case, "error", type="experiment", message="nothing was examined")
+    ElementTree.SubElement(case, "error", type="experiment", message=visible(why))
     for element in (root, suite):
-        for name, value in (("tests", "1"), ("failures", "0"), ("errors", "1"), ("skipped", "0")):
-            element.set(name, value)
+        for name, value in (("tests", 1), ("failures", 0), ("errors", 1), ("skipped", 0)):
+            element.set(name, str(int(element.get(name, "0")) + value))
 
 
 def count(element: ElementTree.Element, ones: list[Digest]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from oracles.verdict import Answer
 from reports.digest import Digest, Part, digests
+from reports.results import Summary, read_summary
 from reports.tree_words import visible
 
 VERSION = "KTAP version 1"
@@ -22,17 +23,19 @@ VERSION = "KTAP version 1"
 def write_ktap(run: Path) -> Path:
     """Write run/results.ktap and return it. Errors: OSError, msgspec.DecodeError."""
     aside = run / "results.ktap.tmp"
-    aside.write_text(ktap(tuple(digests(run))), encoding="utf-8")
+    aside.write_text(ktap(tuple(digests(run)), read_summary(run)), encoding="utf-8")
     return aside.rename(run / "results.ktap")
 
 
-def ktap(experiments: Iterable[Digest]) -> str:
+def ktap(experiments: Iterable[Digest], summary: Summary | None = None) -> str:
     suites: dict[str, list[Digest]] = {}
     for one in experiments:
         suites.setdefault(f"{one.profile} on kernel {one.kernel}", []).append(one)
     if not suites:
         return f"{VERSION}\n1..1\n" + result(1, "powercut", Answer.UNKNOWN, "nothing was examined") + "\n"
-    lines = [VERSION, f"1..{len(suites)}"]
+    known = {one.answer for ones in suites.values() for one in ones}
+    silent = summary is not None and summary.exit == 3 and Answer.UNKNOWN not in known
+    lines = [VERSION, f"1..{len(suites) + silent}"]
     for number, (name, ones) in enumerate(suites.items(), start=1):
         inner = [VERSION, f"1..{len(ones)}"]
         for at, one in enumerate(ones, start=1):
@@ -43,6 +46,9 @@ def ktap(experiments: Iterable[Digest]) -> str:
         unknown = answers.count(Answer.UNKNOWN)
         lines += indented(inner)
         lines.append(result(number, name, worst_of(answers), f"{unknown} of {len(ones)} workloads UNKNOWN"))
+    if silent and summary is not None:
+        why = "; ".join(summary.reasons) or "UNKNOWN remains"
+        lines.append(result(len(suites) + 1, "powercut", Answer.UNKNOWN, why))
     return "\n".join(lines) + "\n"
 
 

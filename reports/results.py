@@ -152,7 +152,10 @@ class Detection(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
-    """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined."""
+    """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined.
+
+    failed_operations: "WORKLOAD: OPERATION: ERROR", each once: they changed nothing, so they test nothing.
+    """
 
     exit: int
     experiments: int
@@ -162,6 +165,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     findings: tuple[Finding, ...]
     rates: dict[str, Any]
     reasons: tuple[str, ...] = ()
+    failed_operations: tuple[str, ...] = ()
     detection: tuple[Detection, ...] = ()
 
 

@@ -29,6 +29,7 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
         *holds(summary),
         *broken(summary),
         *unknown(summary),
+        *failed(summary),
         *planted(summary),
         *speed(summary),
         line("report", str(report_path), cut=False),
@@ -107,6 +108,18 @@ def unknown(summary: Summary) -> list[str]:
         lines += folded("", reason)
     more = len(summary.reasons) - REASONS_SHOWN
     return [*lines, line("", f"and {more} more, in the report")] if more > 0 else lines
+
+
+def failed(summary: Summary) -> list[str]:
+    """Operations that did nothing, as one on a mistyped path: they passed no test."""
+    if not summary.failed_operations:
+        return []
+    first = number(len(summary.failed_operations), "operation") + " did nothing:"
+    lines = folded("failed", f"{first} {summary.failed_operations[0]}")
+    for told in summary.failed_operations[1:REASONS_SHOWN]:
+        lines += folded("", told)
+    more = len(summary.failed_operations) - REASONS_SHOWN
+    return [*lines, line("", f"and {more} more, in summary.json")] if more > 0 else lines
 
 
 def planted(summary: Summary) -> list[str]:

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.store import NoResults, new_run
 from harness.summing import experiment_folders, shown, sum_up
 from harness.tests.made_run import ENTRY_COUNT, FLUSHED, judged, keep, seen
 from reports.results import EntrySummary, StateCounts, Summary
+from workloads.history import History
 
 LOST = {ENTRY_COUNT: seen(0)}
 UNREADABLE = {2: b"{"}
@@ -159,3 +161,14 @@ def test_a_damaged_experiment_is_told_not_passed_over(run: Path) -> None:
     (keep(run) / "history.json").write_text("{")
     with pytest.raises(NoResults, match="0001: damaged"):
         add_up(run)
+
+
+def test_a_failed_operation_is_named(run: Path) -> None:
+    """With its workload and its error; it changed nothing, so it tested nothing."""
+    keep(run, 1, judged({}))
+    path = run / "experiments" / "0001" / "history.json"
+    history = msgspec.json.decode(path.read_bytes(), type=History)
+    failed = msgspec.structs.replace(history.run[0], result=-2)
+    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(history, run=(failed, *history.run[1:]))))
+    (told,) = sum_up(run, 1.0).failed_operations
+    assert told.endswith("No such file or directory")

@@ -150,3 +150,22 @@ def test_nothing_examined_does_not_read_like_success(run: Path) -> None:
     lines = summary_lines(Summary(3, 0, StateCounts(), 0, {}, (), {}), read_question(run), run)
     assert "HOLDS      nothing" in lines
     assert "exit       3: nothing was examined" in lines
+
+
+def test_an_exit_of_3_without_an_unknown_verdict_is_an_error(tmp_path: Path) -> None:
+    """As when no log held a FLUSH: neither JUnit nor KTAP may read like a pass."""
+    run = make_run(tmp_path, good=True)
+    why = "no log held a FLUSH"
+    summary = msgspec.structs.replace(read_summary(run), exit=3, reasons=(why,))
+    ones = tuple(digests(run))
+    root = ElementTree.fromstring(junit_xml(ones, summary))
+    assert root.get("errors") == "1"
+    assert [each.get("message") for each in root.iter("error")] == [why]
+    assert ktap(ones, summary).splitlines()[-1].startswith("not ok")
+
+
+def test_operations_that_did_nothing_are_named(run: Path) -> None:
+    """A mistyped path must not pass in silence."""
+    told = "typo: fsync fooo: No such file or directory"
+    summary = msgspec.structs.replace(read_summary(run), failed_operations=(told,))
+    assert any(told in each for each in summary_lines(summary, read_question(run), Path("index.html")))
