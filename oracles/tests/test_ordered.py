@@ -1,8 +1,12 @@
 """ordered: one time for all metadata, where that is promised."""
 
+import msgspec
 import pytest
 
 from oracles import ordered
+from oracles.case import prepare
+from oracles.observation import Observation
+from oracles.profiles import profile
 from oracles.tests.made import Bench, kinds, replaced, without
 from oracles.verdict import Answer, Tier
 
@@ -25,6 +29,16 @@ def test_btrfs_is_not_asked_once_an_fsync_has_begun():
         verdict = ordered.judge(bench.case(without(bench.tree(), "a"), flying=True))
         assert kinds(verdict) == expected
     assert verdict.checked > 0
+
+
+def test_btrfs_is_asked_on_after_an_fsync_that_never_reached_it():
+    """ENOENT: a mistyped path must not switch the oracle off."""
+    bench = Bench(TWO + "  fsync b\n")
+    *before, last = bench.history.run
+    run = (*before, msgspec.structs.replace(last, result=-2))
+    prepared = prepare(msgspec.structs.replace(bench.history, run=run), profile("btrfs"))
+    seen = Observation(tree=without(bench.tree(), "a"), probe_steps=1)
+    assert kinds(ordered.judge(prepared.case(last.end_entry + 1, seen))) == {"not a prefix"}
 
 
 def test_btrfs_is_asked_again_after_a_sync():
