@@ -2,7 +2,7 @@
 One experiment: a workload on a profile and a kernel, recorded, recovered at every state, judged, kept.
 
 In:       a Plan, a guest to use, where to keep the evidence.
-Out:      the experiment's folder, and what the run's summary needs of it (Outcome).
+Out:      the experiment's folder, and what progress tells of it (Outcome).
 Not here: many experiments at once (run.py), the parts themselves.
 """
 
@@ -22,7 +22,7 @@ from harness.recover import Recovery
 from harness.store import compress_file, experiment_folder, keep_base, write_experiment
 from oracles.profiles import Profile
 from oracles.verdict import Tier
-from reports.results import EntryFlag, ExperimentFacts, Judgement
+from reports.results import ExperimentFacts, Judgement
 from workloads.text import format as format_workload
 from workloads.workload import Workload
 
@@ -42,14 +42,10 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """flushes: FLUSH and FUA entries in the log: without any, no promise was put to the test."""
+    """What progress tells of it; the summary reads what was kept (summing.py)."""
 
     number: int
     trouble: str
-    state_count: int
-    recovered_count: int
-    flushes: int
-    seconds: dict[str, float]
 
 
 Tell = Callable[[int], None]
@@ -88,14 +84,12 @@ def _recover_and_keep(
     recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch)
     kernel_log = ["== while recording ==", *recording.kernel_log]
     trouble = ""
-    recovered_count = 0
     started, judging_s = time.monotonic(), 0.0
     try:
         for recovered in recovery.run(recording.base, log, states(len(log))):
             before = time.monotonic()
             judge.add(recovered)
             judging_s += time.monotonic() - before
-            recovered_count += not recovered.same_as
             tell(1)
     except (BadEntry, BadLog, GuestTrouble, LostGuest) as error:
         keeper.drop()
@@ -119,8 +113,7 @@ def _recover_and_keep(
             "\n".join(kernel_log) + "\n",
             repro_script(run, plan.number),
         )
-    flushes = sum(bool(entry.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for entry in facts.entries)
-    return Outcome(plan.number, trouble, len(judgement.states), recovered_count, flushes, seconds)
+    return Outcome(plan.number, trouble)
 
 
 def loud_lines(judgement: Judgement, judge: Judge) -> list[str]:
@@ -183,4 +176,4 @@ def _not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:
             console + "\n",
             repro_script(run, plan.number),
         )
-    return Outcome(plan.number, trouble, 0, 0, 0, {})
+    return Outcome(plan.number, trouble)

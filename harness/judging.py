@@ -9,8 +9,6 @@ Most states of a log recover to few different trees: verdicts are kept by what d
 operations begun and completed at the cut and the bytes of the observation.
 """
 
-from collections.abc import Iterable
-
 import msgspec
 
 from harness.recover import Recovered
@@ -103,8 +101,3 @@ def judge_again(experiment: Experiment, profile: Profile, tier: Tier) -> Judgeme
     for state in experiment.judgement.states:
         judge.add_observed(state.spec, int(state.spec.split(":")[1]), state.same_as, state.observation)
     return judge.judgement()
-
-
-def count_broken(verdict_sets: Iterable[tuple[Verdict, ...]]) -> int:
-    """How many of these sets hold a BROKEN verdict."""
-    return sum(any(verdict.answer == "BROKEN" for verdict in verdicts) for verdicts in verdict_sets)

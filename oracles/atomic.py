@@ -23,7 +23,7 @@ can have but one name, btrfs takes care (can_log_conflicting_inode()).
 
 from collections.abc import Iterable
 
-from oracles.case import Case, any_of, best_reading, describe, role
+from oracles.case import Case, any_of, best_verdict, describe, role
 from oracles.model import Chain, Slot
 from oracles.recovered import Recovered
 from oracles.verdict import Tier, Verdict, Violation
@@ -42,10 +42,7 @@ NOT_CHECKED = (
 
 
 def judge(case: Case) -> Verdict | None:
-    if not case.readings:
-        return None
-    checked, violations = best_reading(case, judge_reading)
-    return case.verdict(NAME, checked, violations)
+    return best_verdict(NAME, case, judge_reading)
 
 
 def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:

@@ -123,6 +123,16 @@ def best_reading(
     return best
 
 
+def best_verdict(
+    oracle: str, case: Case, judge: Callable[[Case, Recovered], tuple[int, list[Violation]]]
+) -> Verdict | None:
+    """The oracle's verdict on its best reading; none where there is no tree."""
+    if not case.readings:
+        return None
+    checked, violations = best_reading(case, judge)
+    return case.verdict(oracle, checked, violations)
+
+
 def describe(case: Case, inode: int | None) -> str:
     """An object for a reader of the report."""
     if inode is None:

@@ -7,7 +7,7 @@ Not here: things that never were (historical), renames done by half (atomic).
 """
 
 from oracles.atomic import touched_inodes
-from oracles.case import TIERS, Case, any_of, best_reading, describe
+from oracles.case import TIERS, Case, any_of, best_verdict, describe
 from oracles.content import ZERO, Difference, first_difference, size_of
 from oracles.model import Chain, Slot
 from oracles.observation import Node
@@ -33,10 +33,7 @@ SECTOR_BYTES = 512
 
 
 def judge(case: Case) -> Verdict | None:
-    if not case.readings:
-        return None
-    checked, violations = best_reading(case, judge_reading)
-    return case.verdict(NAME, checked, violations)
+    return best_verdict(NAME, case, judge_reading)
 
 
 def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:

@@ -6,7 +6,7 @@ Out:      a Verdict; none where there is no tree.
 Not here: whether what was promised is still there (durable).
 """
 
-from oracles.case import Case, any_of, best_reading, describe, describe_node, role
+from oracles.case import Case, any_of, best_verdict, describe, describe_node, role
 from oracles.content import ZERO, Difference, Piece, first_difference
 from oracles.model import Slot
 from oracles.observation import Node
@@ -28,10 +28,7 @@ ZEROS = frozenset((ZERO,))
 
 
 def judge(case: Case) -> Verdict | None:
-    if not case.readings:
-        return None
-    checked, violations = best_reading(case, judge_reading)
-    return case.verdict(NAME, checked, violations)
+    return best_verdict(NAME, case, judge_reading)
 
 
 def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:

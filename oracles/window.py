@@ -15,7 +15,7 @@ one file and not its neighbours, so a recovered tree need not be the tree of any
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
-from oracles.content import EMPTY, Content, Piece, merged_pieces, size_of
+from oracles.content import Content, Piece, merged_pieces, size_of
 from oracles.model import Model, Persist, Ranges, Rename, Slot, words
 from oracles.verdict import Tier
 
@@ -384,12 +384,6 @@ class Window:
         """The ranges that had blocks at all of these times; () when they changed."""
         values = self.model.allocated[inode].within(first, self.now)
         return values[0] if len(values) == 1 else ()
-
-
-def whole_content(window: Window, inode: int) -> Content:
-    """The content of a file as the last begun operation leaves it."""
-    timeline = window.model.content.get(inode)
-    return EMPTY if timeline is None else timeline.at(window.now)
 
 
 def _latest(*floors: Floor | None) -> Floor:

@@ -4,12 +4,17 @@ import msgspec
 import pytest
 
 from harness import judging
-from harness.judging import Judge, count_broken, judge_again
+from harness.judging import Judge, judge_again
 from harness.tests.made_run import BENCH, ENTRY_COUNT, FLUSHED, judged, seen
 from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier
 from reports.results import Experiment, ExperimentFacts
+
+
+def count_broken(verdict_sets):
+    """How many of these sets hold a BROKEN verdict."""
+    return sum(any(verdict.answer == "BROKEN" for verdict in verdicts) for verdicts in verdict_sets)
 
 
 def kept(judge: Judge) -> Experiment:

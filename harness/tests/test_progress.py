@@ -23,7 +23,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def outcome(number: int, trouble: str = "") -> Outcome:
-    return Outcome(number, trouble, 1, 1, 1, {})
+    return Outcome(number, trouble)
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
