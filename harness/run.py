@@ -33,6 +33,7 @@ from harness.guest import GuestSpec, Keeper
 from harness.progress import Progress
 from harness.store import NoResults, new_run, partial_folder, point_latest, write_question, write_summary
 from harness.summing import experiment_folders, shown, sum_up
+from harness.sweep import Part
 from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.kernel import Kernel
@@ -49,7 +50,8 @@ from workloads.workload import Workload
 ROOT = Path(__file__).parent.parent
 LOG_BYTES = 64 << 20
 PR_SET_PDEATHSIG = 1  # prctl(2)
-# What an experiment leaves is about 100 KiB; a run that has less than this is not started.
+# What an experiment leaves, pages included; a run that has less than this is not started.
+EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
 
 
@@ -59,7 +61,8 @@ class NoRoom(Exception):
 
 class Wish(msgspec.Struct, frozen=True):
     """What is to be done. kernels: KERNEL words, each built with the config variants.
-    jobs: 0 for as many as processors."""
+    jobs: 0 for as many as processors.
+    parts: when not every workload is for every profile and kernel (sweep.py)."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -72,6 +75,7 @@ class Wish(msgspec.Struct, frozen=True):
     with_fsck: bool = True
     log_bytes: int = LOG_BYTES
     command: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -88,7 +92,9 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     Build the kernels, do the experiments, judge, report.
     Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoRoom, OSError.
     """
-    require_room(resume or out, RESULTS_BYTES)  # before a kernel is built, which takes minutes
+    planned = sum(len(part.workloads) for part in parts_of(wish))
+    # Before a kernel is built, which takes minutes.
+    require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     kernels = {word: build(word, progress.building(word), wish.config) for word in wish.kernels}
     agent = agent_binary()
     started = time.monotonic()
@@ -136,19 +142,26 @@ def require_room(folder: Path, needed_bytes: int) -> None:
         )
 
 
+def parts_of(wish: Wish) -> tuple[Part, ...]:
+    return wish.parts or tuple(
+        Part(word, profile, wish.workloads) for word in wish.kernels for profile in wish.profiles
+    )
+
+
 def plans_of(wish: Wish, kernels: dict[str, Kernel]) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
+    each = ((part, workload) for part in parts_of(wish) for workload in part.workloads)
     return [
-        Plan(number, word, kernel.path, profile, workload, wish.tier, wish.with_fsck)
-        for number, (word, kernel, profile, workload) in enumerate(
-            (
-                (word, kernel, profile, workload)
-                for word, kernel in kernels.items()
-                for profile in wish.profiles
-                for workload in wish.workloads
-            ),
-            1,
+        Plan(
+            number,
+            part.kernel,
+            kernels[part.kernel].path,
+            part.profile,
+            workload,
+            wish.tier,
+            wish.with_fsck,
         )
+        for number, (part, workload) in enumerate(each, 1)
     ]
 
 

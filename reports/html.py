@@ -23,6 +23,7 @@ from oracles.verdict import Answer, Verdict
 from reports.charts import run_charts
 from reports.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.groups import Trees, anchor, answer, groups, sighting
+from reports.matrix import matrix, stock_rows
 from reports.results import (
     AnswerCounts,
     EntryFlag,
@@ -45,6 +46,7 @@ SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
 ORACLES_UNTOLD: Mapping[str, tuple[str, str]] = {}
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 SECTOR_BYTES = 512
+EXIT_BAD_INPUT = 2
 UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
 CELLS_SHOWN = 2000  # single cells of a page, at about 130 bytes each; beyond that one cell a run
 MODELS = {
@@ -84,9 +86,11 @@ def write_experiments(
         experiment = read_experiment(place)
         one = digest(experiment)
         digests.append(one)
+        if not is_shown(one, summary):
+            continue
         context = experiment_context(experiment, one, summary)
-        following = folders[at + 1].name if at + 1 < len(folders) else ""
-        previous = folders[at - 1].name if at else ""
+        following = folders[at + 1].name if at + 1 < len(folders) and not summary.detection else ""
+        previous = folders[at - 1].name if at and not summary.detection else ""
         write_page(
             pages,
             folder / experiment_page(one.number),
@@ -109,6 +113,11 @@ def write_experiments(
     return tuple(digests)
 
 
+def is_shown(one: Digest, summary: Summary) -> bool:
+    """A sweep has thousands of experiments: those in which every verdict HOLDS get no page."""
+    return not summary.detection or one.answer is not Answer.HOLDS
+
+
 def experiment_page(number: int) -> str:
     return f"experiment-{number:04d}.html"
 
@@ -128,18 +137,24 @@ def index_context(
     profiles: Sequence[Profile],
 ) -> dict[str, Any]:
     known = {one.number for one in digests}
+    shown = [one for one in digests if is_shown(one, summary)]
+    oracles = oracle_order(summary, digests)
+    pages = {f.id: finding_page(f) for f in summary.findings if f.experiment in known}
     return {
         "question": question,
         "summary": summary,
         "headline": headline(summary),
-        "exit_meaning": exit_meaning(summary.exit),
+        "exit_meaning": exit_meaning(summary),
         "command": shlex.join(question.command),
-        "findings": [(f, finding_page(f) if f.experiment in known else "") for f in summary.findings],
+        "findings": [(f, pages.get(f.id, "")) for f in summary.findings],
+        "matrix": matrix(summary, oracles, pages),
+        "stock_rows": stock_rows(summary, oracles, pages),
+        "not_shown": len(digests) - len(shown),
         "unknowns": unknowns(digests),
         "unknowns_shown": UNKNOWNS_SHOWN,
         "reasons_beside": reasons_beside(summary, digests),
-        "tables": experiment_tables(digests),
-        "oracles": oracle_order(summary, digests),
+        "tables": experiment_tables(shown),
+        "oracles": oracles,
         "oracle_texts": oracle_texts,
         "oracle_counts": summary.verdicts,
         "no_counts": AnswerCounts(),
@@ -250,6 +265,8 @@ def written_bytes(entries: Sequence[EntrySummary]) -> int:
 def headline(summary: Summary) -> str:
     """The answer in one sentence."""
     states, findings = summary.states, len(summary.findings)
+    if summary.detection:
+        return sweep_headline(summary)
     where = f"{plural(states.planned, 'power failure')} of {plural(summary.experiments, 'experiment')}"
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
@@ -261,7 +278,21 @@ def headline(summary: Summary) -> str:
     return f"Every promise was kept through {where}."
 
 
-def exit_meaning(status: int) -> str:
+def sweep_headline(summary: Summary) -> str:
+    found = sum(one.found for one in summary.detection)
+    false = sum(len(one.false) for one in summary.stock)
+    bugs = plural(len(summary.detection), "planted bug")
+    return f"{found} of {bugs} found; {plural(false, 'false finding')} on the stock kernel."
+
+
+def exit_meaning(summary: Summary) -> str:
+    status = summary.exit
+    if summary.detection and status < EXIT_BAD_INPUT:
+        return f"Exit status {status}: " + (
+            "a planted bug was not found, or the stock kernel gave a finding that is not known"
+            if status
+            else "every planted bug was found, and the stock kernel gave nothing but what is known"
+        )
     return {
         0: "Exit status 0: every verdict is HOLDS",
         1: "Exit status 1: something is BROKEN",
