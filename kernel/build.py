@@ -25,13 +25,15 @@ import msgspec
 
 from kernel import cache
 from kernel.archive import Gone
+from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
 from kernel.kernel import Arch, BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord
 from kernel.make import IMAGES, OBJECTS, compile_kernel, compiler, configure, environment, image
 from kernel.packages import missing_packages
 from kernel.patching import apply
 from kernel.patching import known_series as series
-from kernel.source import Examined, TreeFiles, examine, mirror, needed_bytes, unpacked
+from kernel.release import unpacked
+from kernel.source import Examined, bring, examine, needed_bytes
 from kernel.word import parse
 
 __all__ = ["build", "built", "key", "parse", "series"]
@@ -76,10 +78,12 @@ class Recipe(msgspec.Struct, frozen=True):
     @property
     def objects(self) -> Path:
         """Where the compiled tree without series is kept: one for each release and version, and one
-        for each user's tree, which moves on with it."""
-        if self.spec.source.kind == "debian":
+        for each user's tree or repository, which moves on with it."""
+        source = self.spec.source
+        if source.kind == "debian":
             return cache.root() / "objects" / self.base.key
-        place = "\0".join((self.spec.source.name, digest(self.wanted), self.compiler, self.spec.arch))
+        parts = (source.kind, source.name, digest(self.wanted), self.compiler, self.spec.arch)
+        place = "\0".join(parts)
         return cache.root() / "objects" / f"tree-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
     @property
@@ -113,7 +117,7 @@ def build(
             recipe = _recipe(spec, progress, ask_system=False)
             _build_once(recipe, progress)
     progress("built", 1.0)
-    return _load(recipe.place, spec.word)
+    return _load(recipe.place, spec)
 
 
 def key(spec: KernelSpec, progress: Progress = _silent) -> str:
@@ -127,11 +131,12 @@ def built() -> list[Kernel]:
     return [_load(path.parent) for path in places if not path.parent.name.endswith(cache.PARTIAL)]
 
 
-def _load(place: Path, word: str = "") -> Kernel:
-    """word: as asked for now; the same kernel may have been built under another."""
+def _load(place: Path, spec: KernelSpec | None = None) -> Kernel:
+    """spec: as asked for now; the same kernel may have been built under another word or of another commit."""
     provenance = msgspec.json.decode((place / "provenance.json").read_bytes(), type=Provenance)
-    path = place / IMAGES[provenance.arch][0]
-    return Kernel(str(path), msgspec.structs.replace(provenance, word=word or provenance.word))
+    if spec:
+        provenance = msgspec.structs.replace(provenance, word=spec.word, revision=spec.source.revision)
+    return Kernel(str(place / IMAGES[provenance.arch][0]), provenance)
 
 
 def _recipe(spec: KernelSpec, progress: Progress, ask_system: bool = True) -> Recipe:
@@ -211,7 +216,7 @@ def _follow_tree(recipe: Recipe, tree: Path, progress: Progress) -> tuple[str, .
         have = msgspec.json.decode((recipe.objects / "files.json").read_bytes(), type=TreeFiles)
     else:
         tree.mkdir()
-    return mirror(Path(recipe.spec.source.name), recipe.source.files, have, tree, progress)
+    return bring(recipe.spec.source, recipe.source, have, tree, progress)
 
 
 def _build_with_series(recipe: Recipe, progress: Progress) -> None:
@@ -290,6 +295,7 @@ def _compile(
         linux_sha256=hashlib.sha256(linux).hexdigest(),
         variants=recipe.spec.variants,
         arch=recipe.spec.arch,
+        revision=recipe.spec.source.revision,
     )
     (workspace / "provenance.json").write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
 
