@@ -141,6 +141,7 @@ def add_repro(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, or one of its experiments")
     command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
     command.add_argument("--state", default="", metavar="SPEC", help="a state, as O:12")
+    config_option(command)
     command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
     command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
 
@@ -281,7 +282,8 @@ def command_repro(arguments: argparse.Namespace) -> int:
     finding = arguments.finding
     if finding and not is_finding(finding):
         raise NoResults(f"{finding}: no finding's name; they are F1, F2 ...")
-    return repro(locate(arguments.run, finding, arguments.state), arguments.keep, arguments.shell)
+    shown_again = locate(arguments.run, finding, arguments.state)
+    return repro(shown_again, arguments.keep, arguments.shell, arguments.config)
 
 
 def command_list(arguments: argparse.Namespace) -> int:

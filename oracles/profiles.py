@@ -28,6 +28,7 @@ class Profile(msgspec.Struct, frozen=True):
     fsck:       command; the image's path is appended. Exit status in fsck_clean means clean.
     promises:   beyond those of every filesystem (COMMON).
     fsck_noise: lines of the checker with one of these texts in them say nothing.
+    config:     variants of the kernel's config that it needs.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Profile(msgspec.Struct, frozen=True):
     fsck_clean: tuple[int, ...] = (0,)
     promises: tuple[Promise, ...] = ()
     fsck_noise: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
 
 
 COMMON = (

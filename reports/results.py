@@ -57,6 +57,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     trouble:   "" or why the experiment could not be done; then all its states are UNKNOWN.
     device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
+    config:    variants of its kernel.
     """
 
     number: int
@@ -71,6 +72,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     sector_size: int = 512
     trouble: str = ""
     device_bytes: int = 0
+    config: tuple[str, ...] = ()
 
 
 class Judgement(msgspec.Struct, frozen=True):
