@@ -58,7 +58,8 @@ class NoRoom(Exception):
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What is to be done. kernels: KERNEL words. jobs: 0 for as many as processors."""
+    """What is to be done. kernels: KERNEL words. jobs: 0 for as many as processors.
+    against: of `compare`, the one of the kernels that the other is held against."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -70,6 +71,7 @@ class Wish(msgspec.Struct, frozen=True):
     with_fsck: bool = True
     log_bytes: int = LOG_BYTES
     command: tuple[str, ...] = ()
+    against: str = ""
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -340,6 +342,7 @@ def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
         profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
         machine=machine_facts(),
         jobs=wish.jobs,
+        against=wish.against,
     )
 
 
