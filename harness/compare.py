@@ -51,7 +51,7 @@ def require_two_kernels(arguments: argparse.Namespace) -> None:
         keys = []
         for word in words:
             tell = progress.building(word)
-            keys.append(key(parse(word), tell))
+            keys.append(key(parse(word, arguments.config), tell))
             tell("built", 1.0)
     if keys[0] == keys[1]:
         same = (
