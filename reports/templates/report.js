@@ -23,6 +23,9 @@
     if (kind) kind.addEventListener("change", apply);
     apply();
   }
+  // A narrow page begins with the moment that it is about, not with the log's.
+  for (const band of document.querySelectorAll(".scroll[data-cut]"))
+    band.scrollLeft = Math.max(0, band.dataset.cut - band.clientWidth / 2);
   for (const button of document.querySelectorAll("button[data-copy]")) {
     button.addEventListener("click", async () => {
       const code = document.getElementById(button.dataset.copy);

@@ -76,6 +76,18 @@ def test_a_page_fits_and_makes_no_error(
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
+def test_a_narrow_time_line_opens_at_the_cut(browser: webdriver.Chrome, report: Path) -> None:
+    """Where the power failed is in sight without scrolling, also at 400 pixels."""
+    window(browser, 400)
+    browser.get((report / "finding-F1.html").as_uri())
+    band, cut = browser.execute_script(
+        "const band = document.querySelector('.scroll[data-cut]').getBoundingClientRect();"
+        "const cut = document.querySelector('.cutline').getBoundingClientRect();"
+        "return [[band.left, band.right], cut.left]"
+    )
+    assert band[0] <= cut <= band[1]
+
+
 def test_the_filter_hides_what_holds(browser: webdriver.Chrome, report: Path) -> None:
     """ "only not HOLDS" leaves the three that do not hold; a word narrows them further."""
     window(browser, 1400)
