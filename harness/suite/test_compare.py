@@ -3,7 +3,7 @@ Two kernels side by side on real guests: `tox run -e compare`.
 
 In:       a stock kernel and the same with a planted bug, on the demonstration set.
 Out:      that the difference is the bug's, on the bug's side, and nothing else differs.
-Not here: what counts as a difference (reports/tests/test_compare.py).
+Not here: what counts as a difference (reports/tests/test_side_by_side.py).
 """
 
 import msgspec
