@@ -18,6 +18,8 @@ from pathlib import Path
 import msgspec
 
 from harness.agent_binary import AgentError
+from harness.bisect import BadBisect, add_bisect, hunt, run_words, step_status
+from harness.bisect_git import NotBisected
 from harness.compare import add_compare, compare_lines, compared_folder, require_two_kernels
 from harness.crash import BadSpec, parse_models
 from harness.detection import table
@@ -45,6 +47,7 @@ from workloads.text import BadWorkload
 ROOT = Path(__file__).parent.parent
 
 BAD_INPUT = (
+    BadBisect,
     BadEntry,
     BadKernel,
     BadLog,
@@ -54,14 +57,23 @@ BAD_INPUT = (
     NoResults,
     UnknownProfile,
 )
-NOT_DONE = (AgentError, GuestTrouble, KernelError, LostGuest, NoFilesystemTool, NoRoom, OSError, WorkerFailed)
+NOT_DONE = (
+    AgentError,
+    GuestTrouble,
+    KernelError,
+    LostGuest,
+    NoFilesystemTool,
+    NoRoom,
+    NotBisected,
+    OSError,
+    WorkerFailed,
+)
 LATER = {
     "minimize": "the smallest workload and state that still show a finding",
     "export": "a reproducer that needs none of this",
     "generate": "bounded exhaustive or seeded random workloads",
     "import": "J-lang files",
     "explore": "states of a log that someone else recorded",
-    "bisect": "the commit that broke a promise",
 }
 
 
@@ -97,6 +109,9 @@ def parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="the verdicts on two kernels, side by side")
     add_run(compare)
     add_compare(compare)
+    bisect = commands.add_parser("bisect", help="the commit that broke a promise, by git bisect run")
+    add_run(bisect)
+    add_bisect(bisect)
     for name, text in (
         ("judge", "judge a run again from disk, no guest"),
         ("report", "write a run's pages again from disk, no guest"),
@@ -171,7 +186,11 @@ def command_run(arguments: argparse.Namespace) -> int:
         raise BadSpec("--guest qemu: not built yet; this is uml")
     if arguments.resume:
         return resume_run(arguments)
-    wish = Wish(
+    return do_run(wish_of(arguments), arguments, None)
+
+
+def wish_of(arguments: argparse.Namespace) -> Wish:
+    return Wish(
         workloads=chosen_workloads(arguments.workloads, arguments.keyword),
         profiles=chosen_profiles(arguments.fs),
         kernels=asked_kernels(arguments),
@@ -185,7 +204,6 @@ def command_run(arguments: argparse.Namespace) -> int:
         command=("powercut", *arguments.words),
         against=arguments.against,
     )
-    return do_run(wish, arguments, None)
 
 
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -326,6 +344,19 @@ def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
     return read_summary(folder).exit
 
 
+def command_bisect(arguments: argparse.Namespace) -> int:
+    def step_wish(command: tuple[str, ...], kernel: str) -> Wish:
+        """The options it was started with, on this kernel."""
+        words = run_words(command, kernel)
+        original = parser().parse_args(words)
+        original.words = words
+        return wish_of(original)
+
+    if arguments.step:
+        return step_status(arguments.step, step_wish)
+    return hunt(arguments, step_wish)
+
+
 def command_repro(arguments: argparse.Namespace) -> int:
     finding = arguments.finding
     if finding and not is_finding(finding):
@@ -397,6 +428,7 @@ def command_later(arguments: argparse.Namespace) -> int:
 COMMANDS = {
     "run": command_run,
     "compare": command_compare,
+    "bisect": command_bisect,
     "judge": command_judge,
     "report": command_report,
     "repro": command_repro,
