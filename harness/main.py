@@ -18,6 +18,9 @@ from pathlib import Path
 import msgspec
 
 from harness.agent_binary import AgentError
+from harness.bisect import BadBisect, add_bisect, hunt, run_words, step_status
+from harness.bisect_git import NotBisected
+from harness.compare import add_compare, compare_lines, compared_folder, require_two_kernels
 from harness.crash import BadSpec, parse_models
 from harness.detection import table
 from harness.disk import BadEntry
@@ -44,6 +47,7 @@ from workloads.text import BadWorkload
 ROOT = Path(__file__).parent.parent
 
 BAD_INPUT = (
+    BadBisect,
     BadEntry,
     BadKernel,
     BadLog,
@@ -53,15 +57,23 @@ BAD_INPUT = (
     NoResults,
     UnknownProfile,
 )
-NOT_DONE = (AgentError, GuestTrouble, KernelError, LostGuest, NoFilesystemTool, NoRoom, OSError, WorkerFailed)
+NOT_DONE = (
+    AgentError,
+    GuestTrouble,
+    KernelError,
+    LostGuest,
+    NoFilesystemTool,
+    NoRoom,
+    NotBisected,
+    OSError,
+    WorkerFailed,
+)
 LATER = {
     "minimize": "the smallest workload and state that still show a finding",
     "export": "a reproducer that needs none of this",
     "generate": "bounded exhaustive or seeded random workloads",
     "import": "J-lang files",
-    "compare": "verdicts and performance of two kernels, side by side",
     "explore": "states of a log that someone else recorded",
-    "bisect": "the commit that broke a promise",
 }
 
 
@@ -90,6 +102,12 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_run(commands.add_parser("run", help="build, record, replay every power cut, judge, report"))
+    compare = commands.add_parser("compare", help="the verdicts on two kernels, side by side")
+    add_run(compare)
+    add_compare(compare)
+    bisect = commands.add_parser("bisect", help="the commit that broke a promise, by git bisect run")
+    add_run(bisect)
+    add_bisect(bisect)
     for name, text in (
         ("judge", "judge a run again from disk, no guest"),
         ("report", "write a run's pages again from disk, no guest"),
@@ -135,6 +153,7 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--planted", action="store_true", help="sweep the planted bugs: which are found")
     command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
+    command.set_defaults(against="")
 
 
 def add_repro(command: argparse.ArgumentParser) -> None:
@@ -154,10 +173,14 @@ def command_run(arguments: argparse.Namespace) -> int:
         raise BadSpec("--guest qemu: not built yet; this is uml")
     if arguments.resume:
         return resume_run(arguments)
-    wish = Wish(
+    return do_run(wish_of(arguments), arguments, None)
+
+
+def wish_of(arguments: argparse.Namespace) -> Wish:
+    return Wish(
         workloads=chosen_workloads(arguments.workloads, arguments.keyword),
         profiles=chosen_profiles(arguments.fs),
-        kernels=planted_kernels(arguments.kernel) if arguments.planted else (arguments.kernel,),
+        kernels=asked_kernels(arguments),
         config=arguments.config,
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
@@ -166,15 +189,24 @@ def command_run(arguments: argparse.Namespace) -> int:
         with_fsck=not arguments.no_fsck,
         log_bytes=arguments.log_size,
         command=("powercut", *arguments.words),
+        against=arguments.against,
     )
-    return do_run(wish, arguments, None)
+
+
+def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
+    if arguments.against:
+        return (arguments.against, arguments.kernel)
+    return planted_kernels(arguments.kernel) if arguments.planted else (arguments.kernel,)
 
 
 def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> int:
     with Progress(arguments.quiet or arguments.json) as progress:
         folder, summary = run(wish, arguments.out, progress, resume)
     if arguments.json:
-        sys.stdout.buffer.write((folder / "summary.json").read_bytes())
+        answer = "compare.json" if wish.against else "summary.json"
+        sys.stdout.buffer.write((folder / answer).read_bytes())
+    elif wish.against:
+        print("\n".join(compare_lines(folder)))
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         if summary.detection:
@@ -187,7 +219,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.resume
     question = read_question_of(folder)
     original = parser().parse_args(list(question.command[1:]))
-    if original.command != "run":
+    if original.command not in ("run", "compare"):
         raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
     wish = Wish(
@@ -202,6 +234,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         with_fsck=not original.no_fsck,
         log_bytes=original.log_size,
         command=question.command,
+        against=question.against,
     )
     return do_run(wish, original, folder.resolve())
 
@@ -278,6 +311,39 @@ def command_report(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def command_compare(arguments: argparse.Namespace) -> int:
+    """A run of two kernels; or, of one that was done, the pages and the last lines again."""
+    if folder := compared_folder(arguments):
+        return compare_again(folder, arguments)
+    if not arguments.resume:
+        require_two_kernels(arguments)
+    return command_run(arguments)
+
+
+def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
+    if not read_question_of(folder).against:
+        raise NoResults(f"{folder}: made by run with one kernel; two are compared by compare --against")
+    command_report(argparse.Namespace(run=folder, quiet=True))
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "compare.json").read_bytes())
+    else:
+        print("\n".join(compare_lines(folder)))
+    return read_summary(folder).exit
+
+
+def command_bisect(arguments: argparse.Namespace) -> int:
+    def step_wish(command: tuple[str, ...], kernel: str) -> Wish:
+        """The options it was started with, on this kernel."""
+        words = run_words(command, kernel)
+        original = parser().parse_args(words)
+        original.words = words
+        return wish_of(original)
+
+    if arguments.step:
+        return step_status(arguments.step, step_wish)
+    return hunt(arguments, step_wish)
+
+
 def command_repro(arguments: argparse.Namespace) -> int:
     finding = arguments.finding
     if finding and not is_finding(finding):
@@ -332,6 +398,8 @@ def command_later(arguments: argparse.Namespace) -> int:
 
 COMMANDS = {
     "run": command_run,
+    "compare": command_compare,
+    "bisect": command_bisect,
     "judge": command_judge,
     "report": command_report,
     "repro": command_repro,

@@ -60,7 +60,8 @@ class NoRoom(Exception):
 
 class Wish(msgspec.Struct, frozen=True):
     """What is to be done. kernels: KERNEL words, each built with the config variants.
-    jobs: 0 for as many as processors."""
+    jobs: 0 for as many as processors.
+    against: of `compare`, the one of the kernels that the other is held against."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -73,6 +74,7 @@ class Wish(msgspec.Struct, frozen=True):
     with_fsck: bool = True
     log_bytes: int = LOG_BYTES
     command: tuple[str, ...] = ()
+    against: str = ""
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -368,6 +370,7 @@ def question_of(wish: Wish, kernels: Kernels) -> Question:
         profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
         machine=machine_facts(),
         jobs=wish.jobs,
+        against=wish.against,
     )
 
 

@@ -28,7 +28,7 @@ from kernel import cache
 from kernel.archive import Gone
 from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
-from kernel.kernel import Arch, BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord
+from kernel.kernel import Arch, BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord, Unbuildable
 from kernel.make import IMAGES, OBJECTS, compile_kernel, compiler, configure, environment, image
 from kernel.packages import missing_packages
 from kernel.patching import apply
@@ -335,7 +335,9 @@ def _log_kept(log: Path, recipe: Recipe) -> Iterator[None]:
         kept = cache.root() / "failed" / f"{recipe.key}.log"
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(log, kept)
-        raise BuildFailed(f"kernel {recipe.spec.word} does not build: {error} (log: {kept})") from error
+        told = f"kernel {recipe.spec.word} does not build: {error} (log: {kept})"
+        kind = BuildFailed if "No space left" in str(error) else Unbuildable
+        raise kind(told) from error
 
 
 def _publish(recipe: Recipe, workspace: Path, directory: Path) -> None:

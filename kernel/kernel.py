@@ -27,6 +27,10 @@ class BuildFailed(KernelError):
 Arch = Literal["um", "x86_64"]
 
 
+class Unbuildable(BuildFailed):
+    """This source with this config: the compiler, or the configuration, refuses it."""
+
+
 class Source(msgspec.Struct, frozen=True):
     """
     kind "debian": name is the release, as in the package linux-source-6.12.

@@ -176,6 +176,7 @@ class Question(msgspec.Struct, frozen=True):
 
     kernels: name to provenance (source version, series with hashes, config hash, compiler).
     profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
+    against: of `compare`, the kernel the other one is held against; else "".
     """
 
     command: tuple[str, ...]
@@ -190,6 +191,7 @@ class Question(msgspec.Struct, frozen=True):
     profiles: dict[str, Any]
     machine: dict[str, Any]
     jobs: int = 1
+    against: str = ""
 
 
 def read_question(run: Path) -> Question:
