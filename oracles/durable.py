@@ -19,7 +19,8 @@ NAME = "durable"
 CHECKS = (
     "What a completed fsync, fdatasync, sync, remount or unmount covered: names (there, gone, and leading "
     "to the right object), directories above, size, bytes, mode, extended attributes, symlink targets, "
-    "link counts and preallocated blocks. Later operations may have replaced each of them. On ext4 also the "
+    "device numbers, link counts and preallocated blocks. Later operations may have replaced each of them. "
+    "On ext4 also the "
     "size of a new file that was written and renamed over another, once the rename is seen."
 )
 NOT_CHECKED = (
@@ -169,6 +170,8 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
         violations += _mode(case, inode, node, floor)
         if kind == "symlink":
             violations += _target(case, inode, node, floor)
+        if kind in ("chr", "blk"):
+            violations += _device(case, inode, node, floor)
         if kind == "file":
             violations += _links(case, inode, node, floor)
             violations += _blocks(case, inode, node, floor)
@@ -193,6 +196,13 @@ def _target(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]
     if node.target == target or any(error.startswith("readlink") for error in node.errors):
         return []
     return [_attribute(case, "target lost", inode, node, f"-> {target}", f"-> {node.target}", floor)]
+
+
+def _device(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    device = case.model.inodes[inode].device
+    if node.device == device:
+        return []
+    return [_attribute(case, "device lost", inode, node, f"device {device}", f"device {node.device}", floor)]
 
 
 def _xattrs(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:

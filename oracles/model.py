@@ -20,10 +20,13 @@ from oracles import content as contents
 from oracles.content import Content, Source
 from oracles.timeline import Timeline
 from workloads.history import History, Step
+from workloads.text import format_operation as words
 from workloads.workload import Operation
 
 # What the agent makes new objects with, under umask 0.
-CREATED_MODE = {"file": 0o644, "dir": 0o755, "symlink": 0o777}
+CREATED_MODE = {"file": 0o644, "dir": 0o755, "symlink": 0o777, "fifo": 0o644, "chr": 0o644, "blk": 0o644}
+
+WHITEOUT_DEVICE = "0:0"  # include/linux/fs.h: WHITEOUT_DEV, and WHITEOUT_MODE, which is 0
 
 SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
@@ -44,6 +47,7 @@ class Inode(msgspec.Struct, frozen=True):
     born: int
     made_by: str
     target: str = ""
+    device: str = ""
 
 
 class Chain:
@@ -81,6 +85,7 @@ class Rename(msgspec.Struct, frozen=True):
     old: Slot
     new: Slot
     replaced: int | None
+    exchanged: bool = False
 
 
 class Persist(msgspec.Struct, frozen=True):
@@ -124,6 +129,8 @@ class Model:
         return self.inodes[inode].kind
 
     def mode(self, inode: int) -> int:
+        if self.inodes[inode].device == WHITEOUT_DEVICE:
+            return 0
         return CREATED_MODE[self.kind(inode)]
 
     def ids(self, number: int, kind: str, until: int) -> list[int]:
@@ -250,10 +257,10 @@ class _Builder:
 
     # --- objects and names
 
-    def _new_inode(self, number: int, kind: str, made_by: str, target: str = "") -> int:
+    def _new_inode(self, number: int, kind: str, made_by: str, target: str = "", device: str = "") -> int:
         model = self.model
         id_ = len(model.inodes)
-        model.inodes.append(Inode(id_, number, kind, self.time, made_by, target))
+        model.inodes.append(Inode(id_, number, kind, self.time, made_by, target, device))
         model.by_number.setdefault(number, []).append(id_)
         model.xattrs[id_] = {}
         model.nlink[id_] = Timeline(self.time, 0)
@@ -265,16 +272,38 @@ class _Builder:
             model.names_in[id_] = set()
         return id_
 
-    def make(self, operation: Operation, kind: str, path: str, target: str = "") -> int:
+    def make(
+        self,
+        operation: Operation,
+        kind: str,
+        path: str,
+        target: str = "",
+        device: str = "",
+        number: int | None = None,
+    ) -> int:
+        """number: its st_ino, where that is not Step.inode."""
         assert self.step is not None
+        number = self.step.inode if number is None else number
         slot = self.parent(path)
         if slot in self.now:
             raise self._wrong(f"{path} was there already")
-        if self.step.inode == 0:
+        if number == 0:
             raise self._wrong("no inode number was recorded")
-        inode = self._new_inode(self.step.inode, kind, words(operation), target)
+        inode = self._new_inode(number, kind, words(operation), target, device)
         self.add_name(slot, inode)
         return inode
+
+    def move_names(self, moves: dict[Slot, Slot], replaced: int | None = None) -> None:
+        """Links from an old slot to a new one, all at once; what was replaced is gone already."""
+        model = self.model
+        moved = [(old, new, self.now[old], self.chain_at.pop(old)) for old, new in moves.items()]
+        for old, *_ in moved:
+            self._set(old, None)
+        for old, new, inode, chain in moved:
+            self._set(new, inode)
+            self.chain_at[new] = chain
+            model.chains[chain].slots.append((self.time, new))
+            model.renames.append(Rename(self.time, chain, inode, old, new, replaced, len(moves) > 1))
 
     def add_name(self, slot: Slot, inode: int) -> None:
         self._set(slot, inode)
@@ -332,6 +361,14 @@ def _mkdir(fs: _Builder, operation: Operation) -> None:
     fs.make(operation, "dir", operation.path)
 
 
+def _mknod(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, operation.mode, operation.path, device=operation.device)
+
+
+def _mkfifo(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, "fifo", operation.path)
+
+
 def _symlink(fs: _Builder, operation: Operation) -> None:
     fs.make(operation, "symlink", operation.path, operation.target)
 
@@ -357,14 +394,20 @@ def _rename(fs: _Builder, operation: Operation) -> None:
     replaced = fs.now.get(new)
     if replaced == inode:
         return  # rename(2): two names of one file: nothing happens
+    if operation.mode == "exchange":
+        if replaced is None:
+            raise fs._wrong(f"there is no {operation.path2} to exchange with")
+        fs.move_names({old: new, new: old})
+        return
     if replaced is not None:
+        if operation.mode == "noreplace":
+            raise fs._wrong(f"{operation.path2} was there already")
         fs.drop_name(new)
-    chain = fs.chain_at.pop(old)
-    fs._set(old, None)
-    fs._set(new, inode)
-    fs.chain_at[new] = chain
-    fs.model.chains[chain].slots.append((fs.time, new))
-    fs.model.renames.append(Rename(fs.time, chain, inode, old, new, replaced))
+    fs.move_names({old: new}, replaced)
+    if operation.mode == "whiteout":
+        assert fs.step is not None
+        left = fs.step.left_inode
+        fs.make(operation, "chr", operation.path, device=WHITEOUT_DEVICE, number=left)
 
 
 def _write(fs: _Builder, operation: Operation) -> None:
@@ -453,6 +496,8 @@ def _evict(fs: _Builder, operation: Operation) -> None:
 _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "creat": _creat,
     "mkdir": _mkdir,
+    "mknod": _mknod,
+    "mkfifo": _mkfifo,
     "symlink": _symlink,
     "link": _link,
     "unlink": _unlink,
@@ -490,16 +535,3 @@ def without(ranges: Ranges, start: int, end: int) -> Ranges:
         if max(low, end) < high:
             kept.append((max(low, end), high))
     return tuple(kept)
-
-
-def words(operation: Operation) -> str:
-    """The operation in one line, for a reader of messages."""
-    numbers = {
-        "write": f"{operation.offset} {operation.length}",
-        "append": f"{operation.length}",
-        "truncate": f"{operation.length}",
-        "fallocate": f"{operation.mode} {operation.offset} {operation.length}",
-    }.get(operation.word, "")
-    first = operation.target if operation.word == "symlink" else ""
-    parts = (operation.word, first, operation.path, operation.path2, operation.name, operation.value, numbers)
-    return " ".join(part for part in parts if part)

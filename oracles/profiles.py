@@ -71,8 +71,10 @@ COMMON = (
     ),
     Promise(
         "fsync-attributes",
-        "A completed fsync puts the object's own metadata on disk: mode, extended attributes, preallocation.",
-        "fsync(2) (metadata of the inode); fstests generic/066, generic/468, generic/535, generic/677, "
+        "A completed fsync puts the object's own metadata on disk: mode, extended attributes, device "
+        "number, preallocation.",
+        "fsync(2) (metadata of the inode); inode(7); fstests generic/066, generic/468, generic/535, "
+        "generic/677, "
         "generic/745",
     ),
     Promise(
@@ -87,8 +89,9 @@ COMMON = (
     ),
     Promise(
         "rename",
-        "A rename happens as a whole: what had a durable name keeps one, and does not have both.",
-        "rename(2) (atomic replacement); fstests generic/322, generic/335, generic/336, generic/510",
+        "A rename or exchange happens as a whole: what had a durable name keeps one, and does not have both.",
+        "rename(2) (atomic replacement; RENAME_EXCHANGE: atomically exchange); fstests generic/322, "
+        "generic/335, generic/336, generic/510",
     ),
     Promise(
         "links",
@@ -171,7 +174,9 @@ _XFS = (
         "fsync-names",
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
         "fs/xfs/xfs_file.c xfs_fsync_seq() forces the log up to the inode's last change, and create, link, "
-        "remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c); fstests generic/510, generic/520, "
+        "remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c), while an exchange does not, so "
+        "nothing is "
+        "asked after one (fs/xfs/xfs_inode.c xfs_cross_rename()); fstests generic/510, generic/520, "
         "generic/547",
     ),
     Promise(

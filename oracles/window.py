@@ -16,8 +16,9 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from oracles.content import Content, Piece, merged_pieces, size_of
-from oracles.model import Model, Persist, Ranges, Rename, Slot, words
+from oracles.model import Model, Persist, Ranges, Rename, Slot
 from oracles.verdict import Tier
+from workloads.text import format_operation as words
 
 # Filesystems whose fsync of a file also persists its names; profiles.py has the source of each.
 FSYNC_KEEPS_NAMES = ("btrfs", "ext4", "xfs")
@@ -183,6 +184,8 @@ class Window:
 
     def _promise_names(self, persist: Persist) -> None:
         inode, time = persist.inode, persist.time
+        if self._exchanged_unlogged(inode, time):
+            return
         floor = self._floor(persist, "fsync-names", Tier.FS, "fsynced")
         self.names[inode] = floor
         above = floor._replace(reach=f"directory above fsynced {_noun(self.model.kind(inode))}")
@@ -193,6 +196,15 @@ class Window:
                 self._raise_entry(slot, floor)
                 self.chains[index] = floor
                 self._promise_ancestors(slot[0], time, above)
+
+    def _exchanged_unlogged(self, inode: int, time: int) -> bool:
+        """xfs: fs/xfs/xfs_inode.c xfs_cross_rename() changes the two entries and logs the directories that
+        hold them, not the inodes exchanged (but for directories that change parents), so an fsync of one
+        of these has nothing to force. Seen on 6.12.117: "rename A/foo B/bar exchange; fsync B/bar"."""
+        return self.filesystem == "xfs" and any(
+            rename.exchanged and rename.inode == inode and self.all.time < rename.time <= time
+            for rename in self.model.renames
+        )
 
     def _promise_ancestors(self, directory: int, time: int, floor: Floor) -> None:
         """They must exist, under whichever name: an fsync is not said to move the directories above."""

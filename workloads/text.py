@@ -28,12 +28,14 @@ from types import MappingProxyType
 
 import msgspec
 
-from workloads.workload import FALLOCATE_MODES, Operation, Workload
+from workloads.workload import FALLOCATE_MODES, NODE_MODES, RENAME_MODES, Operation, Workload
 
 NAME_BYTES_MAX = 255  # include/uapi/linux/limits.h: NAME_MAX and XATTR_NAME_MAX
 PATH_BYTES_MAX = 4095  # the same file: PATH_MAX without its final zero byte
 VALUE_BYTES_MAX = 65536  # the same file: XATTR_SIZE_MAX
 NUMBER_MAX = 1 << 30
+MAJOR_MAX = 4095  # include/linux/kdev_t.h: 12 and 20 bits
+MINOR_MAX = 1048575
 OPERATION_COUNT_MAX = 60_000  # a stamp is a u16 (history.py)
 K = 1 << 10
 M = 1 << 20
@@ -46,22 +48,27 @@ class Kind(Enum):
     BELOW_ROOT = "a path in the mount, not its root"
     TARGET = "the text of a symlink"
     NUMBER = "bytes, with K or M when wanted"
-    MODE = "a fallocate mode"
+    MODE = "one of the argument's choices"
     XATTR = "an attribute's name, user.…"
+    DEVICE = "a device's numbers, MAJOR:MINOR"
     VALUE = "an attribute's value, may be empty"
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """shown: as the README and errors name it. field: where Operation keeps it."""
+    """shown: as the README and errors name it. field: where Operation keeps it. choices: of a MODE."""
 
     shown: str
     field: str
     kind: Kind
+    choices: tuple[str, ...] = ()
 
 
 class Word(msgspec.Struct, frozen=True):
+    """optional: how many of the last arguments may be left out, all of them or none."""
+
     arguments: tuple[Argument, ...]
     meaning: str
+    optional: int = 0
 
 
 _ANY = Argument("PATH", "path", Kind.ANYWHERE)
@@ -72,7 +79,10 @@ _TARGET = Argument("TARGET", "target", Kind.TARGET)
 _OFFSET = Argument("OFFSET", "offset", Kind.NUMBER)
 _LENGTH = Argument("LENGTH", "length", Kind.NUMBER)
 _SIZE = Argument("SIZE", "length", Kind.NUMBER)
-_MODE = Argument("MODE", "mode", Kind.MODE)
+_MODE = Argument("MODE", "mode", Kind.MODE, FALLOCATE_MODES)
+_HOW = Argument("HOW", "mode", Kind.MODE, RENAME_MODES)
+_TYPE = Argument("TYPE", "mode", Kind.MODE, NODE_MODES)
+_DEVICE = Argument("MAJOR:MINOR", "device", Kind.DEVICE)
 _NAME = Argument("NAME", "name", Kind.XATTR)
 _VALUE = Argument("VALUE", "value", Kind.VALUE)
 
@@ -80,11 +90,17 @@ WORDS = MappingProxyType(
     {
         "creat": Word((_PATH,), "make an empty file"),
         "mkdir": Word((_PATH,), "make a directory"),
+        "mknod": Word((_PATH, _TYPE, _DEVICE), "make a device node, TYPE: " + ", ".join(NODE_MODES)),
+        "mkfifo": Word((_PATH,), "make a named pipe"),
         "symlink": Word((_TARGET, _PATH), "make a symlink at PATH that holds TARGET"),
         "link": Word((_OLD, _NEW), "give the file OLD the further name NEW"),
         "unlink": Word((_PATH,), "remove a name that is no directory"),
         "rmdir": Word((_PATH,), "remove an empty directory"),
-        "rename": Word((_OLD, _NEW), "move OLD to NEW, in place of what NEW was"),
+        "rename": Word(
+            (_OLD, _NEW, _HOW),
+            "move OLD to NEW, in place of what NEW was; HOW: " + ", ".join(RENAME_MODES),
+            optional=1,
+        ),
         "write": Word((_PATH, _OFFSET, _LENGTH), "write stamped bytes; makes the file when missing"),
         "append": Word((_PATH, _LENGTH), "write at the end; makes the file when missing"),
         "truncate": Word((_PATH, _SIZE), "set the size, smaller or larger"),
@@ -102,11 +118,6 @@ WORDS = MappingProxyType(
 
 # Words the design names for later; whoever uses one is told so, not "unknown".
 LATER = (
-    "mknod",
-    "mkfifo",
-    "exchange",
-    "noreplace",
-    "whiteout",
     "tmpfile",
     "pwrite",
     "mmapwrite",
@@ -303,7 +314,7 @@ def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
     fields: dict[str, str | int] = {}
     for argument, token in zip(wanted, given, strict=False):
         try:
-            fields[argument.field] = _value(argument.kind, token.text)
+            fields[argument.field] = _value(argument, token.text)
         except ValueError as error:
             raise place.error(line, token.column, f"{argument.shown} of {head.text}: {error}") from None
     if len(given) > len(wanted):
@@ -312,7 +323,7 @@ def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
         raise place.error(
             line, extra.column, f"extra argument {_shown(extra.text)}{later}: {usage(head.text)}"
         )
-    if len(given) < len(wanted):
+    if len(given) < len(wanted) and len(given) != len(wanted) - WORDS[head.text].optional:
         missing = wanted[len(given)].shown
         raise place.error(
             line, _after(place.lines[line - 1], tokens), f"missing {missing}: {usage(head.text)}"
@@ -328,8 +339,11 @@ def _after(text: str, tokens: list[_Token]) -> int:
 
 
 def usage(word: str) -> str:
-    """`rename OLD NEW`, for errors and the README."""
-    return " ".join([word, *(argument.shown for argument in WORDS[word].arguments)])
+    """`rename OLD NEW [HOW]`, for errors and the README."""
+    shown = [argument.shown for argument in WORDS[word].arguments]
+    if optional := WORDS[word].optional:
+        shown[-optional:] = [f"[{' '.join(shown[-optional:])}]"]
+    return " ".join([word, *shown])
 
 
 def _unknown_word(word: str) -> str:
@@ -343,13 +357,15 @@ def _unknown_word(word: str) -> str:
     )
 
 
-def _value(kind: Kind, text: str) -> str | int:
+def _value(argument: Argument, text: str) -> str | int:
     """The argument as Operation keeps it; ValueError says what is wrong with it."""
-    match kind:
+    match argument.kind:
         case Kind.NUMBER:
             return _number(text)
         case Kind.MODE:
-            return _mode(text)
+            return _choice(argument, text)
+        case Kind.DEVICE:
+            return _device(text)
         case Kind.XATTR:
             return _xattr_name(text)
         case Kind.VALUE:
@@ -384,9 +400,18 @@ def _number(text: str) -> int:
     return number
 
 
-def _mode(text: str) -> str:
-    if text not in FALLOCATE_MODES:
-        raise ValueError(f"unknown mode {_shown(text)}; one of {', '.join(FALLOCATE_MODES)}")
+def _choice(argument: Argument, text: str) -> str:
+    if text not in argument.choices:
+        raise ValueError(f"unknown {_shown(text)}; one of {', '.join(argument.choices)}")
+    return text
+
+
+def _device(text: str) -> str:
+    match = re.fullmatch(r"(0|[1-9][0-9]{0,6}):(0|[1-9][0-9]{0,6})", text)
+    if match is None:
+        raise ValueError(f"{_shown(text)} is no MAJOR:MINOR")
+    if int(match[1]) > MAJOR_MAX or int(match[2]) > MINOR_MAX:
+        raise ValueError(f"{_shown(text)} is too large: major {MAJOR_MAX} and minor {MINOR_MAX} at most")
     return text
 
 
@@ -444,8 +469,11 @@ def format(workload: Workload) -> str:
 
 def format_operation(operation: Operation) -> str:
     """One line without indentation, as in the text: `write A/foo 0 8K`."""
-    arguments = WORDS[operation.word].arguments
-    return " ".join([operation.word, *(_argument(getattr(operation, a.field)) for a in arguments)])
+    word = WORDS[operation.word]
+    values = [getattr(operation, argument.field) for argument in word.arguments]
+    if word.optional and not any(values[-word.optional :]):
+        del values[-word.optional :]
+    return " ".join([operation.word, *map(_argument, values)])
 
 
 def _argument(value: str | int) -> str:

@@ -5,6 +5,7 @@
  *
  *   filesystem TAB options TAB sectors
  *   phase TAB index TAB word TAB path TAB path2 TAB target TAB offset TAB length TAB mode TAB name TAB value
+ *     TAB major TAB minor
  *
  * with phase "setup" or "run". Setup ends in a sync, and the mark "run" is where the log of the
  * workload starts; the mark "end" is where the power fails.
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -29,6 +31,7 @@ struct operation {
 	int index;
 	char *word, *path, *path2, *target, *mode, *name, *value;
 	uint64_t offset, length;
+	unsigned int major, minor;
 };
 
 static const char *filesystem, *options;
@@ -80,7 +83,7 @@ static int write_stamped(const struct operation *operation, int flags)
 
 static int with_open(const char *path, int (*call)(int))
 {
-	int file = open(path, O_RDONLY);
+	int file = open(path, O_RDONLY | O_NONBLOCK); /* a fifo would wait for a writer */
 
 	if (file < 0)
 		return -1;
@@ -123,6 +126,26 @@ static int fallocate_mode(const struct operation *operation)
 	}
 	errno = EINVAL;
 	return -1;
+}
+
+static int rename_mode(const struct operation *operation)
+{
+	unsigned int flags = 0;
+
+	if (!strcmp(operation->mode, "exchange"))
+		flags = RENAME_EXCHANGE;
+	if (!strcmp(operation->mode, "noreplace"))
+		flags = RENAME_NOREPLACE;
+	if (!strcmp(operation->mode, "whiteout"))
+		flags = RENAME_WHITEOUT;
+	return renameat2(AT_FDCWD, operation->path, AT_FDCWD, operation->path2, flags);
+}
+
+static int make_node(const struct operation *operation)
+{
+	mode_t type = strcmp(operation->mode, "blk") ? S_IFCHR : S_IFBLK;
+
+	return mknod(operation->path, type | 0644, makedev(operation->major, operation->minor));
 }
 
 static int create(const char *path)
@@ -182,7 +205,11 @@ static int do_operation(const struct operation *operation)
 	if (is(operation, "rmdir"))
 		return rmdir(path);
 	if (is(operation, "rename"))
-		return rename(path, operation->path2);
+		return rename_mode(operation);
+	if (is(operation, "mknod"))
+		return make_node(operation);
+	if (is(operation, "mkfifo"))
+		return mkfifo(path, 0644);
 	if (is(operation, "write"))
 		return write_stamped(operation, 0);
 	if (is(operation, "append"))
@@ -234,12 +261,14 @@ static struct operation parse(char *line)
 	operation.mode = field(&line);
 	operation.name = field(&line);
 	operation.value = field(&line);
+	operation.major = atoi(field(&line));
+	operation.minor = atoi(field(&line));
 	return operation;
 }
 
 static void perform(const struct operation *operation, bool first)
 {
-	static struct stat status;
+	static struct stat status, left;
 	const char *object = operation->path2[0] ? operation->path2 : operation->path;
 	char mark[32];
 
@@ -256,8 +285,11 @@ static void perform(const struct operation *operation, bool first)
 	memset(&status, 0, sizeof(status));
 	if (object[0] && lstat(object, &status))
 		memset(&status, 0, sizeof(status));
-	put(&report, "%s{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld}", first ? "" : ",",
-	    operation->index, result, (unsigned long long)status.st_ino, (long long)status.st_blocks);
+	if (!is(operation, "rename") || lstat(operation->path, &left))
+		memset(&left, 0, sizeof(left));
+	put(&report, "%s{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu}",
+	    first ? "" : ",", operation->index, result, (unsigned long long)status.st_ino,
+	    (long long)status.st_blocks, (unsigned long long)left.st_ino);
 }
 
 static void put_queue(void)

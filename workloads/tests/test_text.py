@@ -6,7 +6,7 @@ import pytest
 
 from workloads import text
 from workloads.text import BadWorkload, canonical, format_operation, parse
-from workloads.workload import FALLOCATE_MODES, Operation, Workload
+from workloads.workload import Operation, Workload
 
 
 def run(*operations: str) -> str:
@@ -25,7 +25,8 @@ ERRORS = {
     "unknown word": ("run\n  sync\n  craet A\n", 3, 3, "did you mean creat?"),
     "unknown word without a near one": (run("qqqqqq A"), 2, 3, "known: creat, mkdir"),
     "a later word": (run("chmod A 755"), 2, 3, "chmod is known, but not yet built"),
-    "rename's later third word": (run("rename A B exchange"), 2, 14, "exchange is known, but not yet built"),
+    "unknown way to rename": (run("rename A B swap"), 2, 14, 'unknown "swap"; one of exchange, noreplace'),
+    "missing before an optional one": (run("rename A"), 2, 12, "missing NEW: rename OLD NEW [HOW]"),
     "near a later word": (run("snapshoot A"), 2, 3, "did you mean snapshot?"),
     "block as a word": ("run\n  sync\n  run\n", 3, 3, "run opens a block"),
     "missing argument": (run("write A 0"), 2, 13, "missing LENGTH: write PATH OFFSET LENGTH"),
@@ -54,7 +55,10 @@ ERRORS = {
     "empty symlink": (run('symlink "" A'), 2, 11, "TARGET of symlink: empty"),
     "attribute of another space": (run("setxattr A trusted.x 1"), 2, 14, "does not start with user."),
     "attribute without a name": (run("removexattr A user."), 2, 17, "does not start with user."),
-    "unknown mode": (run("fallocate A punch 0 4K"), 2, 15, 'unknown mode "punch"; one of alloc'),
+    "unknown mode": (run("fallocate A punch 0 4K"), 2, 15, 'unknown "punch"; one of alloc'),
+    "device without a colon": (run("mknod A chr 3"), 2, 15, "is no MAJOR:MINOR"),
+    "device number too large": (run("mknod A blk 4096:0"), 2, 15, "major 4095 and minor 1048575 at most"),
+    "unknown type of node": (run("mknod A fifo 1:3"), 2, 11, 'unknown "fifo"; one of chr, blk'),
     "tab as indentation": ("run\n\tsync\n", 2, 1, "tab: use spaces"),
     "tab between words": (run("creat\tA"), 2, 8, "tab: use spaces"),
     "carriage return": ("run\r\n  sync\r\n", 1, 4, "carriage return"),
@@ -204,12 +208,19 @@ def draw(random_: random.Random) -> Operation:
         text.Kind.BELOW_ROOT: path,
         text.Kind.TARGET: lambda: name() or "t",
         text.Kind.NUMBER: lambda: random_.choice([0, 1, 1 << 30, random_.randrange(1 << 20) * 1024, 4097]),
-        text.Kind.MODE: lambda: random_.choice(FALLOCATE_MODES),
+        text.Kind.DEVICE: lambda: random_.choice(["0:0", "1:3", "4095:1048575"]),
         text.Kind.XATTR: lambda: "user." + (name() or "n"),
         text.Kind.VALUE: name,
     }
     arguments = text.WORDS[word].arguments
-    return Operation(word, **{argument.field: values[argument.kind]() for argument in arguments})
+    optional = text.WORDS[word].optional
+    if optional and random_.random() < 0.5:
+        arguments = arguments[:-optional]
+    drawn = {
+        argument.field: random_.choice(argument.choices) if argument.choices else values[argument.kind]()
+        for argument in arguments
+    }
+    return Operation(word, **drawn)
 
 
 @pytest.mark.parametrize("seed", range(20))
