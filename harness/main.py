@@ -31,6 +31,7 @@ from harness.run import LOG_BYTES, NoRoom, Wish, WorkerFailed, finish, run, writ
 from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
 from kernel.build import build, built, series
+from kernel.fragments import known_variants
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
@@ -73,6 +74,10 @@ def size(text: str) -> int:
     return int(number) * unit
 
 
+def names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def positive(text: str) -> int:
     """A count from 1. Errors: ArgumentTypeError."""
     if not text.isdigit() or not int(text):
@@ -102,6 +107,8 @@ def parser() -> argparse.ArgumentParser:
     kernels = commands.add_parser("kernel", help="kernels and where they came from")
     kernels.add_argument("what", choices=["build", "list", "show"])
     kernels.add_argument("word", metavar="KERNEL", nargs="?", help="SOURCE[+SERIES...], as 6.12+planted/NAME")
+    add_config(kernels)
+    kernels.add_argument("--arch", choices=["um", "x86_64"], default="um", help="what it runs on (um)")
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
     listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
     doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
@@ -118,11 +125,18 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def add_config(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--config", type=names, default=(), metavar="V,...", help=f"of {', '.join(known_variants())}"
+    )
+
+
 def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
     command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
     command.add_argument("--fs", default="btrfs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
+    add_config(command)
     command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
     command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
     command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
@@ -157,6 +171,7 @@ def command_run(arguments: argparse.Namespace) -> int:
         workloads=chosen_workloads(arguments.workloads, arguments.keyword),
         profiles=chosen_profiles(arguments.fs),
         kernels=planted_kernels(arguments.kernel) if arguments.planted else (arguments.kernel,),
+        config=arguments.config,
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
         jobs=arguments.jobs,
@@ -192,6 +207,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         workloads=chosen_workloads(original.workloads, original.keyword),
         profiles=tuple(profile(name) for name in question.profiles),
         kernels=tuple(question.kernels),
+        config=original.config,
         tier=Tier(question.tier),
         models=question.models,
         jobs=arguments.jobs or question.jobs,
@@ -291,7 +307,8 @@ def command_kernel(arguments: argparse.Namespace) -> int:
     if not arguments.word:
         raise BadKernel(f"kernel {arguments.what}: name a kernel, as in: kernel {arguments.what} 6.12")
     with Progress() as progress:
-        kernel = build(arguments.word, progress.building(arguments.word))
+        said = progress.building(arguments.word)
+        kernel = build(arguments.word, said, arguments.config, arguments.arch)
     print(kernel.path)
     if arguments.what == "show":
         print(msgspec.json.format(msgspec.json.encode(kernel.provenance), indent=2).decode())

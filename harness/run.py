@@ -58,11 +58,13 @@ class NoRoom(Exception):
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What is to be done. kernels: KERNEL words. jobs: 0 for as many as processors."""
+    """What is to be done. kernels: KERNEL words, each built with the config variants.
+    jobs: 0 for as many as processors."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
     kernels: tuple[str, ...]
+    config: tuple[str, ...] = ()
     tier: Tier = Tier.FS
     models: tuple[str, ...] = BUILT_MODELS
     jobs: int = 0
@@ -87,7 +89,7 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoRoom, OSError.
     """
     require_room(resume or out, RESULTS_BYTES)  # before a kernel is built, which takes minutes
-    kernels = {word: build(word, progress.building(word)) for word in wish.kernels}
+    kernels = {word: build(word, progress.building(word), wish.config) for word in wish.kernels}
     agent = agent_binary()
     started = time.monotonic()
     folder = resume or new_run(out)

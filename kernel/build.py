@@ -24,9 +24,10 @@ from pathlib import Path
 import msgspec
 
 from kernel import cache
-from kernel.fragments import FRAGMENTS, Request, check_granted, digest, requests
-from kernel.kernel import BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord
-from kernel.make import OBJECTS, compile_kernel, compiler, configure, environment
+from kernel.archive import Gone
+from kernel.fragments import Request, check_granted, digest, fragments, requests
+from kernel.kernel import Arch, BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord
+from kernel.make import IMAGES, OBJECTS, compile_kernel, compiler, configure, environment, image
 from kernel.packages import missing_packages
 from kernel.patching import apply
 from kernel.patching import known_series as series
@@ -39,7 +40,8 @@ Progress = Callable[[str, float], None]
 
 RECIPE_VERSION = 1  # raise it when the way of building changes what is built
 OBJECTS_BYTES = 300 << 20  # 6.12 with our config: 120 MiB of objects, hard links, a kernel, and room
-BASE_STEPS = 1270  # lines of make for 6.12 with our config; only for progress
+# Lines of make for 6.12 with our config; only for progress.
+BASE_STEPS: dict[Arch, int] = {"um": 1270, "x86_64": 1900}
 SERIES_STEPS = 60  # the same with one file touched: archives and links on the way up
 
 
@@ -61,13 +63,15 @@ class Recipe(msgspec.Struct, frozen=True):
             "config": digest(self.wanted),
             "compiler": self.compiler,
         }
+        if self.spec.arch != "um":
+            parts["arch"] = self.spec.arch
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:20]
 
     @property
     def base(self) -> "Recipe":
         """The same without series."""
-        word = self.spec.source.name
-        return msgspec.structs.replace(self, spec=KernelSpec(word, self.spec.source))
+        spec = msgspec.structs.replace(self.spec, word=self.spec.source.name, series=())
+        return msgspec.structs.replace(self, spec=spec)
 
     @property
     def objects(self) -> Path:
@@ -75,7 +79,7 @@ class Recipe(msgspec.Struct, frozen=True):
         for each user's tree, which moves on with it."""
         if self.spec.source.kind == "debian":
             return cache.root() / "objects" / self.base.key
-        place = "\0".join((self.spec.source.name, digest(self.wanted), self.compiler))
+        place = "\0".join((self.spec.source.name, digest(self.wanted), self.compiler, self.spec.arch))
         return cache.root() / "objects" / f"tree-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
     @property
@@ -87,18 +91,27 @@ def _silent(_stage: str, _fraction: float) -> None:
     pass
 
 
-def build(word: str | KernelSpec, progress: Progress = _silent) -> Kernel:
+def build(
+    word: str | KernelSpec,
+    progress: Progress = _silent,
+    variants: tuple[str, ...] = (),
+    arch: Arch = "um",
+) -> Kernel:
     """The kernel of a word, built when it is not in the cache yet.
 
     progress(stage, fraction): fraction is 0 to 1 over the whole build.
     Raises BadKernel for bad input, BuildFailed when it could not be done. Safe when two start at once.
     """
-    spec = parse(word) if isinstance(word, str) else word
+    spec = parse(word, variants, arch) if isinstance(word, str) else word
     recipe = _recipe(spec, progress)
     if not recipe.place.is_dir():
         _check_machine()
         cache.sweep()
-        _build_once(recipe, progress)
+        try:
+            _build_once(recipe, progress)
+        except Gone:  # what the lists named has a successor by now: look again, in newer lists
+            recipe = _recipe(spec, progress, ask_system=False)
+            _build_once(recipe, progress)
     progress("built", 1.0)
     return _load(recipe.place, spec.word)
 
@@ -117,12 +130,14 @@ def built() -> list[Kernel]:
 def _load(place: Path, word: str = "") -> Kernel:
     """word: as asked for now; the same kernel may have been built under another."""
     provenance = msgspec.json.decode((place / "provenance.json").read_bytes(), type=Provenance)
-    return Kernel(str(place / "linux"), msgspec.structs.replace(provenance, word=word or provenance.word))
+    path = place / IMAGES[provenance.arch][0]
+    return Kernel(str(path), msgspec.structs.replace(provenance, word=word or provenance.word))
 
 
-def _recipe(spec: KernelSpec, progress: Progress) -> Recipe:
-    source = examine(spec.source, part(progress, 0.0, 0.05))
-    return Recipe(spec, source, FRAGMENTS, requests(FRAGMENTS), compiler())
+def _recipe(spec: KernelSpec, progress: Progress, ask_system: bool = True) -> Recipe:
+    source = examine(spec.source, part(progress, 0.0, 0.05), ask_system)
+    merged = fragments(spec.arch, spec.variants)
+    return Recipe(spec, source, merged, requests(merged), compiler())
 
 
 def _check_machine() -> None:
@@ -166,7 +181,7 @@ def _build_base(recipe: Recipe, progress: Progress) -> None:
             _compile_base(recipe, part(progress, 0.05, 0.98))
         progress("keeping the kernel", 0.98)
         with cache.appearing(recipe.place) as directory:
-            _publish(recipe.objects, directory)
+            _publish(recipe, recipe.objects, directory)
 
 
 def _compile_base(recipe: Recipe, progress: Progress) -> None:
@@ -183,7 +198,7 @@ def _compile_base(recipe: Recipe, progress: Progress) -> None:
             _link_tree(release, tree)
         else:
             touched = _follow_tree(recipe, tree, part(progress, 0.15, 0.2))
-        _compile(recipe, workspace, touched, BASE_STEPS, part(progress, 0.2, 1.0))
+        _compile(recipe, workspace, touched, BASE_STEPS[recipe.spec.arch], part(progress, 0.2, 1.0))
         (workspace / "key").write_text(recipe.key)
         (workspace / "files.json").write_bytes(msgspec.json.encode(recipe.source.files))
 
@@ -217,7 +232,7 @@ def _build_with_series(recipe: Recipe, progress: Progress) -> None:
         touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
         diff = _difference(recipe.objects / "linux", tree, touched)
         _compile(recipe, workspace, touched, SERIES_STEPS + len(touched), part(progress, begin + 0.02, 0.98))
-        _publish(workspace, directory)
+        _publish(recipe, workspace, directory)
         (directory / "series.diff").write_text(diff)
         shutil.rmtree(workspace)
 
@@ -256,11 +271,11 @@ def _compile(
     with _log_kept(log, recipe):
         if not (tree / OBJECTS / ".config").is_file() or any("Kconfig" in name for name in touched):
             progress("configuring", 0.0)
-            configure(tree, recipe.fragments, log)
+            configure(tree, recipe.fragments, log, recipe.spec.arch)
         config = (tree / OBJECTS / ".config").read_text()
         missing_options = check_granted(recipe.wanted, config)
-        compile_kernel(tree, log, on_step)
-    linux = (tree / OBJECTS / "linux").read_bytes()
+        compile_kernel(tree, log, on_step, recipe.spec.arch)
+    linux = image(tree, recipe.spec.arch).read_bytes()
     provenance = Provenance(
         word=recipe.spec.word,
         key=recipe.key,
@@ -273,6 +288,8 @@ def _compile(
         step_count=done_steps,
         size_bytes=len(linux),
         linux_sha256=hashlib.sha256(linux).hexdigest(),
+        variants=recipe.spec.variants,
+        arch=recipe.spec.arch,
     )
     (workspace / "provenance.json").write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
 
@@ -291,9 +308,10 @@ def _log_kept(log: Path, recipe: Recipe) -> Iterator[None]:
         raise BuildFailed(f"kernel {recipe.spec.word} does not build: {error} (log: {kept})") from error
 
 
-def _publish(workspace: Path, directory: Path) -> None:
+def _publish(recipe: Recipe, workspace: Path, directory: Path) -> None:
+    arch = recipe.spec.arch
     objects = workspace / "linux" / OBJECTS
-    shutil.copy2(objects / "linux", directory / "linux")
+    shutil.copy2(image(workspace / "linux", arch), directory / IMAGES[arch][0])
     shutil.copyfile(objects / "System.map", directory / "System.map")
     shutil.copyfile(objects / ".config", directory / "config")
     shutil.copyfile(workspace / "build.log", directory / "build.log")

@@ -24,14 +24,37 @@ class BuildFailed(KernelError):
     """The input may be right, but the experiment could not be done: exit status 3."""
 
 
+Arch = Literal["um", "x86_64"]
+
+
 class Source(msgspec.Struct, frozen=True):
     """
     kind "debian": name is the release, as in the package linux-source-6.12.
     kind "tree":   name is the absolute path of a kernel source tree.
+
+    version: VERSION.PATCHLEVEL of its Makefile, "6.12", by which a series' files are chosen.
     """
 
     kind: Literal["debian", "tree"]
     name: str
+    version: str = ""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the header of a series says for programs to read.
+
+    absent:    kernel version to the reason why there is nothing to change in it.
+    profiles:  where a planted bug is looked for, "" for the default.
+    config:    the config variants without which the change has no effect.
+    workloads: of the library, those that show it.
+    upstream:  the commit it is about: hash ("subject") (in vX.Y).
+    """
+
+    absent: dict[str, str] = {}
+    profiles: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    upstream: str = ""
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -39,12 +62,14 @@ class Series(msgspec.Struct, frozen=True):
 
     name:    as the user gave it: "planted/NAME", or a path.
     about:   the first line of its comment header (of a mail: its subject).
+    facts:   what else its header says; of a folder, the headers of all its files together.
     """
 
     name: str
     suffix: str
     content: bytes
     about: str
+    facts: Facts = Facts()
 
     @property
     def sha256(self) -> str:
@@ -52,11 +77,16 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class KernelSpec(msgspec.Struct, frozen=True):
-    """A KERNEL word, understood. The order of the series is the order of their application."""
+    """A KERNEL word, understood. The order of the series is the order of their application.
+
+    variants: names of config fragments, kernel/config/<variant>.config, that are laid over the others.
+    """
 
     word: str
     source: Source
     series: tuple[Series, ...] = ()
+    variants: tuple[str, ...] = ()
+    arch: Arch = "um"
 
 
 class SeriesRecord(msgspec.Struct, frozen=True):
@@ -91,11 +121,13 @@ class Provenance(msgspec.Struct, frozen=True):
     step_count: int
     size_bytes: int
     linux_sha256: str
+    variants: tuple[str, ...] = ()
+    arch: Arch = "um"
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """A bootable build. path: the User Mode Linux program; config, System.map, build.log,
-    series.diff and provenance.json lie beside it."""
+    """A bootable build. path: the User Mode Linux program `linux`, of x86_64 `vmlinux`; config,
+    System.map, build.log, series.diff and provenance.json lie beside it."""
 
     path: str
     provenance: Provenance

@@ -1,10 +1,10 @@
 """
 Get a source: a release from Debian's package, or a tree of the user.
 
-In:       Source; the package installed, in Debian's archive (apt-get download, no root), or in the cache.
+In:       Source; the package installed, in Debian's archive, or in the cache.
 Out:      its exact version, which decides whether a kernel is already built; and its files, in a
           directory of ours. The user's tree is only ever read.
-Not here: series (patching.py), compiling (make.py).
+Not here: the archive (archive.py), series (patching.py), compiling (make.py).
 """
 
 import hashlib
@@ -14,22 +14,19 @@ import shutil
 import stat
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from kernel import cache
+from kernel import archive, cache
 from kernel.kernel import BadKernel, BuildFailed, Source
 from kernel.make import OBJECTS, environment
 
 Progress = Callable[[str, float], None]
 
 UNPACKED_BYTES = 1_650 << 20  # linux-source-6.12 unpacked: 1.49 GiB of files, 4 KiB blocks
-PACKAGE_BYTES = 150 << 20
 FILE_COUNT = 92_000  # of 6.12, for the progress of unpacking
-POLL_S = 0.5
 
 
 class Examined(msgspec.Struct, frozen=True):
@@ -40,13 +37,14 @@ class Examined(msgspec.Struct, frozen=True):
     files: "TreeFiles"
 
 
-def examine(source: Source, progress: Progress) -> Examined:
-    """Looks up a release's version (about 1 s, by apt), reads what changed in a tree."""
+def examine(source: Source, progress: Progress, ask_system: bool = True) -> Examined:
+    """Looks up a release's version (about 1 s, by apt), reads what changed in a tree.
+    ask_system: whether what the system's apt knows is believed (archive.py)."""
     if source.kind == "debian":
-        return Examined(f"{_package(source)} {_package_version(_package(source))}", {})
+        return Examined(f"{_package(source)} {_package_version(source, progress, ask_system)}", {})
     tree = Path(source.name)
     files = tree_files(tree, progress)
-    return Examined(f"{_makefile_version(tree)}{_git_commit(tree)} files sha256:{files_digest(files)}", files)
+    return Examined(f"{_version(tree)}{_git_commit(tree)} files sha256:{files_digest(files)}", files)
 
 
 # --- Debian's packages ---
@@ -56,18 +54,20 @@ def _package(source: Source) -> str:
     return f"linux-source-{source.name}"
 
 
-def _package_version(package: str) -> str:
+def _package_version(source: Source, progress: Progress, ask_system: bool) -> str:
     """Of the installed package, else of the one apt would fetch, else of the newest in the cache."""
+    package = _package(source)
     if installed := _installed_version(package):
         return installed
-    if candidate := _apt_field(package, "Version"):
-        return candidate
-    if cached := sorted((cache.root() / "sources").glob(f"{package}_*/linux"), key=_age):
-        return cached[-1].parent.name.partition("_")[2]
-    raise BuildFailed(
-        f"{package} is not installed and apt does not know it; run apt-get update as root "
-        "(on a Debian other than 12 add its bookworm sources), or give the directory of a source tree"
-    )
+    try:
+        return archive.offer(source.name, progress, ask_system).version
+    except BuildFailed as error:
+        if cached := sorted((cache.root() / "sources").glob(f"{package}_*/linux"), key=_age):
+            return cached[-1].parent.name.partition("_")[2]
+        raise BuildFailed(
+            f"{package} is not installed and cannot be had: {error}. "
+            "Mend that, or give the directory of a source tree"
+        ) from error
 
 
 def _age(path: Path) -> float:
@@ -84,12 +84,6 @@ def _installed_archive(package: str) -> Path:
     return Path("/usr/src") / f"{package}.tar.xz"
 
 
-def _apt_field(package: str, field: str) -> str:
-    said = _output(["apt-cache", "show", "--no-all-versions", package])
-    match = re.search(rf"^{field}: (.*)$", said, re.MULTILINE)
-    return match[1] if match else ""
-
-
 def _output(command: list[str]) -> str:
     """Empty when the program fails or is not there."""
     try:
@@ -104,7 +98,7 @@ def needed_bytes(source: Source, examined: Examined) -> int:
     """Of disk in the cache, before this source can be compiled."""
     if source.kind == "tree":
         return sum(file.size for file in examined.files.values())
-    return 0 if _release_place(examined.version).is_dir() else UNPACKED_BYTES + PACKAGE_BYTES
+    return 0 if _release_place(examined.version).is_dir() else UNPACKED_BYTES + archive.PACKAGE_BYTES
 
 
 def _release_place(source_version: str) -> Path:
@@ -112,57 +106,29 @@ def _release_place(source_version: str) -> Path:
 
 
 def unpacked(source: Source, source_version: str, progress: Progress) -> Path:
-    """The release's files in the cache, fetched and unpacked when they are not there. Not to be changed."""
+    """The release's files in the cache, fetched and unpacked when they are not there. Not to be changed.
+    Errors: Gone when the archive has another version by now; BuildFailed."""
     package, _, package_version = source_version.partition(" ")
     place = _release_place(source_version)
     with cache.locked(place, lambda: progress(f"waiting: another build unpacks {package}", 0.0)):
         if not place.is_dir():
             with cache.appearing(place) as directory:
-                _fetch_and_unpack(package, package_version, directory, progress)
+                _fetch_and_unpack(source.name, package_version, directory, progress)
     return place / "linux"
 
 
-def _fetch_and_unpack(package: str, package_version: str, directory: Path, progress: Progress) -> None:
+def _fetch_and_unpack(release: str, package_version: str, directory: Path, progress: Progress) -> None:
+    package = f"linux-source-{release}"
     tree = directory / "linux"
     tree.mkdir()
     if _installed_version(package) == package_version:
         _unpack([["cat", str(_installed_archive(package))]], tree, progress)
         return
-    archive = _download(package, package_version, directory, progress)
+    wanted = archive.offer_of(release, package_version)
+    deb = archive.download(wanted, directory, lambda stage, fraction: progress(stage, fraction / 3))
     member = f"./usr/src/{package}.tar.xz"
-    _unpack([["dpkg-deb", "--fsys-tarfile", str(archive)], ["tar", "-xO", member]], tree, progress)
-    archive.unlink()
-
-
-def _download(package: str, package_version: str, directory: Path, progress: Progress) -> Path:
-    """apt checks what it fetches against Debian's signed lists."""
-    size_bytes = int(_apt_field(package, "Size") or PACKAGE_BYTES)
-    process = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "TERM", "apt-get", "download", f"{package}={package_version}"],
-        cwd=directory,
-        env=environment()
-        | {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        while process.poll() is None:
-            got_bytes = sum(path.stat().st_size for path in directory.glob("*.deb*"))
-            progress(f"downloading {package} {package_version}", min(1.0, got_bytes / size_bytes) / 3)
-            time.sleep(POLL_S)
-    finally:
-        process.terminate()
-        said = process.communicate()[0]
-    archives = list(directory.glob("*.deb"))
-    if process.returncode != 0 or not archives:
-        errors = " ".join(line for line in said.splitlines() if line.startswith("E:")) or said.strip()
-        raise BuildFailed(
-            f"{package} {package_version} could not be downloaded: {errors}. Check the network; when the "
-            "version is gone from the archive, run apt-get update as root; or install the package"
-        )
-    return archives[0]
+    _unpack([["dpkg-deb", "--fsys-tarfile", str(deb)], ["tar", "-xO", member]], tree, progress)
+    deb.unlink()
 
 
 def _unpack(producers: list[list[str]], tree: Path, progress: Progress) -> None:
@@ -342,12 +308,17 @@ def _content(file: TreeFile | None) -> tuple[str, bool] | None:
     return (file.digest, file.executable) if file else None
 
 
-def _makefile_version(tree: Path) -> str:
-    head = (tree / "Makefile").read_text(errors="replace")[:2000]
+def makefile_version(text: str) -> str:
+    """6.12.117, of the text of a kernel's top Makefile."""
     numbers = [
-        re.search(rf"^{name} *= *(\d*)", head, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")
+        re.search(rf"^{name} *= *(\d+)", text[:2000], re.MULTILINE)
+        for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL")
     ]
     return ".".join(match[1] for match in numbers if match)
+
+
+def _version(tree: Path) -> str:
+    return makefile_version((tree / "Makefile").read_text(errors="replace"))
 
 
 def _git_commit(tree: Path) -> str:

@@ -10,15 +10,17 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from kernel.kernel import BadKernel, KernelSpec, Series, Source
+from kernel.fragments import check_variants
+from kernel.kernel import Arch, BadKernel, KernelSpec, Series, Source
 from kernel.patching import find_series, is_series
+from kernel.source import makefile_version
 
-RELEASES = ("6.1", "6.12")  # Debian 12's linux-source packages, by name
-LATER_RELEASES = ("5.10", "7.2")  # the same from other Debian suites
+RELEASES = ("5.10", "6.1", "6.12", "7.2")  # Debian's linux-source packages, by name
 
 
-def parse(word: str) -> KernelSpec:
-    """Paths are relative to the working directory. A + inside a path is understood when the path exists."""
+def parse(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> KernelSpec:
+    """Paths are relative to the working directory. A + inside a path is understood when the path exists.
+    To the variants asked for come those that a series needs."""
     pieces = word.split("+")
     if "" in pieces:
         raise BadKernel(f"kernel {word!r}: a name is missing beside a +; it is SOURCE[+SERIES...]")
@@ -27,8 +29,9 @@ def parse(word: str) -> KernelSpec:
     series: list[Series] = []
     while rest:
         name, rest = _longest(rest, is_series)
-        series.append(find_series(name))
-    return KernelSpec(word, source, tuple(series))
+        series.append(find_series(name, source.version))
+    needed = tuple(variant for one in series for variant in one.facts.config)
+    return KernelSpec(word, source, tuple(series), check_variants((*variants, *needed)), arch)
 
 
 def _longest(pieces: list[str], known: Callable[[str], bool]) -> tuple[str, list[str]]:
@@ -65,11 +68,7 @@ def _source(text: str) -> Source:
 
 def _release(text: str) -> Source:
     if text in RELEASES:
-        return Source("debian", text)
-    if text in LATER_RELEASES:
-        raise BadKernel(
-            f"kernel {text!r} is not yet supported; known: {', '.join(RELEASES)}, or a source tree"
-        )
+        return Source("debian", text, text)
     raise BadKernel(
         f"kernel {text!r} is not known; known: {', '.join(RELEASES)}, or a directory with its source"
     )
@@ -79,4 +78,5 @@ def _tree(path: Path) -> Source:
     missing = [name for name in ("Makefile", "Kconfig", "arch/um/Kconfig") if not (path / name).is_file()]
     if missing:
         raise BadKernel(f"{path} is no kernel source tree: it has no {', no '.join(missing)}")
-    return Source("tree", str(path.resolve()))
+    version = makefile_version((path / "Makefile").read_text(errors="replace"))
+    return Source("tree", str(path.resolve()), ".".join(version.split(".")[:2]))

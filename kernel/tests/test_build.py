@@ -12,7 +12,7 @@ import pytest
 from kernel import build as building
 from kernel import cache
 from kernel.build import build, built, key, parse
-from kernel.fragments import FRAGMENTS, requests
+from kernel.fragments import fragments, requests
 from kernel.kernel import BuildFailed, Kernel
 from kernel.make import environment
 from kernel.tests.tinytree import hold, make_tree
@@ -81,6 +81,21 @@ def test_series_compile_only_what_they_touch(tree: Path, patch: Path) -> None:
     assert "+int A;" in (Path(kernel.path).parent / "series.diff").read_text()
 
 
+def test_a_variant_is_another_kernel_that_tells_what_it_is(tree: Path, patch: Path) -> None:
+    plain, small = build(f"{tree}+{patch}"), build(f"{tree}+{patch}", variants=("small",))
+    assert small.provenance.variants == ("small",)
+    assert small.provenance.config_sha256 != plain.provenance.config_sha256
+    assert program(small) == program(plain) == "int A;\nint b;\n"
+    assert len(built()) == 4  # each with the one it grew from
+
+
+def test_a_kernel_for_a_machine_is_vmlinux(tree: Path) -> None:
+    kernel = build(str(tree), arch="x86_64")
+    assert Path(kernel.path).name == "vmlinux"
+    assert (program(kernel), kernel.provenance.arch) == ("int a;\nint b;\n", "x86_64")
+    assert built() == [kernel]
+
+
 def test_series_leave_the_kernel_without_them_as_it_was(tree: Path, patch: Path) -> None:
     build(f"{tree}+{patch}")
     assert program(build(str(tree))) == "int a;\nint b;\n"
@@ -113,7 +128,9 @@ def test_the_key_follows_source_series_their_order_config_and_compiler(
     keys.append(key(parse(words[0])))
     monkeypatch.setattr(building, "compiler", lambda: "gcc 99")
     keys.append(key(parse(words[0])))
-    monkeypatch.setattr(building, "requests", lambda _fragments: requests(FRAGMENTS)[1:])
+    keys += [key(parse(words[0], ("debug",))), key(parse(words[0], ("debug", "small")))]
+    keys.append(key(parse(words[0], (), "x86_64")))
+    monkeypatch.setattr(building, "requests", lambda _fragments: requests(fragments())[1:])
     keys.append(key(parse(words[0])))
     assert len(set(keys)) == len(keys)
     assert key(parse(words[0])) == keys[-1]
@@ -133,7 +150,7 @@ def test_an_option_that_is_refused_stops_the_build(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "f.config").write_text("CONFIG_REFUSED=y\n")
-    monkeypatch.setattr(building, "FRAGMENTS", (tmp_path / "f.config",))
+    monkeypatch.setattr(building, "fragments", lambda *_: (tmp_path / "f.config",))
     with pytest.raises(BuildFailed, match=r"f\.config line 1: CONFIG_REFUSED"):
         build(str(tree))
     assert built() == []

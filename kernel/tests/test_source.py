@@ -102,12 +102,18 @@ def test_a_tree_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
 
 def test_a_package_nobody_knows_is_explained_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "_output", lambda _command: "")
-    with pytest.raises(BuildFailed, match=r"linux-source-6\.12 .* apt-get update"):
+    monkeypatch.setattr("kernel.archive.offer", refuse)
+    with pytest.raises(BuildFailed, match=r"linux-source-6\.12 .* cannot be had: nobody knows it"):
         source.examine(Source("debian", "6.12"), lambda _stage, _fraction: None)
+
+
+def refuse(*_: object) -> None:
+    raise BuildFailed("nobody knows it")
 
 
 def test_without_package_lists_the_source_in_the_cache_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "_output", lambda _command: "")
+    monkeypatch.setattr("kernel.archive.offer", refuse)
     (cache.root() / "sources/linux-source-6.12_6.12.9-1/linux").mkdir(parents=True)
     examined = source.examine(Source("debian", "6.12"), lambda _stage, _fraction: None)
     assert examined.version == "linux-source-6.12 6.12.9-1"
