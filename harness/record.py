@@ -62,9 +62,9 @@ def program(profile: Profile, workload: Workload) -> str:
     lines = [f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}"]
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
     for index, (phase, op) in enumerate(phases):
-        names = (op.word, op.path, op.path2, op.target)
+        texts = (op.word, op.path, op.path2, op.target, op.mode, op.name, op.value.encode().hex())
         device = op.device.replace(":", "\t") or "0\t0"
-        fields = (phase, index, *names, op.offset, op.length, op.mode, op.name, op.value, device)
+        fields = (phase, index, *texts, op.descriptor, op.offset, op.length, 0, device)
         lines.append("\t".join(str(field) for field in fields))
     return "\n".join(lines) + "\n"
 

@@ -84,8 +84,11 @@ COMMON = (
     ),
     Promise(
         "fdatasync-data",
-        "A completed fdatasync of a file puts its content, and the size needed to read it, on disk.",
-        "fdatasync(2)",
+        "A completed fdatasync of a file puts its content, and the size needed to read it, on disk; msync "
+        "with MS_SYNC and a write with O_DSYNC do so for their range, as a write with O_SYNC does what fsync "
+        "does.",
+        "fdatasync(2); msync(2) (MS_SYNC; mm/msync.c calls vfs_fsync_range() with datasync); open(2), NOTES, "
+        "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/703",
     ),
     Promise(
         "rename",
@@ -127,7 +130,9 @@ _BTRFS = (
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
         "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), log_all_new_ancestors(); "
         'd4682ba03ef6 ("Btrfs: sync log after logging new name"); '
-        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, generic/547",
+        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
+        "generic/547; of a "
+        "file without names, that they are gone: generic/764",
     ),
     Promise(
         "fdatasync-new-name",

@@ -20,7 +20,7 @@ from workloads.workload import Operation, Workload
 
 ENTRIES_PER_STEP = 3  # begin mark, one write, end mark
 ROOT = {"btrfs": 256, "ext4": 2, "xfs": 128}
-MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "write", "append")
+MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "write", "append", "pwrite")
 
 
 def history_of(source: str | Workload, name: str = "btrfs") -> History:
@@ -61,13 +61,19 @@ class Numbers:
         path = operation.path
         if operation.word in MAKING and path not in self.at:
             self.at[path] = self.new()
+        elif operation.word == "tmpfile":
+            self.at[operation.descriptor] = self.new()
+        elif operation.word == "open":
+            if path not in self.at:
+                self.at[path] = self.new()
+            self.at[operation.descriptor] = self.at[path]
         elif operation.word == "link":
             self.at[operation.path2] = self.at[path]
-        elif operation.word in ("unlink", "rmdir"):
+        elif operation.word in ("unlink", "rmdir", "close"):
             self.drop(path)
         elif operation.word == "rename":
             self.rename(path, operation.path2, operation.mode)
-        return self.at.get(operation.path2 or path, 0)
+        return self.at.get(operation.descriptor or operation.path2 or path, 0)
 
     def left(self, operation: Operation) -> int:
         """What a rename, done already, left at the old name."""

@@ -3,6 +3,7 @@
 import pytest
 
 from oracles import atomic, durable, historical, ordered
+from oracles.observation import Run
 from oracles.tests.made import Bench, kinds, node_at, replaced, without
 
 JOURNALS = ["btrfs", "ext4", "xfs"]
@@ -99,3 +100,103 @@ def test_a_pipe_is_no_file():
     """A pipe that comes back as a regular file is somebody else."""
     bench = Bench(NODES)
     assert "wrong object" in kinds(durable.judge(bench.case(replaced(bench.tree(), "pipe", kind="file"))))
+
+
+# --- writes that promise, mappings
+
+THROUGH = "setup\n  write foo 0 4K\nrun\n  write foo 8K 4K\n  pwrite foo 4K 4K {}\n"
+
+
+@pytest.mark.parametrize("how", ["dsync", "direct-dsync", "sync", "direct-sync"])
+def test_a_synchronous_write_promises_its_range(how):
+    """Zeros in it, or an end of file before it, are BROKEN."""
+    bench = Bench(THROUGH.format(how))
+    tree = bench.tree()
+    assert not kinds(durable.judge(bench.case(tree)))
+    runs = (Run(0, 4096, "w", 1), Run(4096, 8192, "z"))
+    assert kinds(durable.judge(bench.case(replaced(tree, "foo", content=runs)))) == {"data lost"}
+    short = replaced(tree, "foo", size=6000, content=(Run(0, 4096, "w", 1), Run(4096, 1904, "w", 3)))
+    assert kinds(durable.judge(bench.case(short))) == {"size lost"}
+
+
+def test_a_synchronous_write_promises_no_other_byte():
+    """What was written before without the flag, behind it, may be missing; so may its size."""
+    bench = Bench(THROUGH.format("dsync"))
+    runs = (Run(0, 4096, "w", 1), Run(4096, 4096, "w", 3))
+    for size, more in ((12288, (Run(8192, 4096, "z"),)), (8192, ())):
+        tree = replaced(bench.tree(), "foo", size=size, blocks=16, content=(*runs, *more))
+        assert not kinds(durable.judge(bench.case(tree))), size
+
+
+def test_a_direct_write_promises_nothing():
+    """O_DIRECT alone flushes nothing."""
+    bench = Bench(THROUGH.format("direct"))
+    assert not kinds(durable.judge(bench.case(bench.tree(0))))
+
+
+def test_o_sync_promises_attributes_and_o_dsync_does_not():
+    """open(2): O_SYNC as fsync, O_DSYNC as fdatasync."""
+    text = "setup\n  write foo 0 4K\nrun\n  setxattr foo user.x 1\n  pwrite foo 0 4K {}\n"
+    for how, expected in (("sync", {"xattr lost"}), ("dsync", set())):
+        bench = Bench(text.format(how))
+        assert kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", xattrs={})))) == expected
+
+
+def test_msync_promises_mapped_bytes_and_its_range_alone():
+    """Two ranges are dirty; the first is synced, then both by an fsync."""
+    both = "mmapwrite foo 0 4K\n  mmapwrite foo 4K 4K"
+    text = f"setup\n  write foo 0 8K\nrun\n  {both}\n  msync foo 0 4K\n  fsync foo\n"
+    bench = Bench(text)
+    first = replaced(bench.tree(0), "foo", content=(Run(0, 4096, "w", 2), Run(4096, 4096, "w", 1)))
+    assert not kinds(durable.judge(bench.case(first, begun=3)))
+    assert kinds(durable.judge(bench.case(bench.tree(0), begun=3))) == {"data lost"}
+    assert kinds(durable.judge(bench.case(first))) == {"data lost"}
+
+
+def test_msync_without_a_range_is_of_the_whole_file():
+    """msync PATH."""
+    bench = Bench("setup\n  write foo 0 8K\nrun\n  mmapwrite foo 4K 4K\n  msync foo\n")
+    assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"data lost"}
+
+
+# --- descriptors
+
+TMPFILE = "setup\n  mkdir A\nrun\n  tmpfile A @t\n  write @t 0 8K\n  fsync @t\n  link @t A/foo\n  fsync A\n"
+
+
+def test_what_was_fsynced_before_it_had_a_name_is_promised_under_it():
+    """open(2), O_TMPFILE: filled first, then linked."""
+    bench = Bench(TMPFILE)
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    empty = replaced(bench.tree(), "A/foo", size=0, blocks=0, content=())
+    assert kinds(durable.judge(bench.case(empty))) == {"size lost", "preallocation lost"}
+
+
+def test_a_file_without_a_name_is_not_asked_for():
+    """Before the link there is nothing to see, and afterwards the directory alone promises the name."""
+    bench = Bench(TMPFILE)
+    assert not kinds(durable.judge(bench.case(bench.tree(0), begun=3)))
+    assert not kinds(durable.judge(bench.case(bench.tree(0), begun=4)))
+    assert kinds(durable.judge(bench.case(bench.tree(0), begun=5))) == {"name lost"}
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+def test_fsync_of_a_file_without_links_settles_that_it_is_gone(name):
+    """generic/764: by the descriptor that is left."""
+    bench = Bench("setup\n  write foo 0 4K\nrun\n  open foo @f\n  unlink foo\n  fsync @f\n", name)
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"name came back"}
+    assert not kinds(durable.judge(bench.case(bench.tree(0), begun=2)))
+
+
+def test_writes_through_a_descriptor_follow_the_file():
+    """Under its new name, and with the descriptor's flags."""
+    bench = Bench("setup\n  creat a\nrun\n  open a @a dsync\n  rename a b\n  write @a 0 4K\n")
+    assert node_at(bench.tree(), "b").size == 4096
+    assert "size lost" in kinds(durable.judge(bench.case(replaced(bench.tree(), "b", size=0, content=()))))
+
+
+def test_open_with_trunc_empties_the_file():
+    """O_TRUNC."""
+    bench = Bench("setup\n  write a 0 4K\nrun\n  open a @a trunc\n  fsync @a\n")
+    assert node_at(bench.tree(), "a").size == 0

@@ -46,7 +46,17 @@ class Names:
                 self.make(path, "node")
             case "symlink":
                 self.make(path, "symlink")
-            case "write" | "append":
+            case "open":
+                if path not in self.inode:
+                    assert "creat" in operation.mode
+                    self.make(path, "file")
+                self.inode[operation.descriptor] = self.inode[path]
+            case "tmpfile":
+                assert self.is_a(path, "directory")
+                self.make(operation.descriptor, "file")
+            case "close":
+                del self.inode[path]
+            case "write" | "append" | "pwrite":
                 if path not in self.inode:
                     self.make(path, "file")
                 assert self.is_a(path, "file")
@@ -64,7 +74,7 @@ class Names:
                 del self.inode[path]
             case "rename":
                 self.rename(path, new, operation.mode)
-            case "truncate" | "fallocate":
+            case "truncate" | "fallocate" | "mmapwrite" | "msync":
                 assert self.is_a(path, "file")
             case "setxattr":
                 assert self.is_a(path, "file", "directory")
@@ -125,6 +135,7 @@ def test_the_check_of_names_sees_mistakes():
         "rmdir f",
         "link d e",
         "rename f f noreplace",
+        "msync d",
     ]:
         workload = text.parse(f"setup\n  mkdir d\n  creat f\nrun\n  {mistake}\n")
         names = Names()

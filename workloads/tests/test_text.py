@@ -59,6 +59,16 @@ ERRORS = {
     "device without a colon": (run("mknod A chr 3"), 2, 15, "is no MAJOR:MINOR"),
     "device number too large": (run("mknod A blk 4096:0"), 2, 15, "major 4095 and minor 1048575 at most"),
     "unknown type of node": (run("mknod A fifo 1:3"), 2, 11, 'unknown "fifo"; one of chr, blk'),
+    "direct write that is not aligned": (run("pwrite A 0 100 direct"), 2, 14, "needs multiples of 512"),
+    "unknown flag": (run("open A @a rdonly"), 2, 13, 'unknown "rdonly"; one of creat'),
+    "flag twice": (run("open A @a sync,sync"), 2, 13, '"sync" twice'),
+    "descriptor without @": (run("open A a"), 2, 10, "is no @ and a name"),
+    "descriptor nobody opened": (run("sync", "fsync @a"), 3, 9, 'no descriptor "@a" is open here'),
+    "descriptor closed before": (run("open . @a", "close @a", "fsync @a"), 4, 9, "is open here"),
+    "descriptor opened twice": (run("open . @a", "tmpfile . @a"), 3, 13, "is open already"),
+    "descriptor where a path is needed": (run("open . @a", "unlink @a"), 3, 10, "a path is needed"),
+    "remount over a descriptor": (run("open . @a", "remount"), 3, 3, "while @a is open"),
+    "missing one of two optional": (run("msync A 0"), 2, 13, "missing LENGTH: msync PATH [OFFSET LENGTH]"),
     "tab as indentation": ("run\n\tsync\n", 2, 1, "tab: use spaces"),
     "tab between words": (run("creat\tA"), 2, 8, "tab: use spaces"),
     "carriage return": ("run\r\n  sync\r\n", 1, 4, "carriage return"),
@@ -200,12 +210,17 @@ def test_format_is_canonical():
 
 def draw(random_: random.Random) -> Operation:
     """Any operation the text form can hold."""
-    word = random_.choice([word for word in text.WORDS if word != "umount"])
+    word = random_.choice(
+        [word for word in text.WORDS if word not in ("umount", "remount", "open", "tmpfile", "close")]
+    )
     name = lambda: "".join(random_.choices('ab/ "\\#ä.', k=6)).strip("/")  # noqa: E731
     path = lambda: "/".join(f"{part}x" for part in name().split("/"))  # noqa: E731
     values = {
         text.Kind.ANYWHERE: lambda: random_.choice([".", path()]),
         text.Kind.BELOW_ROOT: path,
+        text.Kind.FILE: path,
+        text.Kind.ANYTHING: lambda: random_.choice([".", path()]),
+        text.Kind.DESCRIPTOR: lambda: f"@{random_.randrange(1 << 60)}",
         text.Kind.TARGET: lambda: name() or "t",
         text.Kind.NUMBER: lambda: random_.choice([0, 1, 1 << 30, random_.randrange(1 << 20) * 1024, 4097]),
         text.Kind.DEVICE: lambda: random_.choice(["0:0", "1:3", "4095:1048575"]),
@@ -220,6 +235,8 @@ def draw(random_: random.Random) -> Operation:
         argument.field: random_.choice(argument.choices) if argument.choices else values[argument.kind]()
         for argument in arguments
     }
+    if "direct" in drawn.get("mode", ""):
+        drawn |= {"offset": 4096, "length": 512}
     return Operation(word, **drawn)
 
 
