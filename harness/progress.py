@@ -116,7 +116,7 @@ class Progress:
 
     def _note(self, what: str) -> str:
         elapsed = time.monotonic() - self._started
-        return f"{self._states:,} states, {self._states / max(elapsed, 0.1):.0f}/s {what}"
+        return f"{self._states:,} states judged, {self._states / max(elapsed, 0.1):.0f}/s {what}"
 
     def _plain(self) -> None:
         now = time.monotonic()

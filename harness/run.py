@@ -36,6 +36,7 @@ from harness.summing import experiment_folders, shown, sum_up
 from harness.sweep import Part
 from harness.workspace import Workspace, workspace
 from kernel.build import build
+from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.court import ORACLES
 from oracles.profiles import Profile
@@ -62,7 +63,8 @@ class NoRoom(Exception):
 class Wish(msgspec.Struct, frozen=True):
     """What is to be done. kernels: KERNEL words, each built with the config variants.
     jobs: 0 for as many as processors.
-    parts: when not every workload is for every profile and kernel (sweep.py)."""
+    parts: when not every workload is for every profile and kernel (sweep.py).
+    against: of `compare`, the one of the kernels that the other is held against."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -76,6 +78,7 @@ class Wish(msgspec.Struct, frozen=True):
     log_bytes: int = LOG_BYTES
     command: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
+    against: str = ""
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -95,7 +98,9 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     planned = sum(len(part.workloads) for part in parts_of(wish))
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
-    kernels = {word: build(word, progress.building(word), wish.config) for word in wish.kernels}
+    kernels = {
+        (word, config): build(word, progress.building(word), config) for word, config in builds_of(wish)
+    }
     agent = agent_binary()
     started = time.monotonic()
     folder = resume or new_run(out)
@@ -142,26 +147,50 @@ def require_room(folder: Path, needed_bytes: int) -> None:
         )
 
 
+Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by KERNEL word and config variants
+
+
+def config_of(wish: Wish, profile: Profile, workload: Workload) -> tuple[str, ...]:
+    """The variants asked for, and those that the two need. Errors: BadKernel."""
+    return check_variants((*wish.config, *profile.config, *workload.config))
+
+
 def parts_of(wish: Wish) -> tuple[Part, ...]:
     return wish.parts or tuple(
         Part(word, profile, wish.workloads) for word in wish.kernels for profile in wish.profiles
     )
 
 
-def plans_of(wish: Wish, kernels: dict[str, Kernel]) -> list[Plan]:
+def builds_of(wish: Wish) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each kernel and config variants that an experiment needs, once."""
+    return tuple(
+        dict.fromkeys(
+            (part.kernel, config_of(wish, part.profile, workload))
+            for part in parts_of(wish)
+            for workload in part.workloads
+        )
+    )
+
+
+def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
-    each = ((part, workload) for part in parts_of(wish) for workload in part.workloads)
+    wanted = [
+        (part.kernel, part.profile, workload, config_of(wish, part.profile, workload))
+        for part in parts_of(wish)
+        for workload in part.workloads
+    ]
     return [
         Plan(
             number,
-            part.kernel,
-            kernels[part.kernel].path,
-            part.profile,
+            word,
+            kernels[word, config].path,
+            profile,
             workload,
             wish.tier,
             wish.with_fsck,
+            config,
         )
-        for number, (part, workload) in enumerate(each, 1)
+        for number, (word, profile, workload, config) in enumerate(wanted, 1)
     ]
 
 
@@ -341,7 +370,7 @@ def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
 # --- the question --------------------------------------------------------------------------------
 
 
-def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
+def question_of(wish: Wish, kernels: Kernels) -> Question:
     return Question(
         command=wish.command,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -351,11 +380,24 @@ def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
         models=wish.models,
         guest="uml",
         workloads=tuple(workload.name for workload in wish.workloads),
-        kernels={word: msgspec.to_builtins(kernel.provenance) for word, kernel in kernels.items()},
+        kernels=provenances(kernels),
         profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
         machine=machine_facts(),
         jobs=wish.jobs,
+        against=wish.against,
     )
+
+
+def provenances(kernels: Kernels) -> dict[str, Any]:
+    """By KERNEL word; when experiments needed several variants of one, the others are in it by name."""
+    facts: dict[str, Any] = {}
+    for (word, config), kernel in kernels.items():
+        made = msgspec.to_builtins(kernel.provenance)
+        if word in facts:
+            facts[word].setdefault("other_variants", {})[",".join(config)] = made
+        else:
+            facts[word] = made
+    return facts
 
 
 def profile_facts(profile: Profile) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from reports.results import (
     StateCounts,
     Summary,
     read_experiment,
+    read_question,
 )
 from workloads.text import format_operation
 
@@ -170,8 +171,9 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         "guest_boots": boots,
         "seconds": {stage: round(value, 2) for stage, value in sorted(tally.seconds.items())},
     }
-    detection = tuple(detect(tally.judged, tally.kernel_seconds, findings))
-    stock = tuple(silence(tally.examined, findings))
+    sweep = not compared(run)
+    detection = tuple(detect(tally.judged, tally.kernel_seconds, findings)) if sweep else ()
+    stock = tuple(silence(tally.examined, findings)) if sweep else ()
     broken = sweep_failed(detection, stock) if detection else bool(findings)
     return Summary(
         exit=EXIT_BROKEN if broken else EXIT_UNKNOWN if reasons or tally.unknown else EXIT_HOLDS,
@@ -189,6 +191,11 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         detection=detection,
         stock=stock,
     )
+
+
+def compared(run: Path) -> bool:
+    """Whether two kernels are held against each other here: then a planted bug is one side, and no sweep."""
+    return (run / "run.json").exists() and bool(read_question(run).against)
 
 
 def _experiments(run: Path) -> Iterator[Experiment]:

@@ -27,17 +27,23 @@ class BuildFailed(KernelError):
 Arch = Literal["um", "x86_64"]
 
 
+class Unbuildable(BuildFailed):
+    """This source with this config: the compiler, or the configuration, refuses it."""
+
+
 class Source(msgspec.Struct, frozen=True):
     """
     kind "debian": name is the release, as in the package linux-source-6.12.
     kind "tree":   name is the absolute path of a kernel source tree.
+    kind "git":    name is the absolute path of a repository, revision the commit.
 
     version: VERSION.PATCHLEVEL of its Makefile, "6.12", by which a series' files are chosen.
     """
 
-    kind: Literal["debian", "tree"]
+    kind: Literal["debian", "tree", "git"]
     name: str
     version: str = ""
+    revision: str = ""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -108,6 +114,8 @@ class Provenance(msgspec.Struct, frozen=True):
     build_s:         wall-clock seconds of configuring and compiling this kernel, on from the
                      kernel without series when it has series.
     step_count:      lines make printed, one a compiled or linked file.
+    revision:        the git commit that was asked for; source_version has its tree, which another
+                     commit may share.
     """
 
     word: str
@@ -123,6 +131,7 @@ class Provenance(msgspec.Struct, frozen=True):
     linux_sha256: str
     variants: tuple[str, ...] = ()
     arch: Arch = "um"
+    revision: str = ""
 
 
 class Kernel(msgspec.Struct, frozen=True):

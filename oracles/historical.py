@@ -8,19 +8,20 @@ Not here: whether what was promised is still there (durable).
 
 from oracles.case import Case, any_of, best_verdict, describe, describe_node, role
 from oracles.content import ZERO, Difference, Piece, first_difference, size_of
-from oracles.model import Slot, words
+from oracles.model import Slot
 from oracles.observation import Node
 from oracles.ordered import shown_since
 from oracles.profiles import promise
 from oracles.recovered import Recovered
 from oracles.verdict import Tier, Verdict, Violation
+from workloads.text import format_operation as words
 
 NAME = "historical"
 CHECKS = (
-    "Every recovered name led to that object at some time, every size, mode, owner, extended attribute and "
-    "symlink target was so at some time, and every byte was written at that place by an operation that had "
-    "begun, or is zero. On ext4 also that bytes which a truncate cut off are not back, once names, link "
-    "counts or attributes show that the truncate is on disk."
+    "Every recovered name led to that object at some time, every size, mode, owner, extended attribute, "
+    "symlink target and device number was so at some time, and every byte was written at that place by an "
+    "operation that had begun, or is zero. On ext4 also that bytes which a truncate cut off are not back, "
+    "once names, link counts or attributes show that the truncate is on disk."
 )
 NOT_CHECKED = (
     "Whether these values were there at the same time (ordered), and times. The base disk is zeros, so what "
@@ -87,6 +88,8 @@ def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
     unread = any(error.startswith("readlink") for error in node.errors)
     if object_.kind == "symlink" and node.target != object_.target and not unread:
         found.append(("target that never was", f"-> {object_.target}", f"-> {node.target}"))
+    if node.device != object_.device:
+        found.append(("device that never was", f"device {object_.device}", f"device {node.device}"))
     return [_violation(case, kind, role(case, inode), node.path, *texts) for kind, *texts in found]
 
 

@@ -57,6 +57,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     trouble:   "" or why the experiment could not be done; then all its states are UNKNOWN.
     device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
+    config:    variants of its kernel.
     """
 
     number: int
@@ -71,6 +72,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     sector_size: int = 512
     trouble: str = ""
     device_bytes: int = 0
+    config: tuple[str, ...] = ()
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -211,6 +213,7 @@ class Question(msgspec.Struct, frozen=True):
 
     kernels: name to provenance (source version, series with hashes, config hash, compiler).
     profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
+    against: of `compare`, the kernel the other one is held against; else "".
     """
 
     command: tuple[str, ...]
@@ -225,6 +228,7 @@ class Question(msgspec.Struct, frozen=True):
     profiles: dict[str, Any]
     machine: dict[str, Any]
     jobs: int = 1
+    against: str = ""
 
 
 def read_question(run: Path) -> Question:

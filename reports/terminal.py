@@ -143,7 +143,7 @@ def stock_words(one: Silence) -> str:
 
 def speed(summary: Summary) -> list[str]:
     rate, seconds = summary.rates.get("states_per_s"), summary.rates.get("seconds")
-    told = [f"{rate:,.0f} states per second"] if isinstance(rate, int | float) else []
+    told = [f"{rate:,.0f} states recovered per second"] if isinstance(rate, int | float) else []
     if isinstance(seconds, dict):
         told.append(", ".join(f"{stage} {each:.1f} s" for stage, each in seconds.items()))
     return [line("speed", "; ".join(told))] if told else []

@@ -45,8 +45,8 @@ def test_without_a_terminal_a_line_comes_now_and_then(capsys, clock: Clock) -> N
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "0 of 4 experiments, 500 states, 50/s",
-        "0 of 4 experiments, 1,000 states, 50/s",
+        "0 of 4 experiments, 500 states judged, 50/s",
+        "0 of 4 experiments, 1,000 states judged, 50/s",
     ]
 
 
@@ -55,7 +55,7 @@ def test_a_line_tells_how_long_it_will_take(capsys, clock: Clock) -> None:
         progress.experiments(4, 4)
         clock.now_s += 20
         progress.done(outcome(1))
-    assert capsys.readouterr().err == "1 of 4 experiments, 0 states, 0/s, about 60 s left\n"
+    assert capsys.readouterr().err == "1 of 4 experiments, 0 states judged, 0/s, about 60 s left\n"
 
 
 def test_what_was_done_before_is_told(capsys, clock: Clock) -> None:

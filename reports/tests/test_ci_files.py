@@ -120,7 +120,7 @@ def test_the_lines_fit_and_say_it_all(run: Path) -> None:
         "F1 btrfs durable: name lost",
         "./powercut repro results/20250101T120000-ab12 F2",
         "the guest gave no answer in 20 s",
-        "212 states per second",
+        "212 states recovered per second",
         str(run / "report" / "index.html"),
     ):
         assert each in told, each

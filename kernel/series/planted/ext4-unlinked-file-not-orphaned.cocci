@@ -4,7 +4,7 @@
 //             failed have to be found again by recovery, and freed.
 // caught by:  fsck
 // profiles: ext4
-// workloads: unlink-open-file
+// workloads: unlinked-synced-open-file-fsync
 // files: fs/ext4/namei.c
 //
 // What is changed. When the last name of a file goes, __ext4_unlink() no longer adds the inode to the list
