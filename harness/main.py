@@ -186,7 +186,7 @@ def command_run(arguments: argparse.Namespace) -> int:
 
 
 def wish_of(arguments: argparse.Namespace) -> Wish:
-    return Wish(
+    wish = Wish(
         workloads=chosen_workloads(arguments.workloads, arguments.keyword),
         profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
         kernels=asked_kernels(arguments),
@@ -200,6 +200,7 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
         command=("powercut", *arguments.words),
         against=arguments.against,
     )
+    return swept(wish, arguments) if arguments.planted else wish
 
 
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
