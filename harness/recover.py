@@ -39,13 +39,14 @@ from harness.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestTrouble, Keeper
 from harness.log import Log
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
+from reports.results import EntryFlag
 
 REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
 WRITE = struct.Struct("<QII")
 REPLY = struct.Struct("<IIII")
 REQUEST_MAGIC = 0x50435251
 REPLY_MAGIC = 0x50435250
-WANT_CHANGES, VERBOSE, BUILD_ONLY = 1, 2, 4
+WANT_CHANGES, VERBOSE, BUILD_ONLY, FIRST_PROBE = 1, 2, 4, 8
 SECTOR = 512
 BATCH_STATES = 8
 SLOTS = 2 * BATCH_STATES
@@ -76,11 +77,17 @@ class Recovered(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One state on its way: the writes since the state before it."""
+    """One state on its way: the writes since the state before it.
+
+    committed: its last write was one with FUA, a superblock or a journal's commit. Then the mount that
+    replays is put to use before it ends, which costs 0.7 ms of 2.9 on btrfs: too much for every state, and
+    a log that was just committed is where replay has most to do.
+    """
 
     state: State
     sequence: int
     writes: tuple[DiskWrite, ...]
+    committed: bool = False
 
 
 def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> bytes:
@@ -188,7 +195,8 @@ class Session:
         packed = []
         for request in requests:
             slot = request.sequence % SLOTS
-            packed.append(pack([*first, *request.writes], request.sequence, flags, slot))
+            use = FIRST_PROBE if request.committed else 0
+            packed.append(pack([*first, *request.writes], request.sequence, flags | use, slot))
             first = []
         self._send(packed)
 
@@ -277,6 +285,7 @@ class Recovery:
         waiting: list[Request] = []
         dirty: set[int] = set()  # blocks: a long way between two states costs no more than the disk
         sequence = done_prefix = 0
+        committed = False
         for state in states:
             assert state.prefix >= done_prefix, "disks only move forward"
             if not known:
@@ -285,6 +294,8 @@ class Recovery:
                     sequence += 1
                 ahead.scan()
             for entry in log.entries(done_prefix, state.prefix):
+                if entry.sector_count:
+                    committed = bool(entry.flags & EntryFlag.FUA)
                 for write in writes_of(entry):
                     dirty.update(ahead.apply(write))
             done_prefix = state.prefix
@@ -299,7 +310,8 @@ class Recovery:
                     self._collect(outstanding, reports)
                 self._leap(block_writes(ahead.image, sorted(dirty)))
                 dirty.clear()
-            waiting.append(Request(state, sequence, tuple(block_writes(ahead.image, sorted(dirty)))))
+            writes = tuple(block_writes(ahead.image, sorted(dirty)))
+            waiting.append(Request(state, sequence, writes, committed))
             dirty.clear()
             sequence += 1
             if len(waiting) == BATCH_STATES or not outstanding:  # a guest with nothing to do does not wait

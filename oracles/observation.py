@@ -75,8 +75,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     untouched:    recovery and the first unmount wrote nothing, so the second mount saw the same bytes as the
                   first; then the second walk, which could only repeat the first, was left out.
     first_probe:  what failed while a file without a name was made, filled with one block and fsynced, after
-                  the first walk in the same mount; empty when all of it succeeded, and where that mount had
-                  written nothing, that is had nothing to replay.
+                  the first walk in the same mount; empty when all of it succeeded. Only done in states whose
+                  last write committed something (FUA), and where that mount had something to replay.
     probe:        what failed after the second mount while a file was created, written and removed in every
                   directory (and fsynced in the root) and everything was deleted, each as
                   "unlink A/foo: EIO"; empty when all of it succeeded. probe_steps: how many calls it made.

@@ -15,10 +15,13 @@ from oracles.verdict import Tier, Verdict, Violation
 NAME = "usable"
 CHECKS = (
     "That every file reads, that a new file can be made, written and removed in every directory, and fsynced "
-    "in the root, and that everything can be deleted until the root is empty. Before that, in the mount that "
-    "replayed a log: that a new file without a name can be made, filled and fsynced."
+    "in the root, and that everything can be deleted until the root is empty. In the mount that replayed a "
+    "log: that a new file without a name can be made, filled and fsynced."
 )
-NOT_CHECKED = "What the files hold, and use by several processes at once."
+NOT_CHECKED = (
+    "What the files hold, and use by several processes at once. The mount that replayed a log is put to use "
+    "only in states whose last write was one with FUA."
+)
 
 PROBE_STAGE = "probe"  # what Observation.death_during says of the probe
 

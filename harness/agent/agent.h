@@ -84,6 +84,7 @@ struct recovery {
 	const char *filesystem;
 	const char *options;
 	bool verbose; /* say each stage, to know where a guest died */
+	bool first_probe; /* put the mount that replayed to use before it ends */
 };
 
 int mount_filesystem(const char *device, const char *filesystem, const char *options);

@@ -100,7 +100,7 @@ static void probe(void)
  * The mount that replayed a log goes on being used, with what replay left in memory: the next inode number,
  * the free space. So one new file is made, filled and synced before the first unmount, without a name: the
  * tree stays as it was. Its block comes from the free space, where no replayed extent may be. Left out where
- * the mount wrote nothing, that is where there was nothing to replay.
+ * the mount wrote nothing, that is where there was nothing to replay, and where the host does not ask for it.
  */
 static void probe_first_mount(void)
 {
@@ -185,7 +185,7 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 		walk(&report);
 		size_t tree_length = report.length - tree;
 
-		if (state_device_written() != WRITTEN_NOTHING) {
+		if (recovery->first_probe && state_device_written() != WRITTEN_NOTHING) {
 			stage(recovery, "probe of the first mount");
 			probe_first_mount();
 		}
