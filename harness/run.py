@@ -51,6 +51,8 @@ LOG_BYTES = 64 << 20
 PR_SET_PDEATHSIG = 1  # prctl(2)
 # What an experiment leaves is about 100 KiB; a run that has less than this is not started.
 RESULTS_BYTES = 64 << 20
+# Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
+COMPARED_RECORDINGS = 3
 
 
 class NoRoom(Exception):
@@ -140,8 +142,9 @@ def require_room(folder: Path, needed_bytes: int) -> None:
 
 def plans_of(wish: Wish, kernels: dict[str, Kernel]) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
+    recordings = COMPARED_RECORDINGS if wish.against else 1
     return [
-        Plan(number, word, kernel.path, profile, workload, wish.tier, wish.with_fsck)
+        Plan(number, word, kernel.path, profile, workload, wish.tier, wish.with_fsck, recordings)
         for number, (word, kernel, profile, workload) in enumerate(
             (
                 (word, kernel, profile, workload)
