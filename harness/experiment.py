@@ -31,7 +31,7 @@ LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """number: from 1. kernel: its KERNEL word. kernel_path: its binary.
+    """number: from 1. kernel: its KERNEL word. kernel_path: its binary, built with the variants config.
     recordings: how often the log is recorded; the last one is recovered, the others are only counted."""
 
     number: int
@@ -41,6 +41,7 @@ class Plan(msgspec.Struct, frozen=True):
     workload: Workload
     tier: Tier
     with_fsck: bool
+    config: tuple[str, ...] = ()
     recordings: int = 1
 
 
@@ -160,6 +161,7 @@ def facts_of(
         sector_size=log.sector_size if log is not None else SECTOR_BYTES,
         trouble=trouble,
         device_bytes=plan.profile.size_bytes,
+        config=plan.config,
     )
 
 

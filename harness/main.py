@@ -27,14 +27,14 @@ from harness.disk import BadEntry
 from harness.filesystem import NoFilesystemTool, find_tool
 from harness.guest import GuestTrouble, LostGuest
 from harness.judging import judge_again
+from harness.kernel_command import add_kernel, command_kernel, config_option
 from harness.log import BadLog
 from harness.progress import Progress
 from harness.repro import is_finding, locate, repro
 from harness.run import LOG_BYTES, NoRoom, Wish, WorkerFailed, finish, run, write_pages
 from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
-from kernel.build import build, built, series
-from kernel.fragments import known_variants
+from kernel.build import series
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
@@ -86,10 +86,6 @@ def size(text: str) -> int:
     return int(number) * unit
 
 
-def names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def positive(text: str) -> int:
     """A count from 1. Errors: ArgumentTypeError."""
     if not text.isdigit() or not int(text):
@@ -122,11 +118,7 @@ def parser() -> argparse.ArgumentParser:
         if name == "judge":
             again.add_argument("--tier", choices=[t.value for t in Tier], help="instead of the run's own")
     add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
-    kernels = commands.add_parser("kernel", help="kernels and where they came from")
-    kernels.add_argument("what", choices=["build", "list", "show"])
-    kernels.add_argument("word", metavar="KERNEL", nargs="?", help="SOURCE[+SERIES...], as 6.12+planted/NAME")
-    add_config(kernels)
-    kernels.add_argument("--arch", choices=["um", "x86_64"], default="um", help="what it runs on (um)")
+    add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
     listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
     doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
@@ -143,18 +135,12 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def add_config(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--config", type=names, default=(), metavar="V,...", help=f"of {', '.join(known_variants())}"
-    )
-
-
 def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
     command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
     command.add_argument("--fs", default="btrfs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
-    add_config(command)
+    config_option(command)
     command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
     command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
     command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
@@ -174,6 +160,7 @@ def add_repro(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, or one of its experiments")
     command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
     command.add_argument("--state", default="", metavar="SPEC", help="a state, as O:12")
+    config_option(command)
     command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
     command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
 
@@ -361,24 +348,8 @@ def command_repro(arguments: argparse.Namespace) -> int:
     finding = arguments.finding
     if finding and not is_finding(finding):
         raise NoResults(f"{finding}: no finding's name; they are F1, F2 ...")
-    return repro(locate(arguments.run, finding, arguments.state), arguments.keep, arguments.shell)
-
-
-def command_kernel(arguments: argparse.Namespace) -> int:
-    if arguments.what == "list":
-        for kernel in built():
-            provenance = kernel.provenance
-            print(f"{provenance.key}  {provenance.word:<40} {provenance.source_version}")
-        return 0
-    if not arguments.word:
-        raise BadKernel(f"kernel {arguments.what}: name a kernel, as in: kernel {arguments.what} 6.12")
-    with Progress() as progress:
-        said = progress.building(arguments.word)
-        kernel = build(arguments.word, said, arguments.config, arguments.arch)
-    print(kernel.path)
-    if arguments.what == "show":
-        print(msgspec.json.format(msgspec.json.encode(kernel.provenance), indent=2).decode())
-    return 0
+    shown_again = locate(arguments.run, finding, arguments.state)
+    return repro(shown_again, arguments.keep, arguments.shell, arguments.config)
 
 
 def command_list(arguments: argparse.Namespace) -> int:

@@ -34,6 +34,7 @@ class StepReport(msgspec.Struct, frozen=True):
     result: int
     inode: int
     blocks: int
+    left: int
 
 
 class RecordReport(msgspec.Struct, frozen=True):
@@ -61,8 +62,9 @@ def program(profile: Profile, workload: Workload) -> str:
     lines = [f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}"]
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
     for index, (phase, op) in enumerate(phases):
-        names = (op.word, op.path, op.path2, op.target)
-        fields = (phase, index, *names, op.offset, op.length, op.mode, op.name, op.value)
+        texts = (op.word, op.path, op.path2, op.target, op.mode, op.name, op.value.encode().hex())
+        device = op.device.replace(":", "\t") or "0\t0"
+        fields = (phase, index, *texts, op.descriptor, op.offset, op.length, 0, device)
         lines.append("\t".join(str(field) for field in fields))
     return "\n".join(lines) + "\n"
 
@@ -158,4 +160,5 @@ def _step(answer: StepReport, workload: Workload, marks: dict[str, int]) -> Step
         end_entry=marks.get(f"done-{answer.index}", -1),
         inode=answer.inode,
         blocks=answer.blocks,
+        left_inode=answer.left,
     )

@@ -65,6 +65,7 @@ APT::Architecture "amd64";
 APT::Architectures {{ "amd64"; }};
 APT::Update::Error-Mode "any";
 Acquire::Languages "none";
+Acquire::GzipIndexes "true";
 Acquire::http::Timeout "20";
 Acquire::https::Timeout "20";
 {network}
@@ -158,6 +159,8 @@ def _own_lists(suite: str, progress: Progress) -> str:
     fails, the old ones do. Errors: BuildFailed."""
     folder = _folder(suite)
     config, refreshed = folder / "apt.conf", folder / "refreshed"
+    cache.use(folder)
+    cache.touch(folder)
     with cache.locked(folder, lambda: progress(f"waiting: another process reads Debian's {suite}", 0.0)):
         if refreshed.is_file() and time.time() - refreshed.stat().st_mtime < MAX_AGE_S:
             return str(config)

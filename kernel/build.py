@@ -14,6 +14,7 @@ a user's tree from the version before.
 import difflib
 import hashlib
 import platform
+import re
 import shutil
 import subprocess
 import time
@@ -32,7 +33,8 @@ from kernel.make import IMAGES, OBJECTS, compile_kernel, compiler, configure, en
 from kernel.packages import missing_packages
 from kernel.patching import apply
 from kernel.patching import known_series as series
-from kernel.release import unpacked
+from kernel.prune import keep_within_limit, limit_bytes
+from kernel.release import release_place, unpacked
 from kernel.source import Examined, bring, examine, needed_bytes
 from kernel.word import parse
 
@@ -108,6 +110,7 @@ def build(
     """
     spec = parse(word, variants, arch) if isinstance(word, str) else word
     recipe = _recipe(spec, progress)
+    cache.use(recipe.place)
     if not recipe.place.is_dir():
         _check_machine()
         cache.sweep()
@@ -115,9 +118,21 @@ def build(
             _build_once(recipe, progress)
         except Gone:  # what the lists named has a successor by now: look again, in newer lists
             recipe = _recipe(spec, progress, ask_system=False)
+            cache.use(recipe.place)
             _build_once(recipe, progress)
+        keep_within_limit()
+    cache.touch(recipe.place)
     progress("built", 1.0)
     return _load(recipe.place, spec)
+
+
+def find(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> Kernel | None:
+    """The kernel of a word, or of the beginning of a key, if it is built. Errors: as build."""
+    if re.fullmatch(r"[0-9a-f]{6,20}", word):
+        return next((kernel for kernel in built() if kernel.provenance.key.startswith(word)), None)
+    spec = parse(word, variants, arch)
+    place = _recipe(spec, _silent).place
+    return _load(place, spec) if place.is_dir() else None
 
 
 def key(spec: KernelSpec, progress: Progress = _silent) -> str:
@@ -152,6 +167,7 @@ def _check_machine() -> None:
         trouble.append(f"User Mode Linux needs an x86_64 machine, this is {platform.machine()}")
     if missing := missing_packages():
         trouble.append(f"packages are missing: sudo apt-get install {' '.join(missing)}")
+    limit_bytes()  # a limit that cannot be read is told before, not after
     if set(" :") & set(str(cache.root())):
         trouble.append(f"the kernel's make takes no blank or colon in {cache.root()}; set POWERCUT_CACHE")
     if trouble:
@@ -234,12 +250,20 @@ def _build_with_series(recipe: Recipe, progress: Progress) -> None:
             if _objects_key(recipe) != recipe.base.key:
                 _compile_base(recipe.base, part(progress, begin, 0.85))
             _copy_compiled(recipe.objects / "linux", tree)
-        touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
-        diff = _difference(recipe.objects / "linux", tree, touched)
+            # Still held: the difference is to the source as it was copied.
+            touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
+            diff = _difference(recipe.objects / "linux", tree, touched)
+            _touch_origin(recipe)
         _compile(recipe, workspace, touched, SERIES_STEPS + len(touched), part(progress, begin + 0.02, 0.98))
         _publish(recipe, workspace, directory)
         (directory / "series.diff").write_text(diff)
         shutil.rmtree(workspace)
+
+
+def _touch_origin(recipe: Recipe) -> None:
+    cache.touch(recipe.objects)
+    if recipe.spec.source.kind == "debian":
+        cache.touch(release_place(recipe.source.version))
 
 
 @contextmanager

@@ -71,10 +71,10 @@ def _output(command: list[str]) -> str:
 
 def needed_bytes(source_version: str) -> int:
     """Of disk in the cache, before it can be compiled."""
-    return 0 if _release_place(source_version).is_dir() else UNPACKED_BYTES + archive.PACKAGE_BYTES
+    return 0 if release_place(source_version).is_dir() else UNPACKED_BYTES + archive.PACKAGE_BYTES
 
 
-def _release_place(source_version: str) -> Path:
+def release_place(source_version: str) -> Path:
     return cache.root() / "sources" / source_version.replace(" ", "_")
 
 
@@ -82,7 +82,7 @@ def unpacked(source: Source, source_version: str, progress: Progress) -> Path:
     """The release's files in the cache, fetched and unpacked when they are not there. Not to be changed.
     Errors: Gone when the archive has another version by now; BuildFailed."""
     package, _, package_version = source_version.partition(" ")
-    place = _release_place(source_version)
+    place = release_place(source_version)
     with cache.locked(place, lambda: progress(f"waiting: another build unpacks {package}", 0.0)):
         if not place.is_dir():
             with cache.appearing(place) as directory:

@@ -8,19 +8,20 @@ Not here: things that never were (historical), renames done by half (atomic).
 
 from oracles.atomic import touched_inodes
 from oracles.case import TIERS, Case, any_of, best_verdict, describe
-from oracles.content import ZERO, Difference, first_difference, size_of
+from oracles.content import ZERO, Difference, Piece, first_difference, size_of
 from oracles.model import Chain, Slot
 from oracles.observation import Node
 from oracles.recovered import Recovered
 from oracles.verdict import Tier, Verdict, Violation
-from oracles.window import Floor
+from oracles.window import Floor, RangeFloor
 
 NAME = "durable"
 CHECKS = (
-    "What a completed fsync, fdatasync, sync, remount or unmount covered: names (there, gone, and leading "
-    "to the right object), directories above, size, bytes, mode, extended attributes, symlink targets, "
-    "link counts and preallocated blocks. Later operations may have replaced each of them. On ext4 also the "
-    "size of a new file that was written and renamed over another, once the rename is seen."
+    "What a completed fsync, fdatasync, msync, sync, remount, unmount or write with O_SYNC or O_DSYNC "
+    "covered: names (there, gone, and leading to the right object), directories above, size, bytes, mode, "
+    "extended attributes, symlink targets, "
+    "device numbers, link counts and preallocated blocks. Later operations may have replaced each of them. "
+    "On ext4 also the size of a new file that was written and renamed over another, once the rename is seen."
 )
 NOT_CHECKED = (
     "That holes are still holes (zeros satisfy it), and preallocation behind the end once a truncate, "
@@ -169,15 +170,20 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
         violations += _mode(case, inode, node, floor)
         if kind == "symlink":
             violations += _target(case, inode, node, floor)
+        if kind in ("chr", "blk"):
+            violations += _device(case, inode, node, floor)
         if kind == "file":
             violations += _links(case, inode, node, floor)
-            violations += _blocks(case, inode, node, floor)
+            violations += _blocks(case, inode, node, case.window.blocks_floor(inode))
     if kind == "file":
         floor = case.window.data_floor(inode)
         if case.window.existed(inode, floor):
             checked += 2
             violations += _size(case, inode, node, floor)
             violations += _bytes(case, inode, node, floor)
+        for part in case.window.ranges.get(inode, ()):
+            checked += 1
+            violations += _range(case, inode, node, part)
     return checked, violations
 
 
@@ -193,6 +199,13 @@ def _target(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]
     if node.target == target or any(error.startswith("readlink") for error in node.errors):
         return []
     return [_attribute(case, "target lost", inode, node, f"-> {target}", f"-> {node.target}", floor)]
+
+
+def _device(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    device = case.model.inodes[inode].device
+    if node.device == device:
+        return []
+    return [_attribute(case, "device lost", inode, node, f"device {device}", f"device {node.device}", floor)]
 
 
 def _xattrs(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
@@ -277,6 +290,25 @@ def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
         expected, found = f"{promised_end} bytes that can be read", ", ".join(node.errors)
         return [_attribute(case, "data unreadable", inode, node, expected, found, floor)]
     difference = first_difference(node.content, pieces, node.size)
+    if difference is None:
+        return []
+    expected = f"at offset {difference.offset}: {any_of(_sources(difference))}"
+    return [_attribute(case, "data lost", inode, node, expected, difference.found, floor)]
+
+
+def _range(case: Case, inode: int, node: Node, part: RangeFloor) -> list[Violation]:
+    """The bytes of the range, and a size with which they can be read."""
+    start, end, floor = part
+    needed = min(min(size_of(content), end) for content in case.window.contents(inode, floor.time))
+    if node.size < needed:
+        expected = f"at least {needed} bytes"
+        return [_attribute(case, "size lost", inode, node, expected, f"{node.size} bytes", floor)]
+    pieces = [
+        Piece(max(piece.start, start), min(piece.end, end), piece.sources)
+        for piece in case.window.pieces(inode, floor.time)
+        if piece.start < end and piece.end > start
+    ]
+    difference = first_difference(node.content, pieces, node.size) if pieces else None
     if difference is None:
         return []
     expected = f"at offset {difference.offset}: {any_of(_sources(difference))}"

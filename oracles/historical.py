@@ -15,8 +15,9 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "historical"
 CHECKS = (
-    "Every recovered name led to that object at some time, every size, mode, owner, extended attribute and "
-    "symlink target was so at some time, and every byte was written at that place by an operation that had "
+    "Every recovered name led to that object at some time, every size, mode, owner, extended attribute, "
+    "symlink target and device number was so at some time, and every byte was written at that place by an "
+    "operation that had "
     "begun, or is zero."
 )
 NOT_CHECKED = (
@@ -84,6 +85,8 @@ def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
     unread = any(error.startswith("readlink") for error in node.errors)
     if object_.kind == "symlink" and node.target != object_.target and not unread:
         found.append(("target that never was", f"-> {object_.target}", f"-> {node.target}"))
+    if node.device != object_.device:
+        found.append(("device that never was", f"device {object_.device}", f"device {node.device}"))
     return [_violation(case, kind, role(case, inode), node.path, *texts) for kind, *texts in found]
 
 

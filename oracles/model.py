@@ -12,6 +12,7 @@ Objects are told apart by inode number, as Step.inode gave it while recording; a
 several objects one after the other, so each object has an id of its own here.
 """
 
+import errno
 from collections.abc import Callable
 
 import msgspec
@@ -20,10 +21,15 @@ from oracles import content as contents
 from oracles.content import Content, Source
 from oracles.timeline import Timeline
 from workloads.history import History, Step
+from workloads.text import format_operation as words
 from workloads.workload import Operation
 
 # What the agent makes new objects with, under umask 0.
-CREATED_MODE = {"file": 0o644, "dir": 0o755, "symlink": 0o777}
+CREATED_MODE = {"file": 0o644, "dir": 0o755, "symlink": 0o777, "fifo": 0o644, "chr": 0o644, "blk": 0o644}
+
+WHITEOUT_DEVICE = "0:0"  # include/linux/fs.h: WHITEOUT_DEV, and WHITEOUT_MODE, which is 0
+
+ALL_BYTES = 1 << 62
 
 SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
@@ -44,6 +50,7 @@ class Inode(msgspec.Struct, frozen=True):
     born: int
     made_by: str
     target: str = ""
+    device: str = ""
 
 
 class Chain:
@@ -81,16 +88,23 @@ class Rename(msgspec.Struct, frozen=True):
     old: Slot
     new: Slot
     replaced: int | None
+    exchanged: bool = False
 
 
 class Persist(msgspec.Struct, frozen=True):
-    """One call that makes things durable. time: just after it. inode: of fsync and fdatasync, else -1."""
+    """One call that makes things durable. time: just after it. inode: -1 for the whole filesystem.
+
+    like: whose promise it makes: "sync", "fsync" or "fdatasync". call: for a reader.
+    start, end: bytes; of a file's data only these.
+    """
 
     time: int
     step: int
-    word: str
+    like: str
     inode: int
-    path: str
+    call: str
+    start: int = 0
+    end: int = ALL_BYTES
 
 
 class Model:
@@ -115,6 +129,7 @@ class Model:
         self.extending: set[int] = set()  # times whose step was a write or append
         self.moving: dict[int, tuple[int, int]] = {}  # time: (inode, offset) of a collapse or insert
         self.steps: dict[int, Step] = {}
+        self.logging: set[int] = set()  # steps that fsync an object in some way, even in vain
 
     @property
     def root(self) -> int:
@@ -124,6 +139,8 @@ class Model:
         return self.inodes[inode].kind
 
     def mode(self, inode: int) -> int:
+        if self.inodes[inode].device == WHITEOUT_DEVICE:
+            return 0
         return CREATED_MODE[self.kind(inode)]
 
     def ids(self, number: int, kind: str, until: int) -> list[int]:
@@ -175,6 +192,7 @@ class _Builder:
         self.chain_at: dict[Slot, int] = {}
         self.time = 0
         self.step: Step | None = None
+        self.kept: dict[str, tuple[int, str]] = {}  # descriptor to (inode, flags)
         self._new_inode(history.root_inode, "dir", "the root")
 
     def do(self, step: Step) -> None:
@@ -184,11 +202,23 @@ class _Builder:
         self.step = step
         self.model.end_time = self.time
         self.model.steps[step.index] = step
+        # Without the file its open failed, and no filesystem heard of it.
+        if self._is_fsync(step.operation) and step.result != -errno.ENOENT:
+            self.model.logging.add(step.index)
         if step.result == 0:
             handler = _WORDS.get(step.operation.word)
             if handler is None:
                 raise Disagreement(f"the model does not know the word {step.operation.word}")
             handler(self, step.operation)
+
+    def _is_fsync(self, operation: Operation) -> bool:
+        if operation.word in ("fsync", "fdatasync", "msync"):
+            return True
+        return operation.word in ("write", "append", "pwrite") and "sync" in self.how(operation)
+
+    def how(self, operation: Operation) -> str:
+        """The flags with which a write goes out."""
+        return self.kept[operation.path][1] if operation.path in self.kept else operation.mode
 
     # --- paths
 
@@ -222,6 +252,9 @@ class _Builder:
 
     def there(self, path: str, follow: bool) -> int:
         """The object at `path`; errors: Disagreement when there is none."""
+        if path in self.kept:
+            self._check_number(self.kept[path][0])
+            return self.kept[path][0]
         if path in ("", "."):
             return self.model.root
         slot = self.parent(path)
@@ -250,10 +283,10 @@ class _Builder:
 
     # --- objects and names
 
-    def _new_inode(self, number: int, kind: str, made_by: str, target: str = "") -> int:
+    def _new_inode(self, number: int, kind: str, made_by: str, target: str = "", device: str = "") -> int:
         model = self.model
         id_ = len(model.inodes)
-        model.inodes.append(Inode(id_, number, kind, self.time, made_by, target))
+        model.inodes.append(Inode(id_, number, kind, self.time, made_by, target, device))
         model.by_number.setdefault(number, []).append(id_)
         model.xattrs[id_] = {}
         model.nlink[id_] = Timeline(self.time, 0)
@@ -265,16 +298,38 @@ class _Builder:
             model.names_in[id_] = set()
         return id_
 
-    def make(self, operation: Operation, kind: str, path: str, target: str = "") -> int:
+    def make(
+        self,
+        operation: Operation,
+        kind: str,
+        path: str,
+        target: str = "",
+        device: str = "",
+        number: int | None = None,
+    ) -> int:
+        """number: its st_ino, where that is not Step.inode."""
         assert self.step is not None
+        number = self.step.inode if number is None else number
         slot = self.parent(path)
         if slot in self.now:
             raise self._wrong(f"{path} was there already")
-        if self.step.inode == 0:
+        if number == 0:
             raise self._wrong("no inode number was recorded")
-        inode = self._new_inode(self.step.inode, kind, words(operation), target)
+        inode = self._new_inode(number, kind, words(operation), target, device)
         self.add_name(slot, inode)
         return inode
+
+    def move_names(self, moves: dict[Slot, Slot], replaced: int | None = None) -> None:
+        """Links from an old slot to a new one, all at once; what was replaced is gone already."""
+        model = self.model
+        moved = [(old, new, self.now[old], self.chain_at.pop(old)) for old, new in moves.items()]
+        for old, *_ in moved:
+            self._set(old, None)
+        for old, new, inode, chain in moved:
+            self._set(new, inode)
+            self.chain_at[new] = chain
+            model.chains[chain].slots.append((self.time, new))
+            model.renames.append(Rename(self.time, chain, inode, old, new, replaced, len(moves) > 1))
 
     def add_name(self, slot: Slot, inode: int) -> None:
         self._set(slot, inode)
@@ -313,6 +368,11 @@ class _Builder:
             raise self._wrong(f"{operation.path} is no file")
         return inode
 
+    def persist(self, like: str, inode: int, start: int = 0, end: int = ALL_BYTES) -> None:
+        assert self.step is not None
+        call = words(self.step.operation)
+        self.model.persists.append(Persist(self.time, self.step.index, like, inode, call, start, end))
+
     def change(self, inode: int, content: Content) -> None:
         self.model.content[inode].change(self.time, content)
 
@@ -330,6 +390,14 @@ def _creat(fs: _Builder, operation: Operation) -> None:
 
 def _mkdir(fs: _Builder, operation: Operation) -> None:
     fs.make(operation, "dir", operation.path)
+
+
+def _mknod(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, operation.mode, operation.path, device=operation.device)
+
+
+def _mkfifo(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, "fifo", operation.path)
 
 
 def _symlink(fs: _Builder, operation: Operation) -> None:
@@ -357,34 +425,84 @@ def _rename(fs: _Builder, operation: Operation) -> None:
     replaced = fs.now.get(new)
     if replaced == inode:
         return  # rename(2): two names of one file: nothing happens
+    if operation.mode == "exchange":
+        if replaced is None:
+            raise fs._wrong(f"there is no {operation.path2} to exchange with")
+        fs.move_names({old: new, new: old})
+        return
     if replaced is not None:
+        if operation.mode == "noreplace":
+            raise fs._wrong(f"{operation.path2} was there already")
         fs.drop_name(new)
-    chain = fs.chain_at.pop(old)
-    fs._set(old, None)
-    fs._set(new, inode)
-    fs.chain_at[new] = chain
-    fs.model.chains[chain].slots.append((fs.time, new))
-    fs.model.renames.append(Rename(fs.time, chain, inode, old, new, replaced))
+    fs.move_names({old: new}, replaced)
+    if operation.mode == "whiteout":
+        assert fs.step is not None
+        left = fs.step.left_inode
+        fs.make(operation, "chr", operation.path, device=WHITEOUT_DEVICE, number=left)
 
 
 def _write(fs: _Builder, operation: Operation) -> None:
     assert fs.step is not None
     fs.model.extending.add(fs.time)
-    missing = fs.parent(operation.path) not in fs.now
+    missing = operation.path not in fs.kept and fs.parent(operation.path) not in fs.now
     inode = fs.make(operation, "file", operation.path) if missing else fs.file(operation)
     old = fs.model.content[inode].last
     start = contents.size_of(old) if operation.word == "append" else operation.offset
     end = start + operation.length
     fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
     fs.allocate(inode, start, end)
+    how = fs.how(operation)
+    if "sync" in how and start < end:
+        fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end)
+
+
+def _mmapwrite(fs: _Builder, operation: Operation) -> None:
+    assert fs.step is not None
+    inode = fs.file(operation)
+    old = fs.model.content[inode].last
+    start, end = operation.offset, operation.offset + operation.length
+    if end > contents.size_of(old):
+        raise fs._wrong("it reaches behind the end of file")
+    fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
+    fs.allocate(inode, start, end)
+
+
+def _msync(fs: _Builder, operation: Operation) -> None:
+    inode = fs.file(operation)
+    end = operation.offset + operation.length
+    fs.persist("fdatasync", inode, operation.offset, end or ALL_BYTES)
+
+
+def _open(fs: _Builder, operation: Operation) -> None:
+    flags = operation.mode.split(",")
+    if "creat" in flags and fs.parent(operation.path) not in fs.now:
+        inode = fs.make(operation, "file", operation.path)
+    else:
+        inode = fs.there(operation.path, follow=True)
+    if "trunc" in flags:
+        _resize(fs, inode, 0)
+    fs.kept[operation.descriptor] = (inode, operation.mode)
+
+
+def _close(fs: _Builder, operation: Operation) -> None:
+    del fs.kept[operation.path]
+
+
+def _tmpfile(fs: _Builder, operation: Operation) -> None:
+    assert fs.step is not None
+    inode = fs._new_inode(fs.step.inode, "file", words(operation))
+    fs.kept[operation.descriptor] = (inode, "")
 
 
 def _truncate(fs: _Builder, operation: Operation) -> None:
-    inode = fs.file(operation)
-    fs.change(inode, contents.resized(fs.model.content[inode].last, operation.length))
+    _resize(fs, fs.file(operation), operation.length)
+
+
+def _resize(fs: _Builder, inode: int, size: int) -> None:
+    fs.change(inode, contents.resized(fs.model.content[inode].last, size))
     allocated = fs.model.allocated[inode]
     # Preallocation behind the end goes with any truncate, or stays: nobody promises which.
-    allocated.change(fs.time, without(allocated.last, operation.length, 1 << 62))
+    allocated.change(fs.time, without(allocated.last, size, ALL_BYTES))
 
 
 def _fallocate(fs: _Builder, operation: Operation) -> None:
@@ -436,14 +554,11 @@ def _removexattr(fs: _Builder, operation: Operation) -> None:
 
 
 def _fsync(fs: _Builder, operation: Operation) -> None:
-    assert fs.step is not None
-    inode = fs.there(operation.path, follow=True)
-    fs.model.persists.append(Persist(fs.time, fs.step.index, operation.word, inode, operation.path))
+    fs.persist(operation.word, fs.there(operation.path, follow=True))
 
 
 def _sync(fs: _Builder, operation: Operation) -> None:
-    assert fs.step is not None
-    fs.model.persists.append(Persist(fs.time, fs.step.index, operation.word, -1, ""))
+    fs.persist("sync", -1)
 
 
 def _evict(fs: _Builder, operation: Operation) -> None:
@@ -453,6 +568,8 @@ def _evict(fs: _Builder, operation: Operation) -> None:
 _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "creat": _creat,
     "mkdir": _mkdir,
+    "mknod": _mknod,
+    "mkfifo": _mkfifo,
     "symlink": _symlink,
     "link": _link,
     "unlink": _unlink,
@@ -460,6 +577,12 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "rename": _rename,
     "write": _write,
     "append": _write,
+    "pwrite": _write,
+    "mmapwrite": _mmapwrite,
+    "msync": _msync,
+    "open": _open,
+    "close": _close,
+    "tmpfile": _tmpfile,
     "truncate": _truncate,
     "fallocate": _fallocate,
     "setxattr": _setxattr,
@@ -490,16 +613,3 @@ def without(ranges: Ranges, start: int, end: int) -> Ranges:
         if max(low, end) < high:
             kept.append((max(low, end), high))
     return tuple(kept)
-
-
-def words(operation: Operation) -> str:
-    """The operation in one line, for a reader of messages."""
-    numbers = {
-        "write": f"{operation.offset} {operation.length}",
-        "append": f"{operation.length}",
-        "truncate": f"{operation.length}",
-        "fallocate": f"{operation.mode} {operation.offset} {operation.length}",
-    }.get(operation.word, "")
-    first = operation.target if operation.word == "symlink" else ""
-    parts = (operation.word, first, operation.path, operation.path2, operation.name, operation.value, numbers)
-    return " ".join(part for part in parts if part)

@@ -33,6 +33,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     mode:    permission bits, 0o7777. size: bytes. blocks: 512 B units.
     xattrs:  name to value in hex.
     content: files: runs that cover [0, size).
+    device:  chr and blk: "MAJOR:MINOR".
     data:    files: [start, end) byte ranges that SEEK_DATA and SEEK_HOLE report as data.
     errors:  calls that failed on it, as "read: EIO"; empty when all went well.
     """
@@ -49,6 +50,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     dtype: str = ""
     xattrs: dict[str, str] = {}
     target: str = ""
+    device: str = ""
     content: tuple[Run, ...] = ()
     data: tuple[tuple[int, int], ...] = ()
     errors: tuple[str, ...] = ()

@@ -21,7 +21,8 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "ordered"
 CHECKS = (
-    "That names, the objects they lead to, link counts of files, modes, symlink targets and extended "
+    "That names, the objects they lead to, link counts of files, modes, symlink targets, device numbers "
+    "and extended "
     "attributes are together those of one time between the last completed sync and the cut."
 )
 NOT_CHECKED = "Sizes, content and blocks; on btrfs, anything after an fsync or fdatasync has begun."
@@ -35,6 +36,7 @@ class Facts(NamedTuple):
     mode: int
     nlink: int
     target: str
+    device: str
     xattrs: tuple[tuple[str, str], ...]
 
 
@@ -68,6 +70,7 @@ def found_snapshot(case: Case, tree: Tree) -> Snapshot:
             0 if root else node.mode,  # mkfs chose it
             0 if node.kind == "dir" else node.nlink,
             node.target,
+            node.device,
             _settled_xattrs(case, node.ino, xattrs),
         )
     return found
@@ -93,6 +96,7 @@ def _collect(case: Case, time: int, inode: int, path: str, into: Snapshot) -> No
         0 if inode == model.root else model.mode(inode),
         0 if is_directory else model.nlink[inode].at(time),
         object_.target,
+        object_.device,
         _settled_xattrs(case, object_.number, {k: v for k, v in xattrs.items() if v is not None}),
     )
     if is_directory:

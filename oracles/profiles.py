@@ -28,6 +28,7 @@ class Profile(msgspec.Struct, frozen=True):
     fsck:       command; the image's path is appended. Exit status in fsck_clean means clean.
     promises:   beyond those of every filesystem (COMMON).
     fsck_noise: lines of the checker with one of these texts in them say nothing.
+    config:     variants of the kernel's config that it needs.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Profile(msgspec.Struct, frozen=True):
     fsck_clean: tuple[int, ...] = (0,)
     promises: tuple[Promise, ...] = ()
     fsck_noise: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
 
 
 COMMON = (
@@ -71,8 +73,10 @@ COMMON = (
     ),
     Promise(
         "fsync-attributes",
-        "A completed fsync puts the object's own metadata on disk: mode, extended attributes, preallocation.",
-        "fsync(2) (metadata of the inode); fstests generic/066, generic/468, generic/535, generic/677, "
+        "A completed fsync puts the object's own metadata on disk: mode, extended attributes, device "
+        "number, preallocation.",
+        "fsync(2) (metadata of the inode); inode(7); fstests generic/066, generic/468, generic/535, "
+        "generic/677, "
         "generic/745",
     ),
     Promise(
@@ -82,13 +86,17 @@ COMMON = (
     ),
     Promise(
         "fdatasync-data",
-        "A completed fdatasync of a file puts its content, and the size needed to read it, on disk.",
-        "fdatasync(2)",
+        "A completed fdatasync of a file puts its content, and the size needed to read it, on disk; msync "
+        "with MS_SYNC and a write with O_DSYNC do so for their range, as a write with O_SYNC does what fsync "
+        "does.",
+        "fdatasync(2); msync(2) (MS_SYNC; mm/msync.c calls vfs_fsync_range() with datasync); open(2), NOTES, "
+        "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/703",
     ),
     Promise(
         "rename",
-        "A rename happens as a whole: what had a durable name keeps one, and does not have both.",
-        "rename(2) (atomic replacement); fstests generic/322, generic/335, generic/336, generic/510",
+        "A rename or exchange happens as a whole: what had a durable name keeps one, and does not have both.",
+        "rename(2) (atomic replacement; RENAME_EXCHANGE: atomically exchange); fstests generic/322, "
+        "generic/335, generic/336, generic/510",
     ),
     Promise(
         "links",
@@ -124,7 +132,9 @@ _BTRFS = (
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
         "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), log_all_new_ancestors(); "
         'd4682ba03ef6 ("Btrfs: sync log after logging new name"); '
-        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, generic/547",
+        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
+        "generic/547; of a "
+        "file without names, that they are gone: generic/764",
     ),
     Promise(
         "fdatasync-new-name",
@@ -171,7 +181,9 @@ _XFS = (
         "fsync-names",
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
         "fs/xfs/xfs_file.c xfs_fsync_seq() forces the log up to the inode's last change, and create, link, "
-        "remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c); fstests generic/510, generic/520, "
+        "remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c), while an exchange does not, so "
+        "nothing is "
+        "asked after one (fs/xfs/xfs_inode.c xfs_cross_rename()); fstests generic/510, generic/520, "
         "generic/547",
     ),
     Promise(

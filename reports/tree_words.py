@@ -75,6 +75,8 @@ def notes(node: Node, operations: Mapping[int, str]) -> list[str]:
         found.append(f"{size_words(node.blocks * 512)} allocated")
     if node.target:
         found.append(f"leads to {visible(node.target)}")
+    if node.device:
+        found.append(f"device {node.device}")
     if node.dtype and node.dtype != node.kind:
         found.append(f"its directory entry says {node.dtype}")
     for name, value in sorted(node.xattrs.items()):

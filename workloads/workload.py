@@ -17,6 +17,16 @@ FALLOCATE_MODES = (
     "collapse-range",
     "insert-range",
 )
+PWRITE_MODES = (
+    "direct",
+    "dsync",
+    "sync",
+    "direct-dsync",
+    "direct-sync",
+)  # open(2): O_DIRECT, O_DSYNC, O_SYNC
+OPEN_FLAGS = ("creat", "trunc", "dsync", "sync")  # open(2)
+NODE_MODES = ("chr", "blk")  # mknod(2)
+RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -28,7 +38,12 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     path2:   link and rename: the new name.
     target:  symlink: the text the link holds.
     offset, length: bytes; for truncate, `length` is the new size; for append, how much is added.
-    mode:    fallocate: one of FALLOCATE_MODES.
+    mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
+             mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
+             by commas.
+    descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
+             may have it as their path.
+    device:  mknod: "MAJOR:MINOR".
     name, value: setxattr and removexattr: "user.x" and its value.
     line:    1-based line in the text it came from, 0 when it came from no text.
     """
@@ -42,6 +57,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     mode: str = ""
     name: str = ""
     value: str = ""
+    device: str = ""
+    descriptor: str = ""
     line: int = 0
 
 
@@ -60,3 +77,11 @@ class Workload(msgspec.Struct, frozen=True):
     run: tuple[Operation, ...]
     comment: tuple[str, ...] = ()
     theme: str = ""
+
+    @property
+    def config(self) -> tuple[str, ...]:
+        """The variants of a kernel's config that it needs, of its header's line "config: debug"."""
+        lines = (line.partition(":") for line in self.comment)
+        return tuple(
+            name for key, _, names in lines if key == "config" for name in names.replace(",", " ").split()
+        )

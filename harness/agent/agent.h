@@ -75,6 +75,31 @@ struct walked {
 extern struct walked walked;
 void walk(struct text *out);
 
+/* calls.c */
+struct operation {
+	bool run;
+	int index;
+	char *word, *path, *path2, *target, *mode, *name, *value, *descriptor;
+	size_t value_bytes;
+	uint64_t offset, length, at;
+	unsigned int major, minor;
+};
+
+#define NOT_MINE 1 /* no call has that result */
+#define TREE_SHIFT 40 /* oracles/observation.py: an inode number in a subvolume, with the id of its tree */
+
+struct inode_flag {
+	char letter;
+	int bit;
+};
+
+struct stat;
+extern const struct inode_flag inode_flags[];
+int do_call(const struct operation *operation);
+void close_all_kept(void);
+uint64_t tree_of(const char *directory);
+bool object_status(const char *path, struct stat *status, uint64_t *number);
+
 /* operations.c */
 void record(char *program);
 

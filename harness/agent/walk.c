@@ -347,6 +347,8 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 	put_xattrs(out, path, &errors);
 	if (S_ISLNK(status.st_mode))
 		put_target(out, path, &errors);
+	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
+		put(out, ",\"device\":\"%u:%u\"", major(status.st_rdev), minor(status.st_rdev));
 	if (S_ISREG(status.st_mode))
 		put_file(out, path, status.st_size, &errors);
 	if (S_ISDIR(status.st_mode))

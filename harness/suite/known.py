@@ -47,6 +47,30 @@ KNOWN = (
             "durable: preallocation lost (synced file)",
         ),
     ),
+    KnownBug(
+        heading="A removed file that is fsynced through its last descriptor comes back",
+        kernels=BOTH,
+        filesystem="btrfs",
+        workload="unlinked-open-file-fsync",
+        signatures=("durable: name came back (fsynced file)",),
+    ),
+    KnownBug(
+        heading="A removed file that is fsynced through its last descriptor comes back",
+        kernels=BOTH,
+        filesystem="btrfs",
+        workload="unlinked-synced-open-file-fsync",
+        signatures=("durable: name came back (fsynced file)",),
+    ),
+    KnownBug(
+        heading="What was fsynced before the file had a name is lost when only its directory is fsynced",
+        kernels=BOTH,
+        filesystem="btrfs",
+        workload="tmpfile-fsynced-then-linked",
+        signatures=(
+            "durable: preallocation lost (fsynced file)",
+            "durable: size lost (fsynced file)",
+        ),
+    ),
 )
 
 

@@ -24,8 +24,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
-    for module in (run, main):
-        monkeypatch.setattr(module, "build", lambda *_: pytest.fail("a kernel was about to be built"))
+    monkeypatch.setattr(run, "build", lambda *_: pytest.fail("a kernel was about to be built"))
     return tmp_path / "here"
 
 
@@ -118,7 +117,7 @@ def test_one_run_is_asked_for_with_both_kernels(
 def test_what_is_compared_is_recorded_three_times() -> None:
     """A run records once: its log is only recovered, not counted against another."""
     provenance = Provenance("K", "key", "6.12", (), "", (), "gcc", 1.0, 1, 1, "")
-    kernels = {word: Kernel(word, provenance) for word in ("A", "B")}
+    kernels = {(word, ()): Kernel(word, provenance) for word in ("A", "B")}
     wish = run.Wish(select(("replace-by-rename",)), (profile("btrfs"),), ("A", "B"))
     for against, recordings in (("A", 3), ("", 1)):
         plans = run.plans_of(msgspec.structs.replace(wish, against=against), kernels)
