@@ -52,6 +52,8 @@ LOG_BYTES = 64 << 20
 PR_SET_PDEATHSIG = 1  # prctl(2)
 # What an experiment leaves is about 100 KiB; a run that has less than this is not started.
 RESULTS_BYTES = 64 << 20
+# Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
+COMPARED_RECORDINGS = 3
 
 
 class NoRoom(Exception):
@@ -159,6 +161,7 @@ def configs_of(wish: Wish) -> tuple[tuple[str, ...], ...]:
 
 def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
+    recordings = COMPARED_RECORDINGS if wish.against else 1
     wanted = [
         (word, profile, workload, config_of(wish, profile, workload))
         for word in wish.kernels
@@ -175,6 +178,7 @@ def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
             wish.tier,
             wish.with_fsck,
             config,
+            recordings,
         )
         for number, (word, profile, workload, config) in enumerate(wanted, 1)
     ]
