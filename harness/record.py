@@ -64,7 +64,7 @@ def program(profile: Profile, workload: Workload) -> str:
     for index, (phase, op) in enumerate(phases):
         texts = (op.word, op.path, op.path2, op.target, op.mode, op.name, op.value.encode().hex())
         device = op.device.replace(":", "\t") or "0\t0"
-        fields = (phase, index, *texts, op.descriptor, op.offset, op.length, 0, device)
+        fields = (phase, index, *texts, op.descriptor, op.offset, op.length, op.at, device)
         lines.append("\t".join(str(field) for field in fields))
     return "\n".join(lines) + "\n"
 

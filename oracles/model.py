@@ -35,6 +35,8 @@ SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
 Slot = tuple[int, str]  # a directory's id and a name in it
 Ranges = tuple[tuple[int, int], ...]
+Times = frozenset[int]  # seconds, CLOCK for a time that a clock gave; more than one where nobody says
+CLOCK = -1
 
 
 class Disagreement(Exception):
@@ -121,6 +123,11 @@ class Model:
         self.allocated: dict[int, Timeline[Ranges]] = {}
         self.xattrs: dict[int, dict[str, Timeline[str | None]]] = {}
         self.nlink: dict[int, Timeline[int]] = {}
+        self.modes: dict[int, Timeline[int]] = {}
+        self.owners: dict[int, Timeline[tuple[int, int]]] = {}
+        self.mtimes: dict[int, Timeline[Times]] = {}  # only of objects that utimes set
+        self.flags: dict[int, Timeline[str]] = {}  # only of objects that chattr changed
+        self.flags_changed: dict[int, set[str]] = {}  # and which it ever did
         self.chains: list[Chain] = []
         self.chains_of: dict[int, list[int]] = {}
         self.renames: list[Rename] = []
@@ -137,11 +144,6 @@ class Model:
 
     def kind(self, inode: int) -> str:
         return self.inodes[inode].kind
-
-    def mode(self, inode: int) -> int:
-        if self.inodes[inode].device == WHITEOUT_DEVICE:
-            return 0
-        return CREATED_MODE[self.kind(inode)]
 
     def ids(self, number: int, kind: str, until: int) -> list[int]:
         """Objects of that kind that had this inode number by then, latest first."""
@@ -290,6 +292,8 @@ class _Builder:
         model.by_number.setdefault(number, []).append(id_)
         model.xattrs[id_] = {}
         model.nlink[id_] = Timeline(self.time, 0)
+        model.modes[id_] = Timeline(self.time, 0 if device == WHITEOUT_DEVICE else CREATED_MODE[kind])
+        model.owners[id_] = Timeline(self.time, (0, 0))
         model.chains_of[id_] = []
         if kind == "file":
             model.content[id_] = Timeline(self.time, contents.EMPTY)
@@ -355,6 +359,7 @@ class _Builder:
             timeline = self.model.entries[slot] = Timeline(0, None)
             self.model.names_in[slot[0]].add(slot[1])
         timeline.change(self.time, inode)
+        self.touch(slot[0])
         if inode is None:
             self.now.pop(slot, None)
         else:
@@ -368,6 +373,16 @@ class _Builder:
             raise self._wrong(f"{operation.path} is no file")
         return inode
 
+    def sized(self, path: str) -> int:
+        """The file there, whatever the step's inode number says: it is that of another object."""
+        slot = None if path in self.kept else self.parent(path)
+        inode = self.kept[path][0] if slot is None else self.now.get(slot)
+        if inode is not None and slot is not None and self.model.kind(inode) == "symlink":
+            inode = self._target(slot[0], inode, 0)
+        if inode is None or self.model.kind(inode) != "file":
+            raise self._wrong(f"{path} is no file")
+        return inode
+
     def persist(self, like: str, inode: int, start: int = 0, end: int = ALL_BYTES) -> None:
         assert self.step is not None
         call = words(self.step.operation)
@@ -375,6 +390,13 @@ class _Builder:
 
     def change(self, inode: int, content: Content) -> None:
         self.model.content[inode].change(self.time, content)
+        self.touch(inode, surely=False)
+
+    def touch(self, inode: int, surely: bool = True) -> None:
+        """Its content changed: a clock sets its time; or may, where nobody says."""
+        timeline = self.model.mtimes.get(inode)
+        if timeline is not None:
+            timeline.change(self.time, frozenset((CLOCK,)) if surely else timeline.last | {CLOCK})
 
     def allocate(self, inode: int, start: int, end: int) -> None:
         timeline = self.model.allocated[inode]
@@ -454,6 +476,70 @@ def _write(fs: _Builder, operation: Operation) -> None:
     how = fs.how(operation)
     if "sync" in how and start < end:
         fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end)
+
+
+def _between(fs: _Builder, operation: Operation) -> tuple[int, int, int, int]:
+    """Source, target, and the source's bytes that clone, dedupe and copyrange are about."""
+    source, target = fs.sized(operation.path), fs.sized(operation.path2)
+    size = contents.size_of(fs.model.content[source].last)
+    end = operation.offset + operation.length if operation.length else size
+    if end > size:
+        raise fs._wrong(f"{operation.path} has but {size} bytes")
+    return source, target, operation.offset, end
+
+
+def _clone(fs: _Builder, operation: Operation) -> None:
+    source, target, start, end = _between(fs, operation)
+    fs.model.extending.add(fs.time)
+    by = operation.at - start
+    new = fs.model.content[target].last
+    moved = contents.shifted(contents.part(fs.model.content[source].last, start, end), by)
+    for extent in moved:
+        new = contents.written(new, extent.start, extent.end, extent.source)
+    fs.change(target, new)
+    _share_blocks(fs, source, target, (start, end), by)
+
+
+def _dedupe(fs: _Builder, operation: Operation) -> None:
+    source, target, start, end = _between(fs, operation)
+    _share_blocks(fs, source, target, (start, end), operation.at - start)
+
+
+def _share_blocks(fs: _Builder, source: int, target: int, part: tuple[int, int], by: int) -> None:
+    """The target has blocks where the source has data; its reserved space need not be taken along."""
+    start, end = part
+    timeline = fs.model.allocated[target]
+    kept = without(timeline.last, start + by, end + by)
+    written = [each for each in contents.part(fs.model.content[source].last, start, end) if each.source.stamp]
+    for low, high in fs.model.allocated[source].last:
+        for extent in written:
+            kept = union(kept, max(low, extent.start) + by, min(high, extent.end) + by)
+    timeline.change(fs.time, kept)
+
+
+def _chmod(fs: _Builder, operation: Operation) -> None:
+    fs.model.modes[fs.there(operation.path, follow=True)].change(fs.time, int(operation.mode, 8))
+
+
+def _chown(fs: _Builder, operation: Operation) -> None:
+    user, group = operation.value.split(":")
+    inode = fs.there(operation.path, follow=True)
+    fs.model.owners[inode].change(fs.time, (int(user), int(group)))
+
+
+def _utimes(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=True)
+    timeline = fs.model.mtimes.setdefault(inode, Timeline(0, frozenset((CLOCK,))))
+    timeline.change(fs.time, frozenset((operation.length,)))
+
+
+def _chattr(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=True)
+    timeline = fs.model.flags.setdefault(inode, Timeline(0, ""))
+    sign, letter = operation.mode[0], operation.mode[1]
+    fs.model.flags_changed.setdefault(inode, set()).add(letter)
+    flags = set(timeline.last) - {letter} | ({letter} if sign == "+" else set())
+    timeline.change(fs.time, "".join(sorted(flags)))
 
 
 def _mmapwrite(fs: _Builder, operation: Operation) -> None:
@@ -561,7 +647,7 @@ def _sync(fs: _Builder, operation: Operation) -> None:
     fs.persist("sync", -1)
 
 
-def _evict(fs: _Builder, operation: Operation) -> None:
+def _nothing(fs: _Builder, operation: Operation) -> None:
     """Leaves the disk's meaning as it is."""
 
 
@@ -577,6 +663,16 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "rename": _rename,
     "write": _write,
     "append": _write,
+    "clone": _clone,
+    "dedupe": _dedupe,
+    "copyrange": _clone,
+    "chmod": _chmod,
+    "chown": _chown,
+    "utimes": _utimes,
+    "chattr": _chattr,
+    "sync_file_range": _nothing,
+    "syncfs": _sync,
+    "wait": _nothing,
     "pwrite": _write,
     "mmapwrite": _mmapwrite,
     "msync": _msync,
@@ -592,7 +688,7 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "sync": _sync,
     "remount": _sync,
     "umount": _sync,
-    "evict": _evict,
+    "evict": _nothing,
 }
 
 

@@ -33,6 +33,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     mode:    permission bits, 0o7777. size: bytes. blocks: 512 B units.
     xattrs:  name to value in hex.
     content: files: runs that cover [0, size).
+    mtime:   seconds, only where it lies before 2001: set by a workload, not by a clock; else -1.
+    flags:   inode flags, letters of workloads.workload.INODE_FLAGS; "" where they were not asked for.
     device:  chr and blk: "MAJOR:MINOR".
     data:    files: [start, end) byte ranges that SEEK_DATA and SEEK_HOLE report as data.
     errors:  calls that failed on it, as "read: EIO"; empty when all went well.
@@ -51,6 +53,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     xattrs: dict[str, str] = {}
     target: str = ""
     device: str = ""
+    mtime: int = -1
+    flags: str = ""
     content: tuple[Run, ...] = ()
     data: tuple[tuple[int, int], ...] = ()
     errors: tuple[str, ...] = ()

@@ -61,8 +61,8 @@ COMMON = (
     ),
     Promise(
         "sync",
-        "What happened before a completed sync, or a completed unmount, is on disk.",
-        "sync(2), NOTES (Linux waits for the writes); umount(2)",
+        "What happened before a completed sync, syncfs or unmount is on disk.",
+        "sync(2), NOTES (Linux waits for the writes; syncfs() does so for one filesystem); umount(2)",
     ),
     Promise(
         "fsync-data",
@@ -71,8 +71,8 @@ COMMON = (
     ),
     Promise(
         "fsync-attributes",
-        "A completed fsync puts the object's own metadata on disk: mode, extended attributes, device "
-        "number, preallocation.",
+        "A completed fsync puts the object's own metadata on disk: mode, owner, times, inode flags, "
+        "extended attributes, device number, preallocation.",
         "fsync(2) (metadata of the inode); inode(7); fstests generic/066, generic/468, generic/535, "
         "generic/677, "
         "generic/745",

@@ -31,6 +31,7 @@ import msgspec
 
 from workloads.workload import (
     FALLOCATE_MODES,
+    INODE_FLAGS,
     NODE_MODES,
     OPEN_FLAGS,
     PWRITE_MODES,
@@ -45,6 +46,10 @@ VALUE_BYTES_MAX = 65536  # the same file: XATTR_SIZE_MAX
 NUMBER_MAX = 1 << 30
 MAJOR_MAX = 4095  # include/linux/kdev_t.h: 12 and 20 bits
 MINOR_MAX = 1048575
+# The walk tells a time only when it lies before 2001, so that what a clock set is no fact of a tree.
+SECONDS_MAX = 999_999_999
+WAIT_MS_MAX = 10_000
+ID_MAX = 65535
 DESCRIPTOR_COUNT_MAX = 64  # harness/agent/calls.c: KEPT_MAX
 SECTOR = 512  # of the guest's disks: the unit of O_DIRECT
 OPERATION_COUNT_MAX = 60_000  # a stamp is a u16 (history.py)
@@ -62,6 +67,11 @@ class Kind(Enum):
     DESCRIPTOR = "a descriptor, @ and a name"
     TARGET = "the text of a symlink"
     NUMBER = "bytes, with K or M when wanted"
+    PERMISSIONS = "three octal digits"
+    OWNER = "UID:GID"
+    FLAG = "+ or - and an inode flag"
+    SECONDS = "seconds since 1970"
+    MILLISECONDS = "milliseconds"
     MODE = "one of the argument's choices"
     FLAGS = "some of the argument's choices, joined by commas"
     XATTR = "an attribute's name, user.…"
@@ -98,6 +108,14 @@ _PWRITE_MODE = Argument("HOW", "mode", Kind.MODE, PWRITE_MODES)
 _OLD = Argument("OLD", "path", Kind.BELOW_ROOT)
 _LINKED = Argument("OLD", "path", Kind.FILE)
 _NEW = Argument("NEW", "path2", Kind.BELOW_ROOT)
+_SOURCE = Argument("SOURCE", "path", Kind.FILE)
+_TO = Argument("TARGET", "path2", Kind.FILE)
+_AT = Argument("AT", "at", Kind.NUMBER)
+_PERMISSIONS = Argument("PERMISSIONS", "mode", Kind.PERMISSIONS)
+_OWNER = Argument("UID:GID", "value", Kind.OWNER)
+_SECONDS = Argument("SECONDS", "length", Kind.SECONDS)
+_MILLISECONDS = Argument("MILLISECONDS", "length", Kind.MILLISECONDS)
+_FLAG = Argument("FLAG", "mode", Kind.FLAG)
 _TARGET = Argument("TARGET", "target", Kind.TARGET)
 _OFFSET = Argument("OFFSET", "offset", Kind.NUMBER)
 _LENGTH = Argument("LENGTH", "length", Kind.NUMBER)
@@ -142,12 +160,28 @@ WORDS = MappingProxyType(
         ),
         "truncate": Word((_FILE, _SIZE), "set the size, smaller or larger"),
         "fallocate": Word((_FILE, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
+        "clone": Word(
+            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT),
+            "share all of SOURCE, or these bytes, with TARGET",
+            optional=3,
+        ),
+        "dedupe": Word((_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "share bytes of SOURCE that TARGET holds, too"),
+        "copyrange": Word(
+            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "copy_file_range, bytes of SOURCE to TARGET"
+        ),
+        "chmod": Word((_OBJECT, _PERMISSIONS), "set the permissions"),
+        "chown": Word((_OBJECT, _OWNER), "set owner and group"),
+        "utimes": Word((_OBJECT, _SECONDS), "set the time of the last change"),
+        "chattr": Word((_OBJECT, _FLAG), "set (+) or clear (-) an inode flag: " + " ".join(INODE_FLAGS)),
         "setxattr": Word((_OBJECT, _NAME, _VALUE), "set the attribute NAME to VALUE"),
         "removexattr": Word((_OBJECT, _NAME), "remove the attribute NAME"),
         "fsync": Word((_OBJECT,), "make a file or directory durable"),
         "fdatasync": Word((_OBJECT,), "make a file's data and size durable"),
+        "sync_file_range": Word((_FILE, _OFFSET, _LENGTH), "write pages out; promises nothing"),
+        "syncfs": Word((), "make everything durable"),
         "sync": Word((), "make everything durable"),
         "evict": Word((_ANY,), "drop the inode from the kernel's cache"),
+        "wait": Word((_MILLISECONDS,), "let time pass"),
         "remount": Word((), "unmount and mount again"),
         "umount": Word((), "end without a crash; only as the last word of run"),
     }
@@ -155,18 +189,8 @@ WORDS = MappingProxyType(
 
 # Words the design names for later; whoever uses one is told so, not "unknown".
 LATER = (
-    "clone",
-    "dedupe",
-    "copyrange",
-    "chmod",
-    "chown",
-    "utimes",
-    "chattr",
-    "syncfs",
-    "sync_file_range",
     "snapshot",
     "subvol",
-    "wait",
 )
 
 BLOCKS = ("setup", "run")
@@ -444,6 +468,20 @@ def _value(argument: Argument, text: str) -> str | int:
             return _descriptor(text)
         case Kind.FILE | Kind.ANYTHING if _is_descriptor(text):
             return _descriptor(text)
+        case Kind.PERMISSIONS:
+            if not re.fullmatch("[0-7]{3}", text):
+                raise ValueError(f"{_shown(text)} is not three octal digits, as 640")
+            return text
+        case Kind.OWNER:
+            return _owner(text)
+        case Kind.FLAG:
+            if text[:1] not in ("+", "-") or len(text) != 2 or text[1] not in INODE_FLAGS:
+                raise ValueError(f"{_shown(text)} is not + or - and one of {', '.join(INODE_FLAGS)}")
+            return text
+        case Kind.SECONDS:
+            return _small(text, SECONDS_MAX)
+        case Kind.MILLISECONDS:
+            return _small(text, WAIT_MS_MAX)
         case Kind.DEVICE:
             return _device(text)
         case Kind.XATTR:
@@ -499,6 +537,19 @@ def _descriptor(text: str) -> str:
     if not re.fullmatch(r"@[A-Za-z0-9_-]{1,32}", text):
         raise ValueError(f"{_shown(text)} is no @ and a name of letters, digits, _ and -")
     return text
+
+
+def _owner(text: str) -> str:
+    match = re.fullmatch(r"(0|[1-9][0-9]{0,4}):(0|[1-9][0-9]{0,4})", text)
+    if match is None or max(int(match[1]), int(match[2])) > ID_MAX:
+        raise ValueError(f"{_shown(text)} is no UID:GID, each 0 to {ID_MAX}")
+    return text
+
+
+def _small(text: str, largest: int) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) > largest:
+        raise ValueError(f"{_shown(text)} is no number from 0 to {largest}")
+    return int(text)
 
 
 def _device(text: str) -> str:
@@ -567,10 +618,16 @@ def format(workload: Workload) -> str:
 def format_operation(operation: Operation) -> str:
     """One line without indentation, as in the text: `write A/foo 0 8K`."""
     word = WORDS[operation.word]
-    values = [getattr(operation, argument.field) for argument in word.arguments]
-    if word.optional and not any(values[-word.optional :]):
-        del values[-word.optional :]
-    return " ".join([operation.word, *map(_argument, values)])
+    arguments = word.arguments
+    if word.optional and not any(getattr(operation, a.field) for a in arguments[-word.optional :]):
+        arguments = arguments[: -word.optional]
+    return " ".join([operation.word, *(_shown_value(operation, argument) for argument in arguments)])
+
+
+def _shown_value(operation: Operation, argument: Argument) -> str:
+    value = getattr(operation, argument.field)
+    plain = argument.kind in (Kind.SECONDS, Kind.MILLISECONDS)
+    return str(value) if plain else _argument(value)
 
 
 def _argument(value: str | int) -> str:

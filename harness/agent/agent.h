@@ -67,12 +67,14 @@ struct walked {
 	char paths[1 << 22];
 	char *path[WALKED_MAX];
 	bool directory[WALKED_MAX];
+	bool locked[WALKED_MAX]; /* immutable or append only: the probe must open that first */
 	size_t used;
 	int count;
 	bool truncated;
 };
 
 extern struct walked walked;
+extern bool walk_flags; /* whether the walk tells inode flags */
 void walk(struct text *out);
 
 /* calls.c */

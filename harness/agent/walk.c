@@ -6,14 +6,17 @@
 #include "agent.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define CLOCK_STARTS 1000000000 /* no guest's clock shows an earlier second; workloads/text.py: SECONDS_MAX */
 #define READ_WHOLE_BYTES (4 << 20) /* a larger file is read where SEEK_DATA says it has data */
 #define CELL_BYTES 8 /* workloads/history.py: stamped() */
 #define CELL_MAGIC 0xC5B7
@@ -76,6 +79,25 @@ static void close_later(int file)
 		first_open = file; /* the lowest: the kernel gives the lowest that is free */
 	if (open_count == OPEN_MAX_COUNT)
 		close_all();
+}
+
+/* --- inode flags: one more call an object, so only when they are asked for ----------------------- */
+
+bool walk_flags;
+static bool locked; /* of the object last asked */
+
+static void put_flags(struct text *out, int file)
+{
+	int flags = 0;
+
+	if (!walk_flags || ioctl(file, FS_IOC_GETFLAGS, &flags))
+		return;
+	locked = flags & (FS_IMMUTABLE_FL | FS_APPEND_FL);
+	put(out, ",\"flags\":\"");
+	for (const struct inode_flag *flag = inode_flags; flag->letter; flag++)
+		if (flags & flag->bit)
+			put(out, "%c", flag->letter);
+	put(out, "\"");
 }
 
 /* --- content ----------------------------------------------------------------------------------- */
@@ -209,6 +231,7 @@ static void put_file(struct text *out, const char *path, uint64_t size, struct e
 	put(out, "],\"data\":[");
 	put_bytes(out, ranges.bytes, ranges.length);
 	put(out, "]");
+	put_flags(out, file);
 	close_later(file);
 }
 
@@ -264,7 +287,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
 }
 
-static struct name *list_directory(const char *path, int *count, struct errors *errors)
+static struct name *list_directory(struct text *out, const char *path, int *count, struct errors *errors)
 {
 	static char buffer[1 << 16];
 	struct name *names = NULL;
@@ -296,6 +319,7 @@ static struct name *list_directory(const char *path, int *count, struct errors *
 			++*count;
 		}
 	}
+	put_flags(out, directory);
 	close_later(directory);
 	if (*count)
 		qsort(names, *count, sizeof(*names), by_name);
@@ -314,6 +338,7 @@ static void remember(const char *path, bool directory)
 	}
 	memcpy(walked.paths + walked.used, path, length);
 	walked.path[walked.count] = walked.paths + walked.used;
+	walked.locked[walked.count] = locked;
 	walked.directory[walked.count++] = directory;
 	walked.used += length;
 }
@@ -326,6 +351,8 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 	struct name *names = NULL;
 	int count = 0;
 	bool root = length < skip;
+
+	locked = false;
 
 	put(out, root ? "{\"path\":" : ",{\"path\":");
 	put_string(out, root ? "." : path + skip, root ? 1 : length - skip);
@@ -342,6 +369,8 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 	    (unsigned long)status.st_nlink, (long long)status.st_size, (long long)status.st_blocks);
 	if (status.st_uid || status.st_gid)
 		put(out, ",\"uid\":%u,\"gid\":%u", status.st_uid, status.st_gid);
+	if (status.st_mtim.tv_sec >= 0 && status.st_mtim.tv_sec < CLOCK_STARTS)
+		put(out, ",\"mtime\":%lld", (long long)status.st_mtim.tv_sec);
 	if (type)
 		put(out, ",\"dtype\":\"%s\"", kind_name(type << 12)); /* DTTOIF */
 	put_xattrs(out, path, &errors);
@@ -352,7 +381,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 	if (S_ISREG(status.st_mode))
 		put_file(out, path, status.st_size, &errors);
 	if (S_ISDIR(status.st_mode))
-		names = list_directory(path, &count, &errors);
+		names = list_directory(out, path, &count, &errors);
 	if (S_ISDIR(status.st_mode) && depth > 64) {
 		errno = ELOOP; /* a directory below itself */
 		note(&errors, "walk");

@@ -132,14 +132,17 @@ def _collect(model: Model, time: int, filesystem: str, inode: int, path: str, no
             path,
             object_.kind,
             object_.number,
-            model.mode(inode),
+            model.modes[inode].at(time),
             nlink,
             size,
             blocks,
+            *model.owners[inode].at(time),
             dtype="" if path == "." else object_.kind,
             xattrs={name: value for name, value in xattrs.items() if value is not None},
             target=object_.target,
             device=object_.device,
+            mtime=max(model.mtimes[inode].at(time)) if inode in model.mtimes else -1,
+            flags=model.flags[inode].at(time) if inode in model.flags else "",
             content=runs_of(content),
         )
     )

@@ -76,6 +76,15 @@ class Names:
                 self.rename(path, new, operation.mode)
             case "truncate" | "fallocate" | "mmapwrite" | "msync":
                 assert self.is_a(path, "file")
+            case "clone" | "dedupe" | "copyrange":
+                assert self.is_a(path, "file")
+                assert self.is_a(new, "file")
+            case "chmod" | "chown" | "utimes":
+                assert path in self.inode
+            case "chattr":
+                assert self.is_a(path, "file", "directory")
+            case "sync_file_range":
+                assert self.is_a(path, "file")
             case "setxattr":
                 assert self.is_a(path, "file", "directory")
                 self.xattrs[self.inode[path]].add(operation.name)
@@ -86,7 +95,7 @@ class Names:
             case "evict":
                 assert path in self.inode
             case word:
-                assert word in ("sync", "remount", "umount")
+                assert word in ("sync", "syncfs", "wait", "remount", "umount")
 
     def rename(self, old, new, mode):
         assert old in self.inode

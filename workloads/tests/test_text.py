@@ -24,7 +24,7 @@ LONG = "n" * 256
 ERRORS = {
     "unknown word": ("run\n  sync\n  craet A\n", 3, 3, "did you mean creat?"),
     "unknown word without a near one": (run("qqqqqq A"), 2, 3, "known: creat, mkdir"),
-    "a later word": (run("chmod A 755"), 2, 3, "chmod is known, but not yet built"),
+    "a later word": (run("subvol A"), 2, 3, "subvol is known, but not yet built"),
     "unknown way to rename": (run("rename A B swap"), 2, 14, 'unknown "swap"; one of exchange, noreplace'),
     "missing before an optional one": (run("rename A"), 2, 12, "missing NEW: rename OLD NEW [HOW]"),
     "near a later word": (run("snapshoot A"), 2, 3, "did you mean snapshot?"),
@@ -69,6 +69,17 @@ ERRORS = {
     "descriptor where a path is needed": (run("open . @a", "unlink @a"), 3, 10, "a path is needed"),
     "remount over a descriptor": (run("open . @a", "remount"), 3, 3, "while @a is open"),
     "missing one of two optional": (run("msync A 0"), 2, 13, "missing LENGTH: msync PATH [OFFSET LENGTH]"),
+    "permissions of four digits": (run("chmod A 4755"), 2, 11, "not three octal digits"),
+    "no owner": (run("chown A root"), 2, 11, "is no UID:GID"),
+    "inode flag nobody knows": (run("chattr A +z"), 2, 12, "one of A, C, a, d, i"),
+    "time that a clock may show": (run("utimes A 1000000000"), 2, 12, "from 0 to 999999999"),
+    "long wait": (run("wait 10001"), 2, 8, "from 0 to 10000"),
+    "missing one of three": (
+        run("clone A B 0"),
+        2,
+        15,
+        "missing LENGTH: clone SOURCE TARGET [OFFSET LENGTH AT]",
+    ),
     "tab as indentation": ("run\n\tsync\n", 2, 1, "tab: use spaces"),
     "tab between words": (run("creat\tA"), 2, 8, "tab: use spaces"),
     "carriage return": ("run\r\n  sync\r\n", 1, 4, "carriage return"),
@@ -226,6 +237,11 @@ def draw(random_: random.Random) -> Operation:
         text.Kind.DEVICE: lambda: random_.choice(["0:0", "1:3", "4095:1048575"]),
         text.Kind.XATTR: lambda: "user." + (name() or "n"),
         text.Kind.VALUE: name,
+        text.Kind.PERMISSIONS: lambda: f"{random_.randrange(0o1000):03o}",
+        text.Kind.OWNER: lambda: f"{random_.randrange(65536)}:0",
+        text.Kind.FLAG: lambda: random_.choice("+-") + random_.choice("ACadi"),
+        text.Kind.SECONDS: lambda: random_.choice([0, 1024, 999_999_999]),
+        text.Kind.MILLISECONDS: lambda: random_.choice([0, 2048, 10_000]),
     }
     arguments = text.WORDS[word].arguments
     optional = text.WORDS[word].optional
