@@ -10,7 +10,7 @@ from oracles.case import Case, any_of, best_verdict, changed_flags, describe, de
 from oracles.content import ZERO, Difference, Piece, first_difference
 from oracles.model import CLOCK, Slot
 from oracles.observation import Node
-from oracles.recovered import Recovered
+from oracles.recovered import Recovered, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "historical"
@@ -103,8 +103,8 @@ def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
 def _xattrs(case: Case, inode: int, node: Node) -> list[Violation]:
     violations = []
     for name, value in node.xattrs.items():
-        if not name.startswith("user."):
-            continue  # the kernel's own: security, acl
+        if not is_ours(name):
+            continue
         known = case.window.xattr_values(inode, name, 0)
         if value in known or any(error.startswith("getxattr") for error in node.errors):
             continue

@@ -19,7 +19,9 @@ import msgspec
 
 from oracles import content as contents
 from oracles.content import Content, Source
-from oracles.timeline import Timeline
+from oracles.observation import TREE_SHIFT
+from oracles.timeline import T, Timeline
+from workloads import acl
 from workloads.history import History, Step
 from workloads.text import format_operation as words
 from workloads.workload import Operation
@@ -194,6 +196,7 @@ class _Builder:
         self.chain_at: dict[Slot, int] = {}
         self.time = 0
         self.step: Step | None = None
+        self.subvolumes: set[int] = set()
         self.kept: dict[str, tuple[int, str]] = {}  # descriptor to (inode, flags)
         self._new_inode(history.root_inode, "dir", "the root")
 
@@ -365,6 +368,49 @@ class _Builder:
         else:
             self.now[slot] = inode
 
+    # --- subvolumes
+
+    def named(self, path: str) -> int:
+        """The object there, whatever the step's inode number says: it is that of another object."""
+        inode = self.model.root if path == "." else self.now.get(self.parent(path))
+        if inode is None:
+            raise self._wrong(f"there is no {path}")
+        return inode
+
+    def tree(self, directory: int) -> list[tuple[Slot, int]]:
+        """Every name below it, parents first."""
+        found = []
+        for name in sorted(self.model.names_in.get(directory, ())):
+            inode = self.now.get((directory, name))
+            if inode is not None:
+                found += [((directory, name), inode), *self.tree(inode)]
+        return found
+
+    def drop_tree(self, top: Slot) -> None:
+        for slot, _ in reversed([(top, self.now[top]), *self.tree(self.now[top])]):
+            self.model.linked.append((self.time, self.drop_name(slot), "unlink"))
+
+    def copy(self, operation: Operation, inode: int, tree: int) -> int:
+        """The same object in another subvolume, as yet without a name."""
+        model, old = self.model, self.model.inodes[inode]
+        number = old.number % (1 << TREE_SHIFT) | tree << TREE_SHIFT
+        new = self._new_inode(number, old.kind, words(operation), old.target, old.device)
+        self.carry(model.modes, inode, new)
+        self.carry(model.owners, inode, new)
+        self.carry(model.flags, inode, new)
+        self.carry(model.content, inode, new)
+        self.carry(model.allocated, inode, new)
+        if inode in model.flags_changed:
+            model.flags_changed[new] = set(model.flags_changed[inode])
+        model.xattrs[new] = {
+            name: Timeline(self.time, line.last) for name, line in model.xattrs[inode].items()
+        }
+        return new
+
+    def carry(self, timelines: dict[int, Timeline[T]], inode: int, new: int) -> None:
+        if inode in timelines:
+            timelines[new] = Timeline(self.time, timelines[inode].last)
+
     # --- content
 
     def file(self, operation: Operation) -> int:
@@ -375,11 +421,10 @@ class _Builder:
 
     def sized(self, path: str) -> int:
         """The file there, whatever the step's inode number says: it is that of another object."""
-        slot = None if path in self.kept else self.parent(path)
-        inode = self.kept[path][0] if slot is None else self.now.get(slot)
-        if inode is not None and slot is not None and self.model.kind(inode) == "symlink":
-            inode = self._target(slot[0], inode, 0)
-        if inode is None or self.model.kind(inode) != "file":
+        inode = self.kept[path][0] if path in self.kept else self.named(path)
+        if self.model.kind(inode) == "symlink":
+            inode = self._target(self.parent(path)[0], inode, 0)
+        if self.model.kind(inode) != "file":
             raise self._wrong(f"{path} is no file")
         return inode
 
@@ -420,6 +465,41 @@ def _mknod(fs: _Builder, operation: Operation) -> None:
 
 def _mkfifo(fs: _Builder, operation: Operation) -> None:
     fs.make(operation, "fifo", operation.path)
+
+
+def _subvolume(fs: _Builder, operation: Operation) -> None:
+    if operation.mode == "create":
+        inode = fs.make(operation, "dir", operation.path)
+        # fs/btrfs/inode.c btrfs_new_subvol_inode(): all that the umask leaves
+        fs.model.modes[inode] = Timeline(fs.time, 0o777)
+        fs.subvolumes.add(inode)
+        return
+    slot = fs.parent(operation.path)
+    if fs.now.get(slot) not in fs.subvolumes:
+        raise fs._wrong(f"{operation.path} is no subvolume")
+    fs.drop_tree(slot)
+
+
+def _snapshot(fs: _Builder, operation: Operation) -> None:
+    """All of a subvolume at once, with inode numbers of its own."""
+    assert fs.step is not None
+    source = fs.named(operation.path)
+    if source != fs.model.root and source not in fs.subvolumes:
+        raise fs._wrong(f"{operation.path} is no subvolume")
+    tree = fs.step.inode >> TREE_SHIFT
+    below = fs.tree(source)
+    if fs.subvolumes & {inode for _, inode in below}:
+        raise fs._wrong(f"{operation.path} holds a subvolume: what a snapshot shows for it is not modelled")
+    copies = {source: fs.copy(operation, source, tree)}
+    fs.subvolumes.add(copies[source])
+    for _, inode in below:
+        if inode not in copies:
+            copies[inode] = fs.copy(operation, inode, tree)
+    fs.add_name(fs.parent(operation.path2), copies[source])
+    for (directory, name), inode in below:
+        fs.add_name((copies[directory], name), copies[inode])
+    for inode, copy in copies.items():  # after the names, which touch directories
+        fs.carry(fs.model.mtimes, inode, copy)
 
 
 def _symlink(fs: _Builder, operation: Operation) -> None:
@@ -518,7 +598,19 @@ def _share_blocks(fs: _Builder, source: int, target: int, part: tuple[int, int],
 
 
 def _chmod(fs: _Builder, operation: Operation) -> None:
-    fs.model.modes[fs.there(operation.path, follow=True)].change(fs.time, int(operation.mode, 8))
+    inode, mode = fs.there(operation.path, follow=True), int(operation.mode, 8)
+    fs.model.modes[inode].change(fs.time, mode)
+    line = fs.model.xattrs[inode].get(acl.ACCESS)
+    if line is not None and line.last is not None:
+        entries = acl.decoded(bytes.fromhex(line.last))
+        line.change(fs.time, acl.encoded(acl.with_mode(entries, mode)).hex())
+
+
+def _setfacl(fs: _Builder, operation: Operation) -> None:
+    inode, entries = fs.there(operation.path, follow=True), acl.entries(operation.value)
+    line = fs.model.xattrs[inode].setdefault(acl.ACCESS, Timeline(0, None))
+    line.change(fs.time, acl.encoded(entries).hex())
+    fs.model.modes[inode].change(fs.time, acl.mode_of(entries))
 
 
 def _chown(fs: _Builder, operation: Operation) -> None:
@@ -656,6 +748,8 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "mkdir": _mkdir,
     "mknod": _mknod,
     "mkfifo": _mkfifo,
+    "subvol": _subvolume,
+    "snapshot": _snapshot,
     "symlink": _symlink,
     "link": _link,
     "unlink": _unlink,
@@ -668,6 +762,7 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "copyrange": _clone,
     "chmod": _chmod,
     "chown": _chown,
+    "setfacl": _setfacl,
     "utimes": _utimes,
     "chattr": _chattr,
     "sync_file_range": _nothing,

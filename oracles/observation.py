@@ -8,6 +8,8 @@ Not here: how it was obtained (harness/recover.py), what it means (the oracles).
 
 import msgspec
 
+TREE_SHIFT = 40
+
 
 class Run(msgspec.Struct, frozen=True, array_like=True):
     """A run of equal content in a file.
@@ -29,6 +31,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     path:    relative to the mount, "." for the root; bytes outside printable ASCII as Latin-1.
     kind:    file, dir, symlink, fifo, chr, blk, sock.
+    ino:     st_ino; in a btrfs subvolume that is not the mount's root, plus the id of its tree << TREE_SHIFT,
+             since each subvolume counts inodes anew.
     dtype:   the kind that the directory entry claimed (d_type), "" where it claimed none.
     mode:    permission bits, 0o7777. size: bytes. blocks: 512 B units.
     xattrs:  name to value in hex.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from oracles.case import Case
 from oracles.observation import Tree
-from oracles.recovered import is_mkfs_directory
+from oracles.recovered import is_mkfs_directory, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "ordered"
@@ -63,7 +63,7 @@ def found_snapshot(case: Case, tree: Tree) -> Snapshot:
     for node in tree:
         if is_mkfs_directory(node.path.partition("/")[0], case.profile.filesystem):
             continue
-        xattrs = {key: value for key, value in node.xattrs.items() if key.startswith("user.")}
+        xattrs = {key: value for key, value in node.xattrs.items() if is_ours(key)}
         root = node.path == "."
         found[node.path] = Facts(
             node.ino,

@@ -131,8 +131,9 @@ _BTRFS = (
         "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), log_all_new_ancestors(); "
         'd4682ba03ef6 ("Btrfs: sync log after logging new name"); '
         "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
-        "generic/547; of a "
-        "file without names, that they are gone: generic/764",
+        "generic/547; of a file without names, that they are gone: generic/764; btrfs_log_inode_parent() "
+        "commits where the "
+        "subvolume is new; of a deleted snapshot's directory: btrfs/118, btrfs/120",
     ),
     Promise(
         "fdatasync-new-name",

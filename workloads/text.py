@@ -29,6 +29,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from workloads import acl
 from workloads.workload import (
     FALLOCATE_MODES,
     INODE_FLAGS,
@@ -36,6 +37,7 @@ from workloads.workload import (
     OPEN_FLAGS,
     PWRITE_MODES,
     RENAME_MODES,
+    SUBVOLUME_MODES,
     Operation,
     Workload,
 )
@@ -69,6 +71,7 @@ class Kind(Enum):
     NUMBER = "bytes, with K or M when wanted"
     PERMISSIONS = "three octal digits"
     OWNER = "UID:GID"
+    ACL = "an access control list, as u::rw-,u:1000:r--,g::r--,m::r--,o::---"
     FLAG = "+ or - and an inode flag"
     SECONDS = "seconds since 1970"
     MILLISECONDS = "milliseconds"
@@ -111,8 +114,11 @@ _NEW = Argument("NEW", "path2", Kind.BELOW_ROOT)
 _SOURCE = Argument("SOURCE", "path", Kind.FILE)
 _TO = Argument("TARGET", "path2", Kind.FILE)
 _AT = Argument("AT", "at", Kind.NUMBER)
+_DEED = Argument("DEED", "mode", Kind.MODE, SUBVOLUME_MODES)
+_SUBVOLUME = Argument("SUBVOLUME", "path", Kind.ANYWHERE)
 _PERMISSIONS = Argument("PERMISSIONS", "mode", Kind.PERMISSIONS)
 _OWNER = Argument("UID:GID", "value", Kind.OWNER)
+_ACL = Argument("ENTRIES", "value", Kind.ACL)
 _SECONDS = Argument("SECONDS", "length", Kind.SECONDS)
 _MILLISECONDS = Argument("MILLISECONDS", "length", Kind.MILLISECONDS)
 _FLAG = Argument("FLAG", "mode", Kind.FLAG)
@@ -133,6 +139,8 @@ WORDS = MappingProxyType(
         "mkdir": Word((_PATH,), "make a directory"),
         "mknod": Word((_PATH, _TYPE, _DEVICE), "make a device node, TYPE: " + ", ".join(NODE_MODES)),
         "mkfifo": Word((_PATH,), "make a named pipe"),
+        "subvol": Word((_DEED, _PATH), "btrfs: a subvolume, DEED: " + ", ".join(SUBVOLUME_MODES)),
+        "snapshot": Word((_SUBVOLUME, _NEW), "btrfs: a writable snapshot of a subvolume, or of the root"),
         "symlink": Word((_TARGET, _PATH), "make a symlink at PATH that holds TARGET"),
         "open": Word(
             (_ANY, _NEW_DESCRIPTOR, _OPEN_FLAGS),
@@ -171,6 +179,7 @@ WORDS = MappingProxyType(
         ),
         "chmod": Word((_OBJECT, _PERMISSIONS), "set the permissions"),
         "chown": Word((_OBJECT, _OWNER), "set owner and group"),
+        "setfacl": Word((_OBJECT, _ACL), "set the access control list, every entry of it"),
         "utimes": Word((_OBJECT, _SECONDS), "set the time of the last change"),
         "chattr": Word((_OBJECT, _FLAG), "set (+) or clear (-) an inode flag: " + " ".join(INODE_FLAGS)),
         "setxattr": Word((_OBJECT, _NAME, _VALUE), "set the attribute NAME to VALUE"),
@@ -185,12 +194,6 @@ WORDS = MappingProxyType(
         "remount": Word((), "unmount and mount again"),
         "umount": Word((), "end without a crash; only as the last word of run"),
     }
-)
-
-# Words the design names for later; whoever uses one is told so, not "unknown".
-LATER = (
-    "snapshot",
-    "subvol",
 )
 
 BLOCKS = ("setup", "run")
@@ -353,7 +356,7 @@ def _is_descriptor(text: str) -> bool:
 
 def _block(place: _Place, line: int, tokens: list[_Token], found: Iterable[str]) -> str:
     name = tokens[0].text
-    if name in WORDS or name in LATER:
+    if name in WORDS:
         raise place.error(line, 1, f"operation {name} is not indented below setup or run")
     if name not in BLOCKS:
         raise place.error(line, 1, f"unknown block {_shown(name)}: only setup and run")
@@ -405,10 +408,7 @@ def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
             raise place.error(line, token.column, f"{argument.shown} of {head.text}: {error}") from None
     if len(given) > len(wanted):
         extra = given[len(wanted)]
-        later = f" ({extra.text} is known, but not yet built)" if extra.text in LATER else ""
-        raise place.error(
-            line, extra.column, f"extra argument {_shown(extra.text)}{later}: {usage(head.text)}"
-        )
+        raise place.error(line, extra.column, f"extra argument {_shown(extra.text)}: {usage(head.text)}")
     if len(given) < len(wanted) and len(given) != len(wanted) - WORDS[head.text].optional:
         missing = wanted[len(given)].shown
         raise place.error(
@@ -445,11 +445,9 @@ def usage(word: str) -> str:
 
 
 def _unknown_word(word: str) -> str:
-    if word in LATER:
-        return f"{word} is known, but not yet built"
     if word in BLOCKS:
         return f"{word} opens a block: it starts its line"
-    near = difflib.get_close_matches(word.lower(), (*WORDS, *LATER), n=1)
+    near = difflib.get_close_matches(word.lower(), WORDS, n=1)
     return f"unknown word {_shown(word)}" + (
         f"; did you mean {near[0]}?" if near else f"; known: {', '.join(WORDS)}"
     )
@@ -474,6 +472,9 @@ def _value(argument: Argument, text: str) -> str | int:
             return text
         case Kind.OWNER:
             return _owner(text)
+        case Kind.ACL:
+            acl.entries(text)
+            return text
         case Kind.FLAG:
             if text[:1] not in ("+", "-") or len(text) != 2 or text[1] not in INODE_FLAGS:
                 raise ValueError(f"{_shown(text)} is not + or - and one of {', '.join(INODE_FLAGS)}")

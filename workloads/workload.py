@@ -26,6 +26,7 @@ PWRITE_MODES = (
 )  # open(2): O_DIRECT, O_DSYNC, O_SYNC
 OPEN_FLAGS = ("creat", "trunc", "dsync", "sync")  # open(2)
 INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
+SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
 RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
@@ -44,11 +45,13 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     at:      clone, dedupe, copyrange: the offset in the target (path2).
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
-             by commas; chmod: octal digits; chattr: + or - and one of INODE_FLAGS.
+             by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
+             of INODE_FLAGS.
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".
-    name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID".
+    name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID";
+             setfacl: the entries of the list (acl.py).
     line:    1-based line in the text it came from, 0 when it came from no text.
     """
 

@@ -99,7 +99,7 @@ struct stat;
 extern const struct inode_flag inode_flags[];
 int do_call(const struct operation *operation);
 void close_all_kept(void);
-uint64_t tree_of(const char *directory);
+uint64_t tree_of(const char *path);
 bool object_status(const char *path, struct stat *status, uint64_t *number);
 
 /* operations.c */

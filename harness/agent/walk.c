@@ -343,7 +343,14 @@ static void remember(const char *path, bool directory)
 	walked.used += length;
 }
 
-static void walk_path(struct text *out, char *path, size_t length, unsigned char type, int depth)
+/* The subvolume that a walk is in. tree: its id, 0 for that of the mount's root. */
+struct subvolume {
+	dev_t device;
+	uint64_t tree;
+};
+
+static void walk_path(struct text *out, char *path, size_t length, unsigned char type, int depth,
+		      struct subvolume in)
 {
 	static const size_t skip = sizeof(MOUNT_POINT); /* with its slash */
 	struct errors errors = { "" };
@@ -364,8 +371,12 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 		put(out, "]}");
 		return;
 	}
+	if (root)
+		in.device = status.st_dev;
+	if (status.st_dev != in.device)
+		in = (struct subvolume){ status.st_dev, tree_of(path) };
 	put(out, ",\"kind\":\"%s\",\"ino\":%llu,\"mode\":%u,\"nlink\":%lu,\"size\":%lld,\"blocks\":%lld",
-	    kind_name(status.st_mode), (unsigned long long)status.st_ino, status.st_mode & 07777,
+	    kind_name(status.st_mode), (unsigned long long)(status.st_ino | in.tree << TREE_SHIFT), status.st_mode & 07777,
 	    (unsigned long)status.st_nlink, (long long)status.st_size, (long long)status.st_blocks);
 	if (status.st_uid || status.st_gid)
 		put(out, ",\"uid\":%u,\"gid\":%u", status.st_uid, status.st_gid);
@@ -401,7 +412,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 			continue;
 		path[length] = '/';
 		memcpy(path + length + 1, names[i].text, name_length + 1);
-		walk_path(out, path, length + 1 + name_length, names[i].type, depth + 1);
+		walk_path(out, path, length + 1 + name_length, names[i].type, depth + 1, in);
 		path[length] = 0;
 	}
 	free(names);
@@ -415,7 +426,7 @@ void walk(struct text *out)
 	walked.count = walked.used = 0;
 	walked.truncated = false;
 	put(out, "[");
-	walk_path(out, path, strlen(path), 0, 0);
+	walk_path(out, path, strlen(path), 0, 0, (struct subvolume){ 0 });
 	put(out, "]");
 	close_all();
 }

@@ -3,8 +3,10 @@
 import pytest
 
 from oracles import atomic, durable, historical, ordered
+from oracles.case import prepare
 from oracles.observation import Run
-from oracles.tests.made import Bench, kinds, node_at, replaced, without
+from oracles.profiles import profile
+from oracles.tests.made import Bench, history_of, kinds, node_at, replaced, without
 
 JOURNALS = ["btrfs", "ext4", "xfs"]
 
@@ -310,3 +312,76 @@ def test_syncfs_is_a_sync_and_sync_file_range_is_not():
     for call, expected in (("syncfs", {"name lost"}), ("sync_file_range foo 0 4K", set()), ("wait 9", set())):
         bench = Bench(f"run\n  write foo 0 4K\n  {call}\n")
         assert kinds(durable.judge(bench.case(bench.tree(0)))) == expected, call
+
+
+# --- subvolumes
+
+SNAPSHOT = "setup\n  subvol create S\n  write S/foo 0 8K\n  link S/foo S/bar\nrun\n  snapshot S T\n"
+
+
+def test_a_snapshot_holds_what_its_source_held():
+    """With inode numbers of its own, hard links among themselves; not what came later to its source."""
+    bench = Bench(SNAPSHOT + "  write S/foo 0 4K\n  unlink S/bar\n  sync\n")
+    tree = bench.tree()
+    assert [node.path for node in tree] == [".", "S", "S/foo", "T", "T/bar", "T/foo"]
+    assert node_at(tree, "T/foo").ino == node_at(tree, "T/bar").ino != node_at(tree, "S/foo").ino
+    assert node_at(tree, "T/foo").content == (Run(0, 8192, "w", 2),)
+    assert node_at(tree, "T/foo").nlink == 2
+    for oracle in (durable, historical, ordered, atomic):
+        assert not kinds(oracle.judge(bench.case(tree))), oracle.NAME
+
+
+def test_a_synced_snapshot_may_not_lose_anything():
+    """Names, bytes, and the snapshot itself."""
+    bench = Bench(SNAPSHOT + "  sync\n")
+    assert kinds(durable.judge(bench.case(without(bench.tree(), "T")))) == {"name lost"}
+    assert "name lost" in kinds(durable.judge(bench.case(without(bench.tree(), "T/foo"))))
+    zeros = (Run(0, 8192, "z"),)
+    zeros = replaced(replaced(bench.tree(), "T/foo", content=zeros), "T/bar", content=zeros)
+    assert "data lost" in kinds(durable.judge(bench.case(zeros)))
+
+
+def test_bytes_written_after_a_snapshot_are_foreign_in_it():
+    """historical: the snapshot's file never held them."""
+    bench = Bench(SNAPSHOT + "  write S/foo 0 8K\n  sync\n")
+    later = node_at(bench.tree(), "S/foo").content
+    tree = replaced(replaced(bench.tree(), "T/foo", content=later), "T/bar", content=later)
+    assert "stale data" in kinds(historical.judge(bench.case(tree)))
+
+
+def test_a_subvolume_is_deleted_with_all_that_is_in_it():
+    """And is promised gone with its directory: btrfs/118."""
+    bench = Bench("setup\n  subvol create S\n  mkdir S/A\n  creat S/A/f\nrun\n  subvol delete S\n  fsync .\n")
+    assert [node.path for node in bench.tree()] == ["."]
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert "name came back" in kinds(durable.judge(bench.case(bench.tree(0))))
+
+
+def test_a_snapshot_of_a_plain_directory_cannot_have_succeeded():
+    """The model and the history would tell different stories."""
+    assert (
+        "is no subvolume" in prepare(history_of("run\n  mkdir A\n  snapshot A B\n"), profile("btrfs")).trouble
+    )
+
+
+# --- access control lists
+
+LISTED = "setup\n  creat foo\nrun\n  setfacl foo u::rw-,u:7:r--,g::r--,m::rw-,o::---\n"
+
+
+def test_an_access_control_list_is_promised_with_the_mode_that_goes_with_it():
+    """As any attribute; the mask shows as the group's permissions."""
+    bench = Bench(LISTED + "  fsync foo\n")
+    assert node_at(bench.tree(), "foo").mode == 0o660
+    for oracle in (durable, historical):
+        assert not kinds(oracle.judge(bench.case(bench.tree())))
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", xattrs={})))) == {"xattr lost"}
+    assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"xattr lost", "mode lost"}
+
+
+def test_chmod_changes_the_list_too():
+    """Its mask; the list of before was there as well, and no other."""
+    bench = Bench(LISTED + "  chmod foo 640\n  fsync foo\n")
+    older = replaced(bench.tree(), "foo", xattrs=node_at(bench.tree(1), "foo").xattrs)
+    assert kinds(durable.judge(bench.case(older))) == {"xattr value lost"}
+    assert not kinds(historical.judge(bench.case(older)))

@@ -46,6 +46,17 @@ class Names:
                 self.make(path, "node")
             case "symlink":
                 self.make(path, "symlink")
+            case "subvol":
+                if operation.mode == "create":
+                    self.make(path, "directory")
+                for each in [*self.below(path), path] if operation.mode == "delete" else []:
+                    del self.inode[each]
+            case "snapshot":
+                self.make(new, "directory")
+                for each in self.below(path) if path != "." else list(self.inode):
+                    if each not in (".", new):
+                        copy = each if path == "." else each[len(path) + 1 :]
+                        self.make(f"{new}/{copy}", self.type[self.inode[each]])
             case "open":
                 if path not in self.inode:
                     assert "creat" in operation.mode
@@ -79,7 +90,7 @@ class Names:
             case "clone" | "dedupe" | "copyrange":
                 assert self.is_a(path, "file")
                 assert self.is_a(new, "file")
-            case "chmod" | "chown" | "utimes":
+            case "chmod" | "chown" | "utimes" | "setfacl":
                 assert path in self.inode
             case "chattr":
                 assert self.is_a(path, "file", "directory")
