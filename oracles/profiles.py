@@ -235,6 +235,16 @@ PROFILES = (
         promises=_BTRFS,
     ),
     Profile(
+        "btrfs-holes",
+        "btrfs",
+        # Without no-holes each hole has a file extent item, which fsync has to log and replay to keep:
+        # code of its own (fs/btrfs/file.c fill_holes()). The default until btrfs-progs 5.15.
+        ("mkfs.btrfs", "-q", "-f", "-O", "^no-holes"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        promises=_BTRFS,
+    ),
+    Profile(
         "ext4",
         "ext4",
         # Lazy initialisation would write in the background while a workload is recorded.
