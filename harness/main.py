@@ -18,20 +18,23 @@ from pathlib import Path
 import msgspec
 
 from harness.agent_binary import AgentError
+from harness.bisect import BadBisect, add_bisect, hunt, run_words, step_status
+from harness.bisect_git import NotBisected
+from harness.compare import add_compare, compare_lines, compared_folder, require_two_kernels
 from harness.crash import BadSpec, parse_models
 from harness.detection import table
 from harness.disk import BadEntry
 from harness.filesystem import NoFilesystemTool, find_tool
 from harness.guest import GuestTrouble, LostGuest
 from harness.judging import judge_again
+from harness.kernel_command import add_kernel, command_kernel, config_option
 from harness.log import BadLog
 from harness.progress import Progress
 from harness.repro import is_finding, locate, repro
 from harness.run import LOG_BYTES, NoRoom, Wish, WorkerFailed, finish, run, write_pages
 from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
-from kernel.build import build, built, series
-from kernel.fragments import known_variants
+from kernel.build import series
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
@@ -44,6 +47,7 @@ from workloads.text import BadWorkload
 ROOT = Path(__file__).parent.parent
 
 BAD_INPUT = (
+    BadBisect,
     BadEntry,
     BadKernel,
     BadLog,
@@ -53,15 +57,23 @@ BAD_INPUT = (
     NoResults,
     UnknownProfile,
 )
-NOT_DONE = (AgentError, GuestTrouble, KernelError, LostGuest, NoFilesystemTool, NoRoom, OSError, WorkerFailed)
+NOT_DONE = (
+    AgentError,
+    GuestTrouble,
+    KernelError,
+    LostGuest,
+    NoFilesystemTool,
+    NoRoom,
+    NotBisected,
+    OSError,
+    WorkerFailed,
+)
 LATER = {
     "minimize": "the smallest workload and state that still show a finding",
     "export": "a reproducer that needs none of this",
     "generate": "bounded exhaustive or seeded random workloads",
     "import": "J-lang files",
-    "compare": "verdicts and performance of two kernels, side by side",
     "explore": "states of a log that someone else recorded",
-    "bisect": "the commit that broke a promise",
 }
 
 
@@ -72,10 +84,6 @@ def size(text: str) -> int:
     if not number.isdigit() or not 1 << 20 <= int(number) * unit <= 1 << 40:
         raise argparse.ArgumentTypeError(f"{text!r} is no size from 1M to 1024G")
     return int(number) * unit
-
-
-def names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def positive(text: str) -> int:
@@ -94,6 +102,12 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_run(commands.add_parser("run", help="build, record, replay every power cut, judge, report"))
+    compare = commands.add_parser("compare", help="the verdicts on two kernels, side by side")
+    add_run(compare)
+    add_compare(compare)
+    bisect = commands.add_parser("bisect", help="the commit that broke a promise, by git bisect run")
+    add_run(bisect)
+    add_bisect(bisect)
     for name, text in (
         ("judge", "judge a run again from disk, no guest"),
         ("report", "write a run's pages again from disk, no guest"),
@@ -104,11 +118,7 @@ def parser() -> argparse.ArgumentParser:
         if name == "judge":
             again.add_argument("--tier", choices=[t.value for t in Tier], help="instead of the run's own")
     add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
-    kernels = commands.add_parser("kernel", help="kernels and where they came from")
-    kernels.add_argument("what", choices=["build", "list", "show"])
-    kernels.add_argument("word", metavar="KERNEL", nargs="?", help="SOURCE[+SERIES...], as 6.12+planted/NAME")
-    add_config(kernels)
-    kernels.add_argument("--arch", choices=["um", "x86_64"], default="um", help="what it runs on (um)")
+    add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
     listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
     doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
@@ -125,18 +135,12 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def add_config(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--config", type=names, default=(), metavar="V,...", help=f"of {', '.join(known_variants())}"
-    )
-
-
 def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
     command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
     command.add_argument("--fs", default="btrfs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
-    add_config(command)
+    config_option(command)
     command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
     command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
     command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
@@ -149,12 +153,14 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--planted", action="store_true", help="sweep the planted bugs: which are found")
     command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
+    command.set_defaults(against="")
 
 
 def add_repro(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, or one of its experiments")
     command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
     command.add_argument("--state", default="", metavar="SPEC", help="a state, as O:12")
+    config_option(command)
     command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
     command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
 
@@ -167,10 +173,14 @@ def command_run(arguments: argparse.Namespace) -> int:
         raise BadSpec("--guest qemu: not built yet; this is uml")
     if arguments.resume:
         return resume_run(arguments)
-    wish = Wish(
+    return do_run(wish_of(arguments), arguments, None)
+
+
+def wish_of(arguments: argparse.Namespace) -> Wish:
+    return Wish(
         workloads=chosen_workloads(arguments.workloads, arguments.keyword),
         profiles=chosen_profiles(arguments.fs),
-        kernels=planted_kernels(arguments.kernel) if arguments.planted else (arguments.kernel,),
+        kernels=asked_kernels(arguments),
         config=arguments.config,
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
@@ -179,15 +189,24 @@ def command_run(arguments: argparse.Namespace) -> int:
         with_fsck=not arguments.no_fsck,
         log_bytes=arguments.log_size,
         command=("powercut", *arguments.words),
+        against=arguments.against,
     )
-    return do_run(wish, arguments, None)
+
+
+def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
+    if arguments.against:
+        return (arguments.against, arguments.kernel)
+    return planted_kernels(arguments.kernel) if arguments.planted else (arguments.kernel,)
 
 
 def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> int:
     with Progress(arguments.quiet or arguments.json) as progress:
         folder, summary = run(wish, arguments.out, progress, resume)
     if arguments.json:
-        sys.stdout.buffer.write((folder / "summary.json").read_bytes())
+        answer = "compare.json" if wish.against else "summary.json"
+        sys.stdout.buffer.write((folder / answer).read_bytes())
+    elif wish.against:
+        print("\n".join(compare_lines(folder)))
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         if summary.detection:
@@ -200,7 +219,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.resume
     question = read_question_of(folder)
     original = parser().parse_args(list(question.command[1:]))
-    if original.command != "run":
+    if original.command not in ("run", "compare"):
         raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
     wish = Wish(
@@ -215,6 +234,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         with_fsck=not original.no_fsck,
         log_bytes=original.log_size,
         command=question.command,
+        against=question.against,
     )
     return do_run(wish, original, folder.resolve())
 
@@ -291,28 +311,45 @@ def command_report(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def command_compare(arguments: argparse.Namespace) -> int:
+    """A run of two kernels; or, of one that was done, the pages and the last lines again."""
+    if folder := compared_folder(arguments):
+        return compare_again(folder, arguments)
+    if not arguments.resume:
+        require_two_kernels(arguments)
+    return command_run(arguments)
+
+
+def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
+    if not read_question_of(folder).against:
+        raise NoResults(f"{folder}: made by run with one kernel; two are compared by compare --against")
+    command_report(argparse.Namespace(run=folder, quiet=True))
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "compare.json").read_bytes())
+    else:
+        print("\n".join(compare_lines(folder)))
+    return read_summary(folder).exit
+
+
+def command_bisect(arguments: argparse.Namespace) -> int:
+    def step_wish(command: tuple[str, ...], kernel: str) -> Wish:
+        """The options it was started with, on this kernel."""
+        words = run_words(command, kernel)
+        original = parser().parse_args(words)
+        original.words = words
+        return wish_of(original)
+
+    if arguments.step:
+        return step_status(arguments.step, step_wish)
+    return hunt(arguments, step_wish)
+
+
 def command_repro(arguments: argparse.Namespace) -> int:
     finding = arguments.finding
     if finding and not is_finding(finding):
         raise NoResults(f"{finding}: no finding's name; they are F1, F2 ...")
-    return repro(locate(arguments.run, finding, arguments.state), arguments.keep, arguments.shell)
-
-
-def command_kernel(arguments: argparse.Namespace) -> int:
-    if arguments.what == "list":
-        for kernel in built():
-            provenance = kernel.provenance
-            print(f"{provenance.key}  {provenance.word:<40} {provenance.source_version}")
-        return 0
-    if not arguments.word:
-        raise BadKernel(f"kernel {arguments.what}: name a kernel, as in: kernel {arguments.what} 6.12")
-    with Progress() as progress:
-        said = progress.building(arguments.word)
-        kernel = build(arguments.word, said, arguments.config, arguments.arch)
-    print(kernel.path)
-    if arguments.what == "show":
-        print(msgspec.json.format(msgspec.json.encode(kernel.provenance), indent=2).decode())
-    return 0
+    shown_again = locate(arguments.run, finding, arguments.state)
+    return repro(shown_again, arguments.keep, arguments.shell, arguments.config)
 
 
 def command_list(arguments: argparse.Namespace) -> int:
@@ -361,6 +398,8 @@ def command_later(arguments: argparse.Namespace) -> int:
 
 COMMANDS = {
     "run": command_run,
+    "compare": command_compare,
+    "bisect": command_bisect,
     "judge": command_judge,
     "report": command_report,
     "repro": command_repro,

@@ -75,8 +75,9 @@ def locate(place: Path, finding: str, state: str) -> Shown:
     return locate(place, next(iter(findings)), "")
 
 
-def repro(shown: Shown, keep: Path | None, shell: bool) -> int:
+def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] = ()) -> int:
     """
+    config: variants of the kernel, in place of the run's own.
     Exit status: 1 when it is BROKEN again, 0 when every verdict holds, 3 when UNKNOWN.
     Errors: NoResults, BadSpec, BadLog, UnknownProfile, KernelError, LostGuest, GuestTrouble, OSError.
     """
@@ -89,7 +90,7 @@ def repro(shown: Shown, keep: Path | None, shell: bool) -> int:
         raise NoResults("--shell: standard input is no terminal")
     if keep is not None and keep.exists():
         raise NoResults(f"--keep {keep}: it is there already, and stays as it is")
-    kernel = build(experiment.facts.kernel)
+    kernel = build(experiment.facts.kernel, variants=config or experiment.facts.config)
     with workspace() as space:
         spec = GuestSpec(
             Path(kernel.path), agent_binary(), experiment.facts.device_bytes, LOG_BYTES, processors()[-1]

@@ -35,6 +35,7 @@ from harness.store import NoResults, new_run, partial_folder, point_latest, writ
 from harness.summing import experiment_folders, shown, sum_up
 from harness.workspace import Workspace, workspace
 from kernel.build import build
+from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.court import ORACLES
 from oracles.profiles import Profile
@@ -51,6 +52,8 @@ LOG_BYTES = 64 << 20
 PR_SET_PDEATHSIG = 1  # prctl(2)
 # What an experiment leaves is about 100 KiB; a run that has less than this is not started.
 RESULTS_BYTES = 64 << 20
+# Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
+COMPARED_RECORDINGS = 3
 
 
 class NoRoom(Exception):
@@ -59,7 +62,8 @@ class NoRoom(Exception):
 
 class Wish(msgspec.Struct, frozen=True):
     """What is to be done. kernels: KERNEL words, each built with the config variants.
-    jobs: 0 for as many as processors."""
+    jobs: 0 for as many as processors.
+    against: of `compare`, the one of the kernels that the other is held against."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -72,6 +76,7 @@ class Wish(msgspec.Struct, frozen=True):
     with_fsck: bool = True
     log_bytes: int = LOG_BYTES
     command: tuple[str, ...] = ()
+    against: str = ""
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -89,7 +94,11 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoRoom, OSError.
     """
     require_room(resume or out, RESULTS_BYTES)  # before a kernel is built, which takes minutes
-    kernels = {word: build(word, progress.building(word), wish.config) for word in wish.kernels}
+    kernels = {
+        (word, config): build(word, progress.building(word), config)
+        for word in wish.kernels
+        for config in configs_of(wish)
+    }
     agent = agent_binary()
     started = time.monotonic()
     folder = resume or new_run(out)
@@ -136,19 +145,42 @@ def require_room(folder: Path, needed_bytes: int) -> None:
         )
 
 
-def plans_of(wish: Wish, kernels: dict[str, Kernel]) -> list[Plan]:
+Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by KERNEL word and config variants
+
+
+def config_of(wish: Wish, profile: Profile, workload: Workload) -> tuple[str, ...]:
+    """The variants asked for, and those that the two need. Errors: BadKernel."""
+    return check_variants((*wish.config, *profile.config, *workload.config))
+
+
+def configs_of(wish: Wish) -> tuple[tuple[str, ...], ...]:
+    """Each that an experiment needs, once."""
+    pairs = [(profile, workload) for profile in wish.profiles for workload in wish.workloads]
+    return tuple(dict.fromkeys(config_of(wish, *pair) for pair in pairs))
+
+
+def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
+    recordings = COMPARED_RECORDINGS if wish.against else 1
+    wanted = [
+        (word, profile, workload, config_of(wish, profile, workload))
+        for word in wish.kernels
+        for profile in wish.profiles
+        for workload in wish.workloads
+    ]
     return [
-        Plan(number, word, kernel.path, profile, workload, wish.tier, wish.with_fsck)
-        for number, (word, kernel, profile, workload) in enumerate(
-            (
-                (word, kernel, profile, workload)
-                for word, kernel in kernels.items()
-                for profile in wish.profiles
-                for workload in wish.workloads
-            ),
-            1,
+        Plan(
+            number,
+            word,
+            kernels[word, config].path,
+            profile,
+            workload,
+            wish.tier,
+            wish.with_fsck,
+            config,
+            recordings,
         )
+        for number, (word, profile, workload, config) in enumerate(wanted, 1)
     ]
 
 
@@ -328,7 +360,7 @@ def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
 # --- the question --------------------------------------------------------------------------------
 
 
-def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
+def question_of(wish: Wish, kernels: Kernels) -> Question:
     return Question(
         command=wish.command,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -338,11 +370,24 @@ def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
         models=wish.models,
         guest="uml",
         workloads=tuple(workload.name for workload in wish.workloads),
-        kernels={word: msgspec.to_builtins(kernel.provenance) for word, kernel in kernels.items()},
+        kernels=provenances(kernels),
         profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
         machine=machine_facts(),
         jobs=wish.jobs,
+        against=wish.against,
     )
+
+
+def provenances(kernels: Kernels) -> dict[str, Any]:
+    """By KERNEL word; when experiments needed several variants of one, the others are in it by name."""
+    facts: dict[str, Any] = {}
+    for (word, config), kernel in kernels.items():
+        made = msgspec.to_builtins(kernel.provenance)
+        if word in facts:
+            facts[word].setdefault("other_variants", {})[",".join(config)] = made
+        else:
+            facts[word] = made
+    return facts
 
 
 def profile_facts(profile: Profile) -> dict[str, Any]:

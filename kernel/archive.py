@@ -65,6 +65,7 @@ APT::Architecture "amd64";
 APT::Architectures {{ "amd64"; }};
 APT::Update::Error-Mode "any";
 Acquire::Languages "none";
+Acquire::GzipIndexes "true";
 Acquire::http::Timeout "20";
 Acquire::https::Timeout "20";
 {network}
@@ -158,6 +159,8 @@ def _own_lists(suite: str, progress: Progress) -> str:
     fails, the old ones do. Errors: BuildFailed."""
     folder = _folder(suite)
     config, refreshed = folder / "apt.conf", folder / "refreshed"
+    cache.use(folder)
+    cache.touch(folder)
     with cache.locked(folder, lambda: progress(f"waiting: another process reads Debian's {suite}", 0.0)):
         if refreshed.is_file() and time.time() - refreshed.stat().st_mtime < MAX_AGE_S:
             return str(config)
@@ -172,21 +175,26 @@ def _own_lists(suite: str, progress: Progress) -> str:
 
 
 def _refresh(suite: str, folder: Path) -> None:
-    """From the first mirror that has the suite. Errors: BuildFailed."""
+    """From the first mirror that has the suite. When none has, what was there still serves.
+    Errors: BuildFailed."""
     if not KEYRING.is_file():
         raise BuildFailed(
             f"Debian's {suite} cannot be checked: {KEYRING} is missing; "
             "sudo apt-get install debian-archive-keyring"
         )
-    troubles = []
+    sources = folder / "sources.list"
+    before = sources.read_text() if sources.is_file() else ""
+    troubles: dict[str, list[str]] = {}
     for mirror in _mirrors("Debian-Security" if suite.endswith("-security") else "Debian"):
         _write_config(suite, mirror, folder)
         said = _update(folder)
         if said == "":
             (folder / "refreshed").touch()
             return
-        troubles.append(f"{mirror}: {_explained(said)}")
-    raise BuildFailed(f"Debian's {suite} could not be read: {'; '.join(troubles)}")
+        troubles.setdefault(_explained(said), []).append(mirror)
+    sources.write_text(before)  # apt believes only lists of the mirrors named there
+    told = "; ".join(f"{', '.join(mirrors)}: {trouble}" for trouble, mirrors in troubles.items())
+    raise BuildFailed(f"Debian's {suite} could not be read: {told}")
 
 
 def _write_config(suite: str, mirror: str, folder: Path) -> None:

@@ -14,6 +14,7 @@ a user's tree from the version before.
 import difflib
 import hashlib
 import platform
+import re
 import shutil
 import subprocess
 import time
@@ -25,13 +26,16 @@ import msgspec
 
 from kernel import cache
 from kernel.archive import Gone
+from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
-from kernel.kernel import Arch, BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord
+from kernel.kernel import Arch, BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord, Unbuildable
 from kernel.make import IMAGES, OBJECTS, compile_kernel, compiler, configure, environment, image
 from kernel.packages import missing_packages
 from kernel.patching import apply
 from kernel.patching import known_series as series
-from kernel.source import Examined, TreeFiles, examine, mirror, needed_bytes, unpacked
+from kernel.prune import keep_within_limit, limit_bytes
+from kernel.release import release_place, unpacked
+from kernel.source import Examined, bring, examine, needed_bytes
 from kernel.word import parse
 
 __all__ = ["build", "built", "key", "parse", "series"]
@@ -76,10 +80,12 @@ class Recipe(msgspec.Struct, frozen=True):
     @property
     def objects(self) -> Path:
         """Where the compiled tree without series is kept: one for each release and version, and one
-        for each user's tree, which moves on with it."""
-        if self.spec.source.kind == "debian":
+        for each user's tree or repository, which moves on with it."""
+        source = self.spec.source
+        if source.kind == "debian":
             return cache.root() / "objects" / self.base.key
-        place = "\0".join((self.spec.source.name, digest(self.wanted), self.compiler, self.spec.arch))
+        parts = (source.kind, source.name, digest(self.wanted), self.compiler, self.spec.arch)
+        place = "\0".join(parts)
         return cache.root() / "objects" / f"tree-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
     @property
@@ -104,6 +110,7 @@ def build(
     """
     spec = parse(word, variants, arch) if isinstance(word, str) else word
     recipe = _recipe(spec, progress)
+    cache.use(recipe.place)
     if not recipe.place.is_dir():
         _check_machine()
         cache.sweep()
@@ -111,9 +118,21 @@ def build(
             _build_once(recipe, progress)
         except Gone:  # what the lists named has a successor by now: look again, in newer lists
             recipe = _recipe(spec, progress, ask_system=False)
+            cache.use(recipe.place)
             _build_once(recipe, progress)
+        keep_within_limit()
+    cache.touch(recipe.place)
     progress("built", 1.0)
-    return _load(recipe.place, spec.word)
+    return _load(recipe.place, spec)
+
+
+def find(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> Kernel | None:
+    """The kernel of a word, or of the beginning of a key, if it is built. Errors: as build."""
+    if re.fullmatch(r"[0-9a-f]{6,20}", word):
+        return next((kernel for kernel in built() if kernel.provenance.key.startswith(word)), None)
+    spec = parse(word, variants, arch)
+    place = _recipe(spec, _silent).place
+    return _load(place, spec) if place.is_dir() else None
 
 
 def key(spec: KernelSpec, progress: Progress = _silent) -> str:
@@ -127,11 +146,12 @@ def built() -> list[Kernel]:
     return [_load(path.parent) for path in places if not path.parent.name.endswith(cache.PARTIAL)]
 
 
-def _load(place: Path, word: str = "") -> Kernel:
-    """word: as asked for now; the same kernel may have been built under another."""
+def _load(place: Path, spec: KernelSpec | None = None) -> Kernel:
+    """spec: as asked for now; the same kernel may have been built under another word or of another commit."""
     provenance = msgspec.json.decode((place / "provenance.json").read_bytes(), type=Provenance)
-    path = place / IMAGES[provenance.arch][0]
-    return Kernel(str(path), msgspec.structs.replace(provenance, word=word or provenance.word))
+    if spec:
+        provenance = msgspec.structs.replace(provenance, word=spec.word, revision=spec.source.revision)
+    return Kernel(str(place / IMAGES[provenance.arch][0]), provenance)
 
 
 def _recipe(spec: KernelSpec, progress: Progress, ask_system: bool = True) -> Recipe:
@@ -147,6 +167,7 @@ def _check_machine() -> None:
         trouble.append(f"User Mode Linux needs an x86_64 machine, this is {platform.machine()}")
     if missing := missing_packages():
         trouble.append(f"packages are missing: sudo apt-get install {' '.join(missing)}")
+    limit_bytes()  # a limit that cannot be read is told before, not after
     if set(" :") & set(str(cache.root())):
         trouble.append(f"the kernel's make takes no blank or colon in {cache.root()}; set POWERCUT_CACHE")
     if trouble:
@@ -211,7 +232,7 @@ def _follow_tree(recipe: Recipe, tree: Path, progress: Progress) -> tuple[str, .
         have = msgspec.json.decode((recipe.objects / "files.json").read_bytes(), type=TreeFiles)
     else:
         tree.mkdir()
-    return mirror(Path(recipe.spec.source.name), recipe.source.files, have, tree, progress)
+    return bring(recipe.spec.source, recipe.source, have, tree, progress)
 
 
 def _build_with_series(recipe: Recipe, progress: Progress) -> None:
@@ -229,12 +250,20 @@ def _build_with_series(recipe: Recipe, progress: Progress) -> None:
             if _objects_key(recipe) != recipe.base.key:
                 _compile_base(recipe.base, part(progress, begin, 0.85))
             _copy_compiled(recipe.objects / "linux", tree)
-        touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
-        diff = _difference(recipe.objects / "linux", tree, touched)
+            # Still held: the difference is to the source as it was copied.
+            touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
+            diff = _difference(recipe.objects / "linux", tree, touched)
+            _touch_origin(recipe)
         _compile(recipe, workspace, touched, SERIES_STEPS + len(touched), part(progress, begin + 0.02, 0.98))
         _publish(recipe, workspace, directory)
         (directory / "series.diff").write_text(diff)
         shutil.rmtree(workspace)
+
+
+def _touch_origin(recipe: Recipe) -> None:
+    cache.touch(recipe.objects)
+    if recipe.spec.source.kind == "debian":
+        cache.touch(release_place(recipe.source.version))
 
 
 @contextmanager
@@ -280,7 +309,7 @@ def _compile(
         word=recipe.spec.word,
         key=recipe.key,
         source_version=recipe.source.version,
-        series=tuple(SeriesRecord(one.name, one.sha256, one.about) for one in recipe.spec.series),
+        series=tuple(SeriesRecord(one.name, one.sha256, one.about, one.file) for one in recipe.spec.series),
         config_sha256=hashlib.sha256(config.encode()).hexdigest(),
         missing_options=missing_options,
         compiler=recipe.compiler,
@@ -290,6 +319,7 @@ def _compile(
         linux_sha256=hashlib.sha256(linux).hexdigest(),
         variants=recipe.spec.variants,
         arch=recipe.spec.arch,
+        revision=recipe.spec.source.revision,
     )
     (workspace / "provenance.json").write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
 
@@ -305,7 +335,9 @@ def _log_kept(log: Path, recipe: Recipe) -> Iterator[None]:
         kept = cache.root() / "failed" / f"{recipe.key}.log"
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(log, kept)
-        raise BuildFailed(f"kernel {recipe.spec.word} does not build: {error} (log: {kept})") from error
+        told = f"kernel {recipe.spec.word} does not build: {error} (log: {kept})"
+        kind = BuildFailed if "No space left" in str(error) else Unbuildable
+        raise kind(told) from error
 
 
 def _publish(recipe: Recipe, workspace: Path, directory: Path) -> None:

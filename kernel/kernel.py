@@ -27,17 +27,23 @@ class BuildFailed(KernelError):
 Arch = Literal["um", "x86_64"]
 
 
+class Unbuildable(BuildFailed):
+    """This source with this config: the compiler, or the configuration, refuses it."""
+
+
 class Source(msgspec.Struct, frozen=True):
     """
     kind "debian": name is the release, as in the package linux-source-6.12.
     kind "tree":   name is the absolute path of a kernel source tree.
+    kind "git":    name is the absolute path of a repository, revision the commit.
 
     version: VERSION.PATCHLEVEL of its Makefile, "6.12", by which a series' files are chosen.
     """
 
-    kind: Literal["debian", "tree"]
+    kind: Literal["debian", "tree", "git"]
     name: str
     version: str = ""
+    revision: str = ""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -63,6 +69,7 @@ class Series(msgspec.Struct, frozen=True):
     name:    as the user gave it: "planted/NAME", or a path.
     about:   the first line of its comment header (of a mail: its subject).
     facts:   what else its header says; of a folder, the headers of all its files together.
+    file:    of a folder, the file that is for the source's version.
     """
 
     name: str
@@ -70,10 +77,16 @@ class Series(msgspec.Struct, frozen=True):
     content: bytes
     about: str
     facts: Facts = Facts()
+    file: str = ""
 
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return f"{self.name} ({self.file})" if self.file else self.name
 
 
 class KernelSpec(msgspec.Struct, frozen=True):
@@ -95,6 +108,7 @@ class SeriesRecord(msgspec.Struct, frozen=True):
     name: str
     sha256: str
     about: str
+    file: str = ""
 
 
 class Provenance(msgspec.Struct, frozen=True):
@@ -108,6 +122,8 @@ class Provenance(msgspec.Struct, frozen=True):
     build_s:         wall-clock seconds of configuring and compiling this kernel, on from the
                      kernel without series when it has series.
     step_count:      lines make printed, one a compiled or linked file.
+    revision:        the git commit that was asked for; source_version has its tree, which another
+                     commit may share.
     """
 
     word: str
@@ -123,6 +139,7 @@ class Provenance(msgspec.Struct, frozen=True):
     linux_sha256: str
     variants: tuple[str, ...] = ()
     arch: Arch = "um"
+    revision: str = ""
 
 
 class Kernel(msgspec.Struct, frozen=True):

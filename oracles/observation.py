@@ -84,9 +84,12 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`.
     untouched:    recovery and the first unmount wrote nothing, so the second mount saw the same bytes as the
                   first; then the second walk, which could only repeat the first, was left out.
-    probe:        what failed while a file was created, written and removed in every directory (and fsynced
-                  in the root) and everything was deleted, each as "unlink A/foo: EIO";
-                  empty when all of it succeeded. probe_steps: how many calls it made.
+    first_probe:  what failed while a file without a name was made, filled with one block and fsynced, after
+                  the first walk in the same mount; empty when all of it succeeded, and where that mount had
+                  written nothing, that is had nothing to replay.
+    probe:        what failed after the second mount while a file was created, written and removed in every
+                  directory (and fsynced in the root) and everything was deleted, each as
+                  "unlink A/foo: EIO"; empty when all of it succeeded. probe_steps: how many calls it made.
     kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
     fsck:         None when it did not run.
     death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";
@@ -100,6 +103,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     second_mount_errno: int = 0
     second_tree: Tree | None = None
     untouched: bool = False
+    first_probe: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
     probe_steps: int = 0
     kernel_log: tuple[str, ...] = ()

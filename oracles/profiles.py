@@ -28,6 +28,7 @@ class Profile(msgspec.Struct, frozen=True):
     fsck:       command; the image's path is appended. Exit status in fsck_clean means clean.
     promises:   beyond those of every filesystem (COMMON).
     fsck_noise: lines of the checker with one of these texts in them say nothing.
+    config:     variants of the kernel's config that it needs.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Profile(msgspec.Struct, frozen=True):
     fsck_clean: tuple[int, ...] = (0,)
     promises: tuple[Promise, ...] = ()
     fsck_noise: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
 
 
 COMMON = (
@@ -228,6 +230,16 @@ PROFILES = (
         # Both are the default since btrfs-progs 5.15 (mkfs.btrfs -O list-all, -R list-all); said
         # aloud for older ones.
         ("mkfs.btrfs", "-q", "-f", "-O", "no-holes", "-R", "free-space-tree"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        promises=_BTRFS,
+    ),
+    Profile(
+        "btrfs-holes",
+        "btrfs",
+        # Without no-holes each hole has a file extent item, which fsync has to log and replay to keep:
+        # code of its own (fs/btrfs/file.c fill_holes()). The default until btrfs-progs 5.15.
+        ("mkfs.btrfs", "-q", "-f", "-O", "^no-holes"),
         "btrfs-progs",
         _BTRFS_CHECK,
         promises=_BTRFS,

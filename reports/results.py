@@ -37,6 +37,19 @@ class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
     mark: str = ""
 
 
+class LogFigures(msgspec.Struct, frozen=True):
+    """entries: without our marks. flush, fua: entries with that flag. bytes: written, discards left out;
+    metadata_bytes: those of them that the filesystem flagged as metadata.
+    windows: what lies between two FLUSHes; an end without a FLUSH is one, too."""
+
+    entries: int = 0
+    flush: int = 0
+    fua: int = 0
+    bytes: int = 0
+    metadata_bytes: int = 0
+    windows: int = 0
+
+
 class State(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
@@ -57,6 +70,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     trouble:   "" or why the experiment could not be done; then all its states are UNKNOWN.
     device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
+    config:    variants of its kernel.
+    other_recordings: what other recordings of the same amounted to; only this one was recovered.
     """
 
     number: int
@@ -71,6 +86,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     sector_size: int = 512
     trouble: str = ""
     device_bytes: int = 0
+    config: tuple[str, ...] = ()
+    other_recordings: tuple[LogFigures, ...] = ()
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -174,6 +191,7 @@ class Question(msgspec.Struct, frozen=True):
 
     kernels: name to provenance (source version, series with hashes, config hash, compiler).
     profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
+    against: of `compare`, the kernel the other one is held against; else "".
     """
 
     command: tuple[str, ...]
@@ -188,6 +206,7 @@ class Question(msgspec.Struct, frozen=True):
     profiles: dict[str, Any]
     machine: dict[str, Any]
     jobs: int = 1
+    against: str = ""
 
 
 def read_question(run: Path) -> Question:

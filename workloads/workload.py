@@ -85,3 +85,11 @@ class Workload(msgspec.Struct, frozen=True):
     run: tuple[Operation, ...]
     comment: tuple[str, ...] = ()
     theme: str = ""
+
+    @property
+    def config(self) -> tuple[str, ...]:
+        """The variants of a kernel's config that it needs, of its header's line "config: debug"."""
+        lines = (line.partition(":") for line in self.comment)
+        return tuple(
+            name for key, _, names in lines if key == "config" for name in names.replace(",", " ").split()
+        )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kernel.build
-from harness import filesystem, main, repro, run, summing
+from harness import filesystem, kernel_command, main, repro, run, summing
 from harness.main import COMMANDS, LATER, parser, size
 from harness.store import new_run, write_summary
 from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
@@ -26,7 +26,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
-    for module in (run, main, repro):
+    for module in (run, kernel_command, repro):
         monkeypatch.setattr(module, "build", lambda *_: pytest.fail("a kernel was about to be built"))
     return tmp_path / "here"
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import kernel.archive as apt
-from kernel import cache, source
+from kernel import cache, release
 from kernel.archive import Gone, Offer
 from kernel.build import build, built
 from kernel.kernel import BuildFailed
@@ -47,7 +47,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("os.sync", lambda: None)
-    monkeypatch.setattr(source, "_installed_version", lambda _package: "")
+    monkeypatch.setattr(release, "_installed_version", lambda _package: "")
     monkeypatch.setattr(apt, "offer", offer)
     monkeypatch.setattr(apt, "offer_of", offer)
     monkeypatch.setattr(apt, "download", download)
@@ -70,7 +70,7 @@ def test_a_damaged_package_leaves_no_source_and_no_kernel(archive: Path) -> None
     with pytest.raises(BuildFailed, match="could not be unpacked"):
         build("6.12")
     assert built() == []
-    assert [path.suffix for path in (cache.root() / "sources").iterdir()] == [".lock"]
+    assert {path.suffix for path in (cache.root() / "sources").iterdir()} == {".lock", ".use"}
 
 
 @pytest.mark.usefixtures("archive")

@@ -269,3 +269,8 @@ def test_canonical_forms_compare_what_is_done():
     assert first != second
     assert canonical(first) == canonical(second) == second
     assert canonical(parse(run("sync", "sync"))) != canonical(first)
+
+
+def test_a_workload_names_the_config_it_needs_in_its_header() -> None:
+    assert parse("# about\n# config: debug, small\nrun\n  sync\n").config == ("debug", "small")
+    assert parse("# about the config: debug\nrun\n  sync\n").config == ()
