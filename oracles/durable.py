@@ -169,8 +169,10 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
         checked += 1
         violations += _mode(case, inode, node, floor)
         violations += _owner(case, inode, node, floor)
-        violations += _time(case, inode, node, floor)
-        violations += _flags(case, inode, node, floor)
+        if inode in case.model.mtimes:
+            violations += _time(case, inode, node, floor)
+        if inode in case.model.flags:
+            violations += _flags(case, inode, node, floor)
         if kind == "symlink":
             violations += _target(case, inode, node, floor)
         if kind in ("chr", "blk"):
@@ -207,8 +209,6 @@ def _owner(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
 
 
 def _time(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    if inode not in case.model.mtimes:
-        return []
     times = case.window.mtimes(inode, floor.time)
     if node.mtime in times:
         return []
@@ -221,8 +221,6 @@ def time_words(seconds: int) -> str:
 
 
 def _flags(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    if inode not in case.model.flags:
-        return []
     flags, found = case.window.flags(inode, floor.time), changed_flags(case, inode, node)
     if found in flags:
         return []

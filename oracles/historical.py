@@ -88,15 +88,11 @@ def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
     if (node.uid, node.gid) not in (owners := window.owners(inode, 0)):
         known = any_of([f"{user}:{group}" for user, group in owners])
         found.append(("owner that never was", f"owner {known}", f"owner {node.uid}:{node.gid}"))
-    times = window.mtimes(inode, 0) if inode in case.model.mtimes else NO_TIMES
-    if node.mtime not in times:
+    if node.mtime not in (window.mtimes(inode, 0) if inode in case.model.mtimes else NO_TIMES):
         found.append(("time that never was", "a time that was set", f"mtime {node.mtime} s"))
-    if inode in case.model.flags and changed_flags(case, inode, node) not in (
-        flags := window.flags(inode, 0)
-    ):
-        found.append(
-            ("flags that never were", any_of([each or "none" for each in flags]), node.flags or "none")
-        )
+    if inode in case.model.flags and (now := changed_flags(case, inode, node)) not in window.flags(inode, 0):
+        known = any_of([each or "none" for each in window.flags(inode, 0)])
+        found.append(("flags that never were", known, now or "none"))
     unread = any(error.startswith("readlink") for error in node.errors)
     if object_.kind == "symlink" and node.target != object_.target and not unread:
         found.append(("target that never was", f"-> {object_.target}", f"-> {node.target}"))
