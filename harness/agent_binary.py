@@ -15,6 +15,8 @@ from pathlib import Path
 from filelock import FileLock
 from platformdirs import user_cache_path
 
+from kernel import cache
+
 SOURCE = Path(__file__).parent / "agent"
 COMPILE = ("gcc", "-std=gnu17", "-O2", "-static", "-Wall", "-Wextra", "-Werror")
 
@@ -41,6 +43,8 @@ def agent_binary() -> Path:
     with FileLock(folder / "lock"):
         if not binary.exists():
             _compile([str(source) for source in sources if source.suffix == ".c"], binary)
+        cache.use(binary)
+        cache.touch(binary)
     return binary
 
 

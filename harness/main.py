@@ -3,7 +3,8 @@ The command line: words in, exit status out.
 
 In:       the arguments of ./powercut, which has made our environment.
 Out:      0 every verdict HOLDS, 1 something is BROKEN, 2 wrong usage or bad input, 3 UNKNOWN remains or
-          the experiment could not be done.
+          the experiment could not be done. Of a sweep of planted bugs: 0 all are found and the stock
+          kernel gives nothing but what is known.
 Not here: the work; each command calls one function of another file.
 """
 
@@ -18,19 +19,24 @@ from pathlib import Path
 import msgspec
 
 from harness.agent_binary import AgentError
+from harness.bisect import BadBisect, add_bisect, hunt, run_words, step_status
+from harness.bisect_git import NotBisected
+from harness.compare import add_compare, compare_lines, compared_folder, require_two_kernels
 from harness.crash import BadSpec, parse_models
 from harness.detection import table
 from harness.disk import BadEntry
 from harness.filesystem import NoFilesystemTool, find_tool
 from harness.guest import GuestTrouble, LostGuest
 from harness.judging import judge_again
+from harness.kernel_command import add_kernel, command_kernel, config_option
 from harness.log import BadLog
 from harness.progress import Progress
 from harness.repro import is_finding, locate, repro
 from harness.run import LOG_BYTES, NoRoom, Wish, WorkerFailed, finish, run, write_pages
 from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
-from kernel.build import build, built, series
+from harness.sweep import NothingToSweep, plantable, planted_bugs, sweep_parts
+from kernel.build import series
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
@@ -43,6 +49,7 @@ from workloads.text import BadWorkload
 ROOT = Path(__file__).parent.parent
 
 BAD_INPUT = (
+    BadBisect,
     BadEntry,
     BadKernel,
     BadLog,
@@ -50,17 +57,26 @@ BAD_INPUT = (
     BadSpec,
     BadWorkload,
     NoResults,
+    NothingToSweep,
     UnknownProfile,
 )
-NOT_DONE = (AgentError, GuestTrouble, KernelError, LostGuest, NoFilesystemTool, NoRoom, OSError, WorkerFailed)
+NOT_DONE = (
+    AgentError,
+    GuestTrouble,
+    KernelError,
+    LostGuest,
+    NoFilesystemTool,
+    NoRoom,
+    NotBisected,
+    OSError,
+    WorkerFailed,
+)
 LATER = {
     "minimize": "the smallest workload and state that still show a finding",
     "export": "a reproducer that needs none of this",
     "generate": "bounded exhaustive or seeded random workloads",
     "import": "J-lang files",
-    "compare": "verdicts and performance of two kernels, side by side",
     "explore": "states of a log that someone else recorded",
-    "bisect": "the commit that broke a promise",
 }
 
 
@@ -85,10 +101,17 @@ def parser() -> argparse.ArgumentParser:
         prog="powercut",
         description="Every power cut of a workload, judged: crash consistency of Linux filesystems.",
         epilog="Exit status: 0 every verdict HOLDS, 1 something is BROKEN, 2 bad input, "
-        "3 UNKNOWN remains or the experiment could not be done.",
+        "3 UNKNOWN remains or the experiment could not be done. Of run --planted: 0 every bug is found "
+        "and the stock kernel gives only what FINDINGS.md tells, else 1.",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_run(commands.add_parser("run", help="build, record, replay every power cut, judge, report"))
+    compare = commands.add_parser("compare", help="the verdicts on two kernels, side by side")
+    add_run(compare)
+    add_compare(compare)
+    bisect = commands.add_parser("bisect", help="the commit that broke a promise, by git bisect run")
+    add_run(bisect)
+    add_bisect(bisect)
     for name, text in (
         ("judge", "judge a run again from disk, no guest"),
         ("report", "write a run's pages again from disk, no guest"),
@@ -99,9 +122,7 @@ def parser() -> argparse.ArgumentParser:
         if name == "judge":
             again.add_argument("--tier", choices=[t.value for t in Tier], help="instead of the run's own")
     add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
-    kernels = commands.add_parser("kernel", help="kernels and where they came from")
-    kernels.add_argument("what", choices=["build", "list", "show"])
-    kernels.add_argument("word", metavar="KERNEL", nargs="?", help="SOURCE[+SERIES...], as 6.12+planted/NAME")
+    add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
     listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
     doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
@@ -121,8 +142,9 @@ def parser() -> argparse.ArgumentParser:
 def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
     command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
-    command.add_argument("--fs", default="btrfs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs)")
+    command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
+    config_option(command)
     command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
     command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
     command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
@@ -132,15 +154,22 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
     command.add_argument("--guest", choices=["uml", "auto", "qemu"], default="uml", help="(uml)")
     command.add_argument("--resume", type=Path, metavar="DIR", help="go on with a run that was stopped")
-    command.add_argument("--planted", action="store_true", help="sweep the planted bugs: which are found")
+    command.add_argument(
+        "--planted",
+        action="store_true",
+        help="sweep the planted bugs, each on its own profiles, beside the stock kernel (no WORKLOAD: the "
+        "whole library); ends 0 when each is found and the stock kernel gives only what FINDINGS.md tells",
+    )
     command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
+    command.set_defaults(against="")
 
 
 def add_repro(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, or one of its experiments")
     command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
     command.add_argument("--state", default="", metavar="SPEC", help="a state, as O:12")
+    config_option(command)
     command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
     command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
 
@@ -153,10 +182,15 @@ def command_run(arguments: argparse.Namespace) -> int:
         raise BadSpec("--guest qemu: not built yet; this is uml")
     if arguments.resume:
         return resume_run(arguments)
+    return do_run(wish_of(arguments), arguments, None)
+
+
+def wish_of(arguments: argparse.Namespace) -> Wish:
     wish = Wish(
         workloads=chosen_workloads(arguments.workloads, arguments.keyword),
-        profiles=chosen_profiles(arguments.fs),
-        kernels=planted_kernels(arguments.kernel) if arguments.planted else (arguments.kernel,),
+        profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
+        kernels=asked_kernels(arguments),
+        config=arguments.config,
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
         jobs=arguments.jobs,
@@ -164,19 +198,28 @@ def command_run(arguments: argparse.Namespace) -> int:
         with_fsck=not arguments.no_fsck,
         log_bytes=arguments.log_size,
         command=("powercut", *arguments.words),
+        against=arguments.against,
     )
-    return do_run(wish, arguments, None)
+    return swept(wish, arguments) if arguments.planted else wish
+
+
+def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
+    return (arguments.against, arguments.kernel) if arguments.against else (arguments.kernel,)
 
 
 def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> int:
     with Progress(arguments.quiet or arguments.json) as progress:
         folder, summary = run(wish, arguments.out, progress, resume)
     if arguments.json:
-        sys.stdout.buffer.write((folder / "summary.json").read_bytes())
+        answer = "compare.json" if wish.against else "summary.json"
+        sys.stdout.buffer.write((folder / answer).read_bytes())
+    elif wish.against:
+        print("\n".join(compare_lines(folder)))
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         if summary.detection:
-            print("\n".join(["", *table(summary.detection)]))
+            oracles = [oracle.NAME for oracle in ORACLES]
+            print("\n".join(["", *table(summary.detection, summary.stock, oracles)]))
     return summary.exit
 
 
@@ -185,13 +228,14 @@ def resume_run(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.resume
     question = read_question_of(folder)
     original = parser().parse_args(list(question.command[1:]))
-    if original.command != "run":
+    if original.command not in ("run", "compare"):
         raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
     wish = Wish(
         workloads=chosen_workloads(original.workloads, original.keyword),
         profiles=tuple(profile(name) for name in question.profiles),
         kernels=tuple(question.kernels),
+        config=original.config,
         tier=Tier(question.tier),
         models=question.models,
         jobs=arguments.jobs or question.jobs,
@@ -199,13 +243,31 @@ def resume_run(arguments: argparse.Namespace) -> int:
         with_fsck=not original.no_fsck,
         log_bytes=original.log_size,
         command=question.command,
+        against=question.against,
     )
+    if original.planted:  # bugs that were planted since are not part of this run
+        wish = swept(wish, original, tuple(question.kernels))
     return do_run(wish, original, folder.resolve())
 
 
-def planted_kernels(word: str) -> tuple[str, ...]:
-    """The kernel as it is, and with each planted bug in turn."""
-    return (word, *(f"{word}+{one.name}" for one in series() if one.name.startswith("planted/")))
+def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = ()) -> Wish:
+    """The wish, for each planted bug on its own profiles (of those asked for) and for the kernel without it.
+    kernels: only these KERNEL words; none means all."""
+    workloads = select(tuple(arguments.workloads), arguments.keyword)
+    every = ",".join(one.name for one in PROFILES)
+    wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
+    bugs, left_out = plantable(arguments.kernel, planted_bugs())
+    for sentence in left_out:
+        print(f"left out: {sentence}", file=sys.stderr)
+    bugs = [bug for bug in bugs if not kernels or f"{arguments.kernel}+{bug.name}" in kernels]
+    parts = sweep_parts(arguments.kernel, bugs, workloads, wanted)
+    return msgspec.structs.replace(
+        wish,
+        workloads=workloads,
+        profiles=tuple(dict.fromkeys(part.profile for part in parts)),
+        kernels=tuple(dict.fromkeys(part.kernel for part in parts)),
+        parts=parts,
+    )
 
 
 def chosen_workloads(wanted: list[str], keyword: str | None) -> tuple:  # type: ignore[type-arg]
@@ -275,27 +337,45 @@ def command_report(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def command_compare(arguments: argparse.Namespace) -> int:
+    """A run of two kernels; or, of one that was done, the pages and the last lines again."""
+    if folder := compared_folder(arguments):
+        return compare_again(folder, arguments)
+    if not arguments.resume:
+        require_two_kernels(arguments)
+    return command_run(arguments)
+
+
+def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
+    if not read_question_of(folder).against:
+        raise NoResults(f"{folder}: made by run with one kernel; two are compared by compare --against")
+    command_report(argparse.Namespace(run=folder, quiet=True))
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "compare.json").read_bytes())
+    else:
+        print("\n".join(compare_lines(folder)))
+    return read_summary(folder).exit
+
+
+def command_bisect(arguments: argparse.Namespace) -> int:
+    def step_wish(command: tuple[str, ...], kernel: str) -> Wish:
+        """The options it was started with, on this kernel."""
+        words = run_words(command, kernel)
+        original = parser().parse_args(words)
+        original.words = words
+        return wish_of(original)
+
+    if arguments.step:
+        return step_status(arguments.step, step_wish)
+    return hunt(arguments, step_wish)
+
+
 def command_repro(arguments: argparse.Namespace) -> int:
     finding = arguments.finding
     if finding and not is_finding(finding):
         raise NoResults(f"{finding}: no finding's name; they are F1, F2 ...")
-    return repro(locate(arguments.run, finding, arguments.state), arguments.keep, arguments.shell)
-
-
-def command_kernel(arguments: argparse.Namespace) -> int:
-    if arguments.what == "list":
-        for kernel in built():
-            provenance = kernel.provenance
-            print(f"{provenance.key}  {provenance.word:<40} {provenance.source_version}")
-        return 0
-    if not arguments.word:
-        raise BadKernel(f"kernel {arguments.what}: name a kernel, as in: kernel {arguments.what} 6.12")
-    with Progress() as progress:
-        kernel = build(arguments.word, progress.building(arguments.word))
-    print(kernel.path)
-    if arguments.what == "show":
-        print(msgspec.json.format(msgspec.json.encode(kernel.provenance), indent=2).decode())
-    return 0
+    shown_again = locate(arguments.run, finding, arguments.state)
+    return repro(shown_again, arguments.keep, arguments.shell, arguments.config)
 
 
 def command_list(arguments: argparse.Namespace) -> int:
@@ -344,6 +424,8 @@ def command_later(arguments: argparse.Namespace) -> int:
 
 COMMANDS = {
     "run": command_run,
+    "compare": command_compare,
+    "bisect": command_bisect,
     "judge": command_judge,
     "report": command_report,
     "repro": command_repro,

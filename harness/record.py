@@ -19,6 +19,7 @@ from harness.disk import copy_sparse, open_disk, writes_of
 from harness.guest import Guest
 from harness.log import Log, open_log, write_log
 from oracles.profiles import Profile
+from workloads import acl
 from workloads.history import History, Step
 from workloads.workload import Operation, Workload
 
@@ -34,6 +35,7 @@ class StepReport(msgspec.Struct, frozen=True):
     result: int
     inode: int
     blocks: int
+    left: int
 
 
 class RecordReport(msgspec.Struct, frozen=True):
@@ -61,8 +63,12 @@ def program(profile: Profile, workload: Workload) -> str:
     lines = [f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}"]
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
     for index, (phase, op) in enumerate(phases):
-        names = (op.word, op.path, op.path2, op.target)
-        fields = (phase, index, *names, op.offset, op.length, op.mode, op.name, op.value)
+        name, value = op.name, op.value.encode()
+        if op.word == "setfacl":
+            name, value = acl.ACCESS, acl.encoded(acl.entries(op.value))
+        texts = (op.word, op.path, op.path2, op.target, op.mode, name, value.hex())
+        device = op.device.replace(":", "\t") or "0\t0"
+        fields = (phase, index, *texts, op.descriptor, op.offset, op.length, op.at, device)
         lines.append("\t".join(str(field) for field in fields))
     return "\n".join(lines) + "\n"
 
@@ -158,4 +164,5 @@ def _step(answer: StepReport, workload: Workload, marks: dict[str, int]) -> Step
         end_entry=marks.get(f"done-{answer.index}", -1),
         inode=answer.inode,
         blocks=answer.blocks,
+        left_inode=answer.left,
     )

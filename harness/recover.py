@@ -40,13 +40,14 @@ from harness.log import Log
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
 from reports.results import EntryFlag
+from workloads.history import History
 
 REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
 WRITE = struct.Struct("<QII")
 REPLY = struct.Struct("<IIII")
 REQUEST_MAGIC = 0x50435251
 REPLY_MAGIC = 0x50435250
-WANT_CHANGES, VERBOSE, BUILD_ONLY, FIRST_PROBE = 1, 2, 4, 8
+WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE = 1, 2, 4, 8, 16
 SECTOR = 512
 BATCH_STATES = 8
 SLOTS = 2 * BATCH_STATES
@@ -141,10 +142,10 @@ def _held(disk: Disk, unsent: set[int]) -> dict[int, bytes] | None:
 class Session:
     """A guest that holds the disk of one state and recovers states asked for."""
 
-    def __init__(self, guest: Guest, profile: Profile, with_fsck: bool) -> None:
+    def __init__(self, guest: Guest, profile: Profile, with_fsck: bool, with_flags: bool = False) -> None:
         self.guest = guest
         self._profile = profile
-        self._flags = WANT_CHANGES if with_fsck else 0
+        self._flags = (WANT_CHANGES if with_fsck else 0) | (WANT_FLAGS if with_flags else 0)
         self._half = 0
         self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
         self._inbox = (guest.folder / "inbox").open("r+b", buffering=0)
@@ -238,6 +239,11 @@ class Session:
         return report, changes
 
 
+def changes_flags(history: History) -> bool:
+    """Whether its walk must tell inode flags."""
+    return any(step.operation.word == "chattr" for step in (*history.setup, *history.run))
+
+
 def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
     """Batches that fit the agent's buffer."""
     batch: list[Request] = []
@@ -254,12 +260,16 @@ def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
 
 
 class Recovery:
-    """The states of one log, recovered in order. `deaths` counts guests that this took."""
+    """The states of one log, recovered in order. `deaths` counts guests that this took.
+    with_flags: the walk tells inode flags, at one more call for each file and directory."""
 
-    def __init__(self, keeper: Keeper, profile: Profile, with_fsck: bool, folder: Path) -> None:
+    def __init__(
+        self, keeper: Keeper, profile: Profile, with_fsck: bool, folder: Path, with_flags: bool = False
+    ) -> None:
         self._keeper = keeper
         self._profile = profile
         self._with_fsck = with_fsck
+        self._with_flags = with_flags
         self._folder = folder
         self._settled_path = folder / "settled.disk"
         self.deaths = 0
@@ -331,7 +341,8 @@ class Recovery:
 
     def _open_session(self) -> Session:
         if self._session is None:
-            self._session = Session(self._keeper.guest(), self._profile, self._with_fsck)
+            guest = self._keeper.guest()
+            self._session = Session(guest, self._profile, self._with_fsck, self._with_flags)
             self._session.load(self._settled, self._settled_blocks)
         return self._session
 

@@ -21,7 +21,7 @@ from harness.disk import writes_of
 from harness.guest import GuestSpec, Keeper
 from harness.judging import decode
 from harness.log import open_log
-from harness.recover import Recovered, Recovery
+from harness.recover import Recovered, Recovery, changes_flags
 from harness.run import LOG_BYTES, processors
 from harness.store import NoResults, base_disk, copy_image, expand_file, reading
 from harness.summing import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
@@ -75,8 +75,9 @@ def locate(place: Path, finding: str, state: str) -> Shown:
     return locate(place, next(iter(findings)), "")
 
 
-def repro(shown: Shown, keep: Path | None, shell: bool) -> int:
+def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] = ()) -> int:
     """
+    config: variants of the kernel, in place of the run's own.
     Exit status: 1 when it is BROKEN again, 0 when every verdict holds, 3 when UNKNOWN.
     Errors: NoResults, BadSpec, BadLog, UnknownProfile, KernelError, LostGuest, GuestTrouble, OSError.
     """
@@ -89,7 +90,7 @@ def repro(shown: Shown, keep: Path | None, shell: bool) -> int:
         raise NoResults("--shell: standard input is no terminal")
     if keep is not None and keep.exists():
         raise NoResults(f"--keep {keep}: it is there already, and stays as it is")
-    kernel = build(experiment.facts.kernel)
+    kernel = build(experiment.facts.kernel, variants=config or experiment.facts.config)
     with workspace() as space:
         spec = GuestSpec(
             Path(kernel.path), agent_binary(), experiment.facts.device_bytes, LOG_BYTES, processors()[-1]
@@ -133,7 +134,8 @@ def _rebuild(folder: Path, state: State, experiment: Experiment, scratch: Path) 
 
 def _recover(keeper: Keeper, experiment: Experiment, scratch: Path, state: State) -> Observation:
     with_fsck = any(seen.fsck is not None for seen in experiment.observations)
-    recovery = Recovery(keeper, profile(experiment.facts.profile), with_fsck, scratch)
+    with_flags = experiment.history is not None and changes_flags(experiment.history)
+    recovery = Recovery(keeper, profile(experiment.facts.profile), with_fsck, scratch, with_flags)
     with open_log(scratch / "state.log") as log:
         (recovered,) = recovery.run(scratch / "base", log, [state])
     assert isinstance(recovered, Recovered)

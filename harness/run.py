@@ -33,8 +33,10 @@ from harness.guest import GuestSpec, Keeper
 from harness.progress import Progress
 from harness.store import NoResults, new_run, partial_folder, point_latest, write_question, write_summary
 from harness.summing import experiment_folders, shown, sum_up
+from harness.sweep import Part
 from harness.workspace import Workspace, workspace
 from kernel.build import build
+from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.court import ORACLES
 from oracles.profiles import Profile
@@ -49,8 +51,11 @@ from workloads.workload import Workload
 ROOT = Path(__file__).parent.parent
 LOG_BYTES = 64 << 20
 PR_SET_PDEATHSIG = 1  # prctl(2)
-# What an experiment leaves is about 100 KiB; a run that has less than this is not started.
+# What an experiment leaves, pages included; a run that has less than this is not started.
+EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
+# Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
+COMPARED_RECORDINGS = 3
 
 
 class NoRoom(Exception):
@@ -58,11 +63,15 @@ class NoRoom(Exception):
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What is to be done. kernels: KERNEL words. jobs: 0 for as many as processors."""
+    """What is to be done. kernels: KERNEL words, each built with the config variants.
+    jobs: 0 for as many as processors.
+    parts: when not every workload is for every profile and kernel (sweep.py).
+    against: of `compare`, the one of the kernels that the other is held against."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
     kernels: tuple[str, ...]
+    config: tuple[str, ...] = ()
     tier: Tier = Tier.FS
     models: tuple[str, ...] = BUILT_MODELS
     jobs: int = 0
@@ -70,6 +79,8 @@ class Wish(msgspec.Struct, frozen=True):
     with_fsck: bool = True
     log_bytes: int = LOG_BYTES
     command: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    against: str = ""
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -86,8 +97,12 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     Build the kernels, do the experiments, judge, report.
     Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoRoom, OSError.
     """
-    require_room(resume or out, RESULTS_BYTES)  # before a kernel is built, which takes minutes
-    kernels = {word: build(word, progress.building(word)) for word in wish.kernels}
+    planned = sum(len(part.workloads) for part in parts_of(wish))
+    # Before a kernel is built, which takes minutes.
+    require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
+    kernels = {
+        (word, config): build(word, progress.building(word), config) for word, config in builds_of(wish)
+    }
     agent = agent_binary()
     started = time.monotonic()
     folder = resume or new_run(out)
@@ -134,19 +149,52 @@ def require_room(folder: Path, needed_bytes: int) -> None:
         )
 
 
-def plans_of(wish: Wish, kernels: dict[str, Kernel]) -> list[Plan]:
-    """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
-    return [
-        Plan(number, word, kernel.path, profile, workload, wish.tier, wish.with_fsck)
-        for number, (word, kernel, profile, workload) in enumerate(
-            (
-                (word, kernel, profile, workload)
-                for word, kernel in kernels.items()
-                for profile in wish.profiles
-                for workload in wish.workloads
-            ),
-            1,
+Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by KERNEL word and config variants
+
+
+def config_of(wish: Wish, profile: Profile, workload: Workload) -> tuple[str, ...]:
+    """The variants asked for, and those that the two need. Errors: BadKernel."""
+    return check_variants((*wish.config, *profile.config, *workload.config))
+
+
+def parts_of(wish: Wish) -> tuple[Part, ...]:
+    return wish.parts or tuple(
+        Part(word, profile, wish.workloads) for word in wish.kernels for profile in wish.profiles
+    )
+
+
+def builds_of(wish: Wish) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each kernel and config variants that an experiment needs, once."""
+    return tuple(
+        dict.fromkeys(
+            (part.kernel, config_of(wish, part.profile, workload))
+            for part in parts_of(wish)
+            for workload in part.workloads
         )
+    )
+
+
+def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
+    """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
+    recordings = COMPARED_RECORDINGS if wish.against else 1
+    wanted = [
+        (part.kernel, part.profile, workload, config_of(wish, part.profile, workload))
+        for part in parts_of(wish)
+        for workload in part.workloads
+    ]
+    return [
+        Plan(
+            number,
+            word,
+            kernels[word, config].path,
+            profile,
+            workload,
+            wish.tier,
+            wish.with_fsck,
+            config,
+            recordings,
+        )
+        for number, (word, profile, workload, config) in enumerate(wanted, 1)
     ]
 
 
@@ -326,7 +374,7 @@ def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
 # --- the question --------------------------------------------------------------------------------
 
 
-def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
+def question_of(wish: Wish, kernels: Kernels) -> Question:
     return Question(
         command=wish.command,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -336,11 +384,24 @@ def question_of(wish: Wish, kernels: dict[str, Kernel]) -> Question:
         models=wish.models,
         guest="uml",
         workloads=tuple(workload.name for workload in wish.workloads),
-        kernels={word: msgspec.to_builtins(kernel.provenance) for word, kernel in kernels.items()},
+        kernels=provenances(kernels),
         profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
         machine=machine_facts(),
         jobs=wish.jobs,
+        against=wish.against,
     )
+
+
+def provenances(kernels: Kernels) -> dict[str, Any]:
+    """By KERNEL word; when experiments needed several variants of one, the others are in it by name."""
+    facts: dict[str, Any] = {}
+    for (word, config), kernel in kernels.items():
+        made = msgspec.to_builtins(kernel.provenance)
+        if word in facts:
+            facts[word].setdefault("other_variants", {})[",".join(config)] = made
+        else:
+            facts[word] = made
+    return facts
 
 
 def profile_facts(profile: Profile) -> dict[str, Any]:

@@ -14,6 +14,7 @@ a user's tree from the version before.
 import difflib
 import hashlib
 import platform
+import re
 import shutil
 import subprocess
 import time
@@ -24,13 +25,17 @@ from pathlib import Path
 import msgspec
 
 from kernel import cache
-from kernel.fragments import FRAGMENTS, Request, check_granted, digest, requests
-from kernel.kernel import BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord
-from kernel.make import OBJECTS, compile_kernel, compiler, configure, environment
+from kernel.archive import Gone
+from kernel.files import TreeFiles
+from kernel.fragments import Request, check_granted, digest, fragments, requests
+from kernel.kernel import Arch, BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord, Unbuildable
+from kernel.make import IMAGES, OBJECTS, compile_kernel, compiler, configure, environment, image
 from kernel.packages import missing_packages
 from kernel.patching import apply
 from kernel.patching import known_series as series
-from kernel.source import Examined, TreeFiles, examine, mirror, needed_bytes, unpacked
+from kernel.prune import keep_within_limit, limit_bytes
+from kernel.release import release_place, unpacked
+from kernel.source import Examined, bring, examine, needed_bytes
 from kernel.word import parse
 
 __all__ = ["build", "built", "key", "parse", "series"]
@@ -39,7 +44,8 @@ Progress = Callable[[str, float], None]
 
 RECIPE_VERSION = 1  # raise it when the way of building changes what is built
 OBJECTS_BYTES = 300 << 20  # 6.12 with our config: 120 MiB of objects, hard links, a kernel, and room
-BASE_STEPS = 1270  # lines of make for 6.12 with our config; only for progress
+# Lines of make for 6.12 with our config; only for progress.
+BASE_STEPS: dict[Arch, int] = {"um": 1270, "x86_64": 1900}
 SERIES_STEPS = 60  # the same with one file touched: archives and links on the way up
 
 
@@ -61,21 +67,25 @@ class Recipe(msgspec.Struct, frozen=True):
             "config": digest(self.wanted),
             "compiler": self.compiler,
         }
+        if self.spec.arch != "um":
+            parts["arch"] = self.spec.arch
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:20]
 
     @property
     def base(self) -> "Recipe":
         """The same without series."""
-        word = self.spec.source.name
-        return msgspec.structs.replace(self, spec=KernelSpec(word, self.spec.source))
+        spec = msgspec.structs.replace(self.spec, word=self.spec.source.name, series=())
+        return msgspec.structs.replace(self, spec=spec)
 
     @property
     def objects(self) -> Path:
         """Where the compiled tree without series is kept: one for each release and version, and one
-        for each user's tree, which moves on with it."""
-        if self.spec.source.kind == "debian":
+        for each user's tree or repository, which moves on with it."""
+        source = self.spec.source
+        if source.kind == "debian":
             return cache.root() / "objects" / self.base.key
-        place = "\0".join((self.spec.source.name, digest(self.wanted), self.compiler))
+        parts = (source.kind, source.name, digest(self.wanted), self.compiler, self.spec.arch)
+        place = "\0".join(parts)
         return cache.root() / "objects" / f"tree-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
     @property
@@ -87,20 +97,42 @@ def _silent(_stage: str, _fraction: float) -> None:
     pass
 
 
-def build(word: str | KernelSpec, progress: Progress = _silent) -> Kernel:
+def build(
+    word: str | KernelSpec,
+    progress: Progress = _silent,
+    variants: tuple[str, ...] = (),
+    arch: Arch = "um",
+) -> Kernel:
     """The kernel of a word, built when it is not in the cache yet.
 
     progress(stage, fraction): fraction is 0 to 1 over the whole build.
     Raises BadKernel for bad input, BuildFailed when it could not be done. Safe when two start at once.
     """
-    spec = parse(word) if isinstance(word, str) else word
+    spec = parse(word, variants, arch) if isinstance(word, str) else word
     recipe = _recipe(spec, progress)
+    cache.use(recipe.place)
     if not recipe.place.is_dir():
         _check_machine()
         cache.sweep()
-        _build_once(recipe, progress)
+        try:
+            _build_once(recipe, progress)
+        except Gone:  # what the lists named has a successor by now: look again, in newer lists
+            recipe = _recipe(spec, progress, ask_system=False)
+            cache.use(recipe.place)
+            _build_once(recipe, progress)
+        keep_within_limit()
+    cache.touch(recipe.place)
     progress("built", 1.0)
-    return _load(recipe.place, spec.word)
+    return _load(recipe.place, spec)
+
+
+def find(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> Kernel | None:
+    """The kernel of a word, or of the beginning of a key, if it is built. Errors: as build."""
+    if re.fullmatch(r"[0-9a-f]{6,20}", word):
+        return next((kernel for kernel in built() if kernel.provenance.key.startswith(word)), None)
+    spec = parse(word, variants, arch)
+    place = _recipe(spec, _silent).place
+    return _load(place, spec) if place.is_dir() else None
 
 
 def key(spec: KernelSpec, progress: Progress = _silent) -> str:
@@ -114,15 +146,18 @@ def built() -> list[Kernel]:
     return [_load(path.parent) for path in places if not path.parent.name.endswith(cache.PARTIAL)]
 
 
-def _load(place: Path, word: str = "") -> Kernel:
-    """word: as asked for now; the same kernel may have been built under another."""
+def _load(place: Path, spec: KernelSpec | None = None) -> Kernel:
+    """spec: as asked for now; the same kernel may have been built under another word or of another commit."""
     provenance = msgspec.json.decode((place / "provenance.json").read_bytes(), type=Provenance)
-    return Kernel(str(place / "linux"), msgspec.structs.replace(provenance, word=word or provenance.word))
+    if spec:
+        provenance = msgspec.structs.replace(provenance, word=spec.word, revision=spec.source.revision)
+    return Kernel(str(place / IMAGES[provenance.arch][0]), provenance)
 
 
-def _recipe(spec: KernelSpec, progress: Progress) -> Recipe:
-    source = examine(spec.source, part(progress, 0.0, 0.05))
-    return Recipe(spec, source, FRAGMENTS, requests(FRAGMENTS), compiler())
+def _recipe(spec: KernelSpec, progress: Progress, ask_system: bool = True) -> Recipe:
+    source = examine(spec.source, part(progress, 0.0, 0.05), ask_system)
+    merged = fragments(spec.arch, spec.variants)
+    return Recipe(spec, source, merged, requests(merged), compiler())
 
 
 def _check_machine() -> None:
@@ -132,6 +167,7 @@ def _check_machine() -> None:
         trouble.append(f"User Mode Linux needs an x86_64 machine, this is {platform.machine()}")
     if missing := missing_packages():
         trouble.append(f"packages are missing: sudo apt-get install {' '.join(missing)}")
+    limit_bytes()  # a limit that cannot be read is told before, not after
     if set(" :") & set(str(cache.root())):
         trouble.append(f"the kernel's make takes no blank or colon in {cache.root()}; set POWERCUT_CACHE")
     if trouble:
@@ -166,7 +202,7 @@ def _build_base(recipe: Recipe, progress: Progress) -> None:
             _compile_base(recipe, part(progress, 0.05, 0.98))
         progress("keeping the kernel", 0.98)
         with cache.appearing(recipe.place) as directory:
-            _publish(recipe.objects, directory)
+            _publish(recipe, recipe.objects, directory)
 
 
 def _compile_base(recipe: Recipe, progress: Progress) -> None:
@@ -183,7 +219,7 @@ def _compile_base(recipe: Recipe, progress: Progress) -> None:
             _link_tree(release, tree)
         else:
             touched = _follow_tree(recipe, tree, part(progress, 0.15, 0.2))
-        _compile(recipe, workspace, touched, BASE_STEPS, part(progress, 0.2, 1.0))
+        _compile(recipe, workspace, touched, BASE_STEPS[recipe.spec.arch], part(progress, 0.2, 1.0))
         (workspace / "key").write_text(recipe.key)
         (workspace / "files.json").write_bytes(msgspec.json.encode(recipe.source.files))
 
@@ -196,7 +232,7 @@ def _follow_tree(recipe: Recipe, tree: Path, progress: Progress) -> tuple[str, .
         have = msgspec.json.decode((recipe.objects / "files.json").read_bytes(), type=TreeFiles)
     else:
         tree.mkdir()
-    return mirror(Path(recipe.spec.source.name), recipe.source.files, have, tree, progress)
+    return bring(recipe.spec.source, recipe.source, have, tree, progress)
 
 
 def _build_with_series(recipe: Recipe, progress: Progress) -> None:
@@ -214,12 +250,20 @@ def _build_with_series(recipe: Recipe, progress: Progress) -> None:
             if _objects_key(recipe) != recipe.base.key:
                 _compile_base(recipe.base, part(progress, begin, 0.85))
             _copy_compiled(recipe.objects / "linux", tree)
-        touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
-        diff = _difference(recipe.objects / "linux", tree, touched)
+            # Still held: the difference is to the source as it was copied.
+            touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
+            diff = _difference(recipe.objects / "linux", tree, touched)
+            _touch_origin(recipe)
         _compile(recipe, workspace, touched, SERIES_STEPS + len(touched), part(progress, begin + 0.02, 0.98))
-        _publish(workspace, directory)
+        _publish(recipe, workspace, directory)
         (directory / "series.diff").write_text(diff)
         shutil.rmtree(workspace)
+
+
+def _touch_origin(recipe: Recipe) -> None:
+    cache.touch(recipe.objects)
+    if recipe.spec.source.kind == "debian":
+        cache.touch(release_place(recipe.source.version))
 
 
 @contextmanager
@@ -256,16 +300,16 @@ def _compile(
     with _log_kept(log, recipe):
         if not (tree / OBJECTS / ".config").is_file() or any("Kconfig" in name for name in touched):
             progress("configuring", 0.0)
-            configure(tree, recipe.fragments, log)
+            configure(tree, recipe.fragments, log, recipe.spec.arch)
         config = (tree / OBJECTS / ".config").read_text()
         missing_options = check_granted(recipe.wanted, config)
-        compile_kernel(tree, log, on_step)
-    linux = (tree / OBJECTS / "linux").read_bytes()
+        compile_kernel(tree, log, on_step, recipe.spec.arch)
+    linux = image(tree, recipe.spec.arch).read_bytes()
     provenance = Provenance(
         word=recipe.spec.word,
         key=recipe.key,
         source_version=recipe.source.version,
-        series=tuple(SeriesRecord(one.name, one.sha256, one.about) for one in recipe.spec.series),
+        series=tuple(SeriesRecord(one.name, one.sha256, one.about, one.file) for one in recipe.spec.series),
         config_sha256=hashlib.sha256(config.encode()).hexdigest(),
         missing_options=missing_options,
         compiler=recipe.compiler,
@@ -273,6 +317,9 @@ def _compile(
         step_count=done_steps,
         size_bytes=len(linux),
         linux_sha256=hashlib.sha256(linux).hexdigest(),
+        variants=recipe.spec.variants,
+        arch=recipe.spec.arch,
+        revision=recipe.spec.source.revision,
     )
     (workspace / "provenance.json").write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
 
@@ -288,12 +335,15 @@ def _log_kept(log: Path, recipe: Recipe) -> Iterator[None]:
         kept = cache.root() / "failed" / f"{recipe.key}.log"
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(log, kept)
-        raise BuildFailed(f"kernel {recipe.spec.word} does not build: {error} (log: {kept})") from error
+        told = f"kernel {recipe.spec.word} does not build: {error} (log: {kept})"
+        kind = BuildFailed if "No space left" in str(error) else Unbuildable
+        raise kind(told) from error
 
 
-def _publish(workspace: Path, directory: Path) -> None:
+def _publish(recipe: Recipe, workspace: Path, directory: Path) -> None:
+    arch = recipe.spec.arch
     objects = workspace / "linux" / OBJECTS
-    shutil.copy2(objects / "linux", directory / "linux")
+    shutil.copy2(image(workspace / "linux", arch), directory / IMAGES[arch][0])
     shutil.copyfile(objects / "System.map", directory / "System.map")
     shutil.copyfile(objects / ".config", directory / "config")
     shutil.copyfile(workspace / "build.log", directory / "build.log")

@@ -7,14 +7,17 @@ Out:      directories that only ever appear by rename, under a lock held across 
           objects/<id>/                 a compiled tree without series, from which others grow
           builds/<key>/                 a kernel with its provenance
           failed/<key>.log              the compiler's words when a build failed
-Not here: what is made (source.py, build.py).
+          apt/<suite>/                  lists of Debian's that the system's apt has not
+          The time of a directory is when it was last used.
+Not here: what is made (source.py, build.py), what goes when it is too much (prune.py).
 """
 
 import errno
+import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import filelock
@@ -24,6 +27,8 @@ from kernel.kernel import BuildFailed
 
 ROOMS = ("sources", "objects", "builds")
 PARTIAL = ".partial"  # not yet whole, or no longer wanted
+MARKS = (".lock", ".use")  # files beside a place: it is being made, it is in use
+_in_use: dict[Path, int] = {}
 
 
 def root() -> Path:
@@ -52,6 +57,37 @@ def locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
         lock.release()
 
 
+def use(place: Path) -> None:
+    """Nobody removes the place until this process ends. Waits while it is being removed just now."""
+    if place not in _in_use:
+        with full_disk_explained():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            opened = os.open(f"{place}.use", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        fcntl.flock(opened, fcntl.LOCK_SH)
+        _in_use[place] = opened
+
+
+def touch(place: Path) -> None:
+    """It was used now."""
+    with suppress(OSError):
+        os.utime(place)
+
+
+@contextmanager
+def unused(place: Path) -> Iterator[bool]:
+    """Whether nobody makes or uses the place; if so, nobody will within the body."""
+    with ExitStack() as held:
+        opened = os.open(f"{place}.use", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        held.callback(os.close, opened)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.enter_context(filelock.FileLock(f"{place}.lock").acquire(timeout=0))
+        except (BlockingIOError, filelock.Timeout):
+            yield False
+        else:
+            yield True
+
+
 @contextmanager
 def appearing(place: Path) -> Iterator[Path]:
     """A directory to fill; it becomes `place` when the body ends well, and is gone when not.
@@ -60,13 +96,13 @@ def appearing(place: Path) -> Iterator[Path]:
     """
     partial = place.with_name(place.name + PARTIAL)
     with full_disk_explained():
-        _remove(partial)
+        remove(partial)
         partial.mkdir(parents=True)
         try:
             yield partial
             _put_in_place(partial, place)
         finally:
-            _remove(partial)
+            remove(partial)
 
 
 def _put_in_place(partial: Path, place: Path) -> None:
@@ -74,15 +110,15 @@ def _put_in_place(partial: Path, place: Path) -> None:
     os.sync()
     if place.exists():
         old = place.with_name(place.name + ".old" + PARTIAL)
-        _remove(old)
+        remove(old)
         place.rename(old)
         partial.rename(place)
-        _remove(old)
+        remove(old)
     else:
         partial.rename(place)
 
 
-def _remove(directory: Path) -> None:
+def remove(directory: Path) -> None:
     """Retried, because the last compiler of a killed build may still write its file."""
     for _ in range(3):
         shutil.rmtree(directory, ignore_errors=True)
@@ -99,7 +135,7 @@ def sweep() -> None:
             lock = filelock.FileLock(f"{place}.lock")
             try:
                 with lock.acquire(timeout=0):
-                    _remove(partial)
+                    remove(partial)
             except filelock.Timeout:
                 continue
 

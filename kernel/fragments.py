@@ -2,7 +2,8 @@
 The config: what we request of a kernel, and what of it was granted.
 
 In:       the fragments under kernel/config/, a configured kernel's .config.
-Out:      requests with their place; the optional ones that were not granted, BuildFailed for the others.
+Out:      the fragments of an architecture and its variants; requests with their place; the optional
+          ones that were not granted, BuildFailed for the others.
 Not here: merging, which the kernel's own merge_config.sh does (make.py calls it).
 """
 
@@ -12,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from kernel.kernel import BuildFailed
+from kernel.kernel import Arch, BadKernel, BuildFailed
 
-FRAGMENTS = tuple(
-    Path(__file__).parent / "config" / name for name in ("base.config", "filesystems.config", "uml.config")
-)
+FOLDER = Path(__file__).parent / "config"
+BASE = ("base", "filesystems")
+ARCHES: dict[Arch, str] = {"um": "uml", "x86_64": "x86_64"}
 _SET = re.compile(r"(CONFIG_\w+)=(.*)")
 _NOT_SET = re.compile(r"# (CONFIG_\w+) is not set")
 
@@ -29,6 +30,25 @@ class Request(msgspec.Struct, frozen=True):
     optional: bool
     file: str
     line: int
+
+
+def fragments(arch: Arch = "um", variants: tuple[str, ...] = ()) -> tuple[Path, ...]:
+    """In the order in which they are merged: the last one has the last word."""
+    return tuple(FOLDER / f"{name}.config" for name in (*BASE, ARCHES[arch], *variants))
+
+
+def known_variants() -> tuple[str, ...]:
+    names = {path.stem for path in FOLDER.glob("*.config")}
+    return tuple(sorted(names - {*BASE, *ARCHES.values()}))
+
+
+def check_variants(variants: tuple[str, ...]) -> tuple[str, ...]:
+    """Each once and in one order, so that the same ones are always the same kernel. Errors: BadKernel."""
+    known = known_variants()
+    for name in variants:
+        if name not in known:
+            raise BadKernel(f"config {name!r} is not known; known: {', '.join(known)}")
+    return tuple(name for name in known if name in variants)
 
 
 def requests(fragments: tuple[Path, ...]) -> tuple[Request, ...]:

@@ -24,14 +24,43 @@ class BuildFailed(KernelError):
     """The input may be right, but the experiment could not be done: exit status 3."""
 
 
+Arch = Literal["um", "x86_64"]
+
+
+class Unbuildable(BuildFailed):
+    """This source with this config: the compiler, or the configuration, refuses it."""
+
+
 class Source(msgspec.Struct, frozen=True):
     """
     kind "debian": name is the release, as in the package linux-source-6.12.
     kind "tree":   name is the absolute path of a kernel source tree.
+    kind "git":    name is the absolute path of a repository, revision the commit.
+
+    version: VERSION.PATCHLEVEL of its Makefile, "6.12", by which a series' files are chosen.
     """
 
-    kind: Literal["debian", "tree"]
+    kind: Literal["debian", "tree", "git"]
     name: str
+    version: str = ""
+    revision: str = ""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the header of a series says for programs to read.
+
+    absent:    kernel version to the reason why there is nothing to change in it.
+    profiles:  where a planted bug is looked for, "" for the default.
+    config:    the config variants without which the change has no effect.
+    workloads: of the library, those that show it.
+    upstream:  the commit it is about: hash ("subject") (in vX.Y).
+    """
+
+    absent: dict[str, str] = {}
+    profiles: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    upstream: str = ""
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -39,24 +68,38 @@ class Series(msgspec.Struct, frozen=True):
 
     name:    as the user gave it: "planted/NAME", or a path.
     about:   the first line of its comment header (of a mail: its subject).
+    facts:   what else its header says; of a folder, the headers of all its files together.
+    file:    of a folder, the file that is for the source's version.
     """
 
     name: str
     suffix: str
     content: bytes
     about: str
+    facts: Facts = Facts()
+    file: str = ""
 
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
 
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return f"{self.name} ({self.file})" if self.file else self.name
+
 
 class KernelSpec(msgspec.Struct, frozen=True):
-    """A KERNEL word, understood. The order of the series is the order of their application."""
+    """A KERNEL word, understood. The order of the series is the order of their application.
+
+    variants: names of config fragments, kernel/config/<variant>.config, that are laid over the others.
+    """
 
     word: str
     source: Source
     series: tuple[Series, ...] = ()
+    variants: tuple[str, ...] = ()
+    arch: Arch = "um"
 
 
 class SeriesRecord(msgspec.Struct, frozen=True):
@@ -65,6 +108,7 @@ class SeriesRecord(msgspec.Struct, frozen=True):
     name: str
     sha256: str
     about: str
+    file: str = ""
 
 
 class Provenance(msgspec.Struct, frozen=True):
@@ -78,6 +122,8 @@ class Provenance(msgspec.Struct, frozen=True):
     build_s:         wall-clock seconds of configuring and compiling this kernel, on from the
                      kernel without series when it has series.
     step_count:      lines make printed, one a compiled or linked file.
+    revision:        the git commit that was asked for; source_version has its tree, which another
+                     commit may share.
     """
 
     word: str
@@ -91,11 +137,14 @@ class Provenance(msgspec.Struct, frozen=True):
     step_count: int
     size_bytes: int
     linux_sha256: str
+    variants: tuple[str, ...] = ()
+    arch: Arch = "um"
+    revision: str = ""
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """A bootable build. path: the User Mode Linux program; config, System.map, build.log,
-    series.diff and provenance.json lie beside it."""
+    """A bootable build. path: the User Mode Linux program `linux`, of x86_64 `vmlinux`; config,
+    System.map, build.log, series.diff and provenance.json lie beside it."""
 
     path: str
     provenance: Provenance

@@ -1,8 +1,9 @@
 """
-Run the kernel's own tools: configure a tree and compile it for User Mode Linux.
+Run the kernel's own tools: configure a tree and compile it, for User Mode Linux or a machine.
 
 In:       a source tree that is ours alone.
-Out:      linux, .config and System.map in its OBJECTS directory; the log of make; progress by line.
+Out:      the kernel (image()), .config and System.map in its OBJECTS directory; the log of make;
+          progress by line.
 Not here: where the tree came from (source.py), what is kept of it (build.py).
 
 The objects lie in a directory directly inside the tree: kbuild then writes ".." for the source in every
@@ -18,13 +19,18 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from kernel.kernel import BuildFailed
+from kernel.kernel import Arch, BuildFailed
 from kernel.packages import PATH, missing_packages
 
 OBJECTS = "obj.powercut"
+# What make is asked for, which is the kernel's name with us, and where in OBJECTS it then lies.
+IMAGES: dict[Arch, tuple[str, str]] = {
+    "um": ("linux", "linux"),
+    "x86_64": ("vmlinux", "vmlinux"),  # uncompressed: an emulator need not unpack it at boot
+}
 
 
-def environment() -> dict[str, str]:
+def environment(arch: Arch = "um") -> dict[str, str]:
     """All that the build sees: nothing of the user's ARCH, CROSS_COMPILE, KBUILD_*, MAKEFLAGS or LDFLAGS.
 
     The KBUILD_BUILD_* make equal input give an equal kernel (Documentation/kbuild/reproducible-builds.rst).
@@ -33,7 +39,7 @@ def environment() -> dict[str, str]:
     fixed = {
         "PATH": PATH,
         "LC_ALL": "C",
-        "ARCH": "um",
+        "ARCH": arch,
         "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
         "KBUILD_BUILD_USER": "powercut",
         "KBUILD_BUILD_HOST": "powercut",
@@ -56,7 +62,12 @@ def compiler() -> str:
     return done.stdout.splitlines()[0]
 
 
-def configure(tree: Path, fragments: tuple[Path, ...], log: Path) -> str:
+def image(tree: Path, arch: Arch) -> Path:
+    """The kernel that was compiled in the tree."""
+    return tree / OBJECTS / IMAGES[arch][1]
+
+
+def configure(tree: Path, fragments: tuple[Path, ...], log: Path, arch: Arch = "um") -> str:
     """allnoconfig with the fragments over it; returns the text of the .config."""
     script = tree / "scripts/kconfig/merge_config.sh"
     if not script.is_file():
@@ -65,14 +76,15 @@ def configure(tree: Path, fragments: tuple[Path, ...], log: Path) -> str:
     copies.mkdir(parents=True, exist_ok=True)
     names = [str(shutil.copy(fragment, copies / fragment.name)) for fragment in fragments]
     relative = [str(Path(name).relative_to(tree)) for name in names]
-    run(["sh", "scripts/kconfig/merge_config.sh", "-n", "-O", OBJECTS, *relative], tree, log, _ignore)
+    script_of_ours = ["sh", "scripts/kconfig/merge_config.sh", "-n", "-O", OBJECTS, *relative]
+    run(script_of_ours, tree, log, _ignore, arch)
     return (tree / OBJECTS / ".config").read_text()
 
 
-def compile_kernel(tree: Path, log: Path, on_step: Callable[[], None]) -> None:
-    """Make the program linux. One job more than processors keeps them busy while one job reads."""
+def compile_kernel(tree: Path, log: Path, on_step: Callable[[], None], arch: Arch = "um") -> None:
+    """One job more than processors keeps them busy while one job reads."""
     jobs = len(os.sched_getaffinity(0)) + 1
-    run(["make", f"-j{jobs}", "ARCH=um", f"O={OBJECTS}", "linux"], tree, log, on_step)
+    run(["make", f"-j{jobs}", f"ARCH={arch}", f"O={OBJECTS}", IMAGES[arch][0]], tree, log, on_step, arch)
 
 
 def _ignore() -> None:
@@ -82,7 +94,7 @@ def _ignore() -> None:
 _STEP = re.compile(r"  [A-Z]+[A-Z ]* +\S")
 
 
-def run(command: list[str], tree: Path, log: Path, on_step: Callable[[], None]) -> None:
+def run(command: list[str], tree: Path, log: Path, on_step: Callable[[], None], arch: Arch) -> None:
     """Run to the end, logging; on_step() at each line that names a step. BuildFailed when it fails.
 
     The command leads a process group of its own, which is killed when we are interrupted; and setpriv
@@ -91,7 +103,7 @@ def run(command: list[str], tree: Path, log: Path, on_step: Callable[[], None]) 
     process = subprocess.Popen(
         ["setpriv", "--pdeathsig", "TERM", *command],
         cwd=tree,
-        env=environment(),
+        env=environment(arch),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

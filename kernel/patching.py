@@ -1,10 +1,13 @@
 """
 Series: find them by name or path, and apply them to a tree that is ours.
 
-In:       a name under kernel/series/ ("planted/NAME"), or a path to a .patch, .diff, mbox or .cocci file.
+In:       a name under kernel/series/ ("planted/NAME"), or a path to a .patch, .diff, mbox or .cocci file,
+          or to a folder of them, one for each kernel version; the version of the source.
 Out:      Series; the changed tree with the list of files touched; BadKernel with file, hunk and the
           source there when it does not apply.
-Not here: copying the tree (build.py), reading the KERNEL word (word.py).
+Not here: what its header says (header.py), copying the tree (build.py), the KERNEL word (word.py).
+
+A folder holds one file a version, 6.1.patch, 6.12.cocci, and any.cocci where one serves the rest.
 
 A series begins with a comment: first line what it is, then what it re-creates (kernel commit, fstests
 number), what it changes, and why it is silent otherwise. In a .patch the lines begin with "#", in a .cocci
@@ -21,7 +24,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from kernel.kernel import BadKernel, BuildFailed, Series
+import msgspec
+
+from kernel.header import comment, facts_of
+from kernel.kernel import BadKernel, BuildFailed, Facts, Series
 from kernel.make import environment
 
 FOLDER = Path(__file__).parent / "series"
@@ -31,40 +37,92 @@ SPATCH_LIMIT_S = 120  # a four-line semantic patch takes about 1 s on fs/btrfs/t
 
 
 def known_series() -> tuple[Series, ...]:
-    """All under kernel/series/, by name."""
-    found = [path for path in FOLDER.glob("*/*") if path.suffix in SUFFIXES]
-    return tuple(_read(_name(path), path) for path in sorted(found))
+    """All under kernel/series/, by name; of a folder the change for the newest version."""
+    return tuple(_of_name(name, _newest(_files(name))) for name in _names())
 
 
 def is_series(name: str) -> bool:
-    return _path_of(name) is not None
+    path = Path(name).expanduser()
+    return path.is_file() or bool(_files(name))
 
 
-def find_series(name: str) -> Series:
-    path = _path_of(name)
-    if path is None:
-        names = ", ".join(_name(path) for path in sorted(FOLDER.glob("*/*")) if path.suffix in SUFFIXES)
+def find_series(name: str, version: str = "") -> Series:
+    """The change for a source of this version, as "6.12". Errors: BadKernel."""
+    files = _files(name)
+    path = Path(name).expanduser()
+    if not files and not path.is_file():
         raise BadKernel(
-            f"series {name!r} is neither a file nor known; known: {names or 'none'}; "
+            f"series {name!r} is neither a file nor known; known: {', '.join(_names()) or 'none'}; "
             f"or a path to a {', '.join(SUFFIXES)} file"
         )
-    series = _read(name, path)
+    series = _of_name(name, _chosen(name, files, version)) if files else _read(name, path)
+    if version in series.facts.absent:
+        raise BadKernel(f"{name} is not for {version}: {series.facts.absent[version]}")
     if series.suffix == ".cocci":
         files_of(series)
     return series
 
 
-def _name(path: Path) -> str:
-    return f"{path.parent.name}/{path.stem}"
+def _names() -> tuple[str, ...]:
+    places = sorted(FOLDER.glob("*/*"))
+    names = (f"{path.parent.name}/{path.name if path.is_dir() else path.stem}" for path in places)
+    return tuple(dict.fromkeys(name for name in names if _files(name)))
 
 
-def _path_of(name: str) -> Path | None:
+def _files(name: str) -> dict[str, Path]:
+    """Of a series of ours, or of a folder of the user's: version, or "any", to file."""
     if re.fullmatch(r"[\w-]+/[\w.-]+", name):
         for suffix in SUFFIXES:
             if (FOLDER / f"{name}{suffix}").is_file():
-                return FOLDER / f"{name}{suffix}"
-    path = Path(name).expanduser()
-    return path if path.is_file() else None
+                return {"any": FOLDER / f"{name}{suffix}"}
+        if found := _in_folder(FOLDER / name):
+            return found
+    return _in_folder(Path(name).expanduser())
+
+
+def _in_folder(folder: Path) -> dict[str, Path]:
+    """What is no version and no series (a README, say) is not looked at."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.glob("*")) if folder.is_dir() else []:
+        if path.suffix in SUFFIXES and re.fullmatch(r"\d+\.\d+|any", path.stem):
+            if path.stem in found:
+                both = f"{found[path.stem].name}, {path.name}"
+                raise BadKernel(f"{folder} has two files for {path.stem}: {both}")
+            found[path.stem] = path
+    return found
+
+
+def _chosen(name: str, files: dict[str, Path], version: str) -> Path:
+    path = files.get(version) or files.get("any")
+    if path is None:
+        absent = _facts(files).absent
+        if version in absent:
+            raise BadKernel(f"{name} is not for {version}: {absent[version]}")
+        raise BadKernel(
+            f"{name} has no change for a {version or 'source without version'}: "
+            f"only for {', '.join(sorted(files, key=_by_number))}"
+        )
+    return path
+
+
+def _newest(files: dict[str, Path]) -> Path:
+    return files[max(files, key=_by_number)]
+
+
+def _by_number(version: str) -> tuple[int, ...]:
+    """ "any" before all."""
+    return () if version == "any" else tuple(int(number) for number in version.split("."))
+
+
+def _of_name(name: str, path: Path) -> Series:
+    files = _files(name)
+    file = path.name if path.parent.name == Path(name).name else ""
+    return msgspec.structs.replace(_read(name, path), facts=_facts(files), file=file)
+
+
+def _facts(files: dict[str, Path]) -> Facts:
+    """Of all files together: what one of them says holds for the folder."""
+    return facts_of([path.read_text(errors="replace") for path in files.values()])
 
 
 def _read(name: str, path: Path) -> Series:
@@ -75,18 +133,16 @@ def _read(name: str, path: Path) -> Series:
         if not re.search(r"^(--- |diff --git )", text, re.MULTILINE):
             raise BadKernel(f"{path} is no series: neither a patch nor a {SUFFIXES[-1]} file")
         suffix = ".mbox"
-    return Series(name, suffix, content, _about(text))
+    return Series(name, suffix, content, _about(text), facts_of([text]))
 
 
 def _about(text: str) -> str:
     for line in text.splitlines():
         if line.startswith("Subject:"):
             return line.removeprefix("Subject:").strip()
-        if line.startswith(("#", "//")) and line.strip("#/ "):
-            return line.strip("#/ ")
         if line.startswith(("--- ", "diff ")):
             break
-    return ""
+    return next((line.strip() for line in comment(text) if line.strip()), "")
 
 
 def files_of(series: Series) -> tuple[str, ...]:
@@ -97,10 +153,10 @@ def files_of(series: Series) -> tuple[str, ...]:
             files = tuple(match[1].split())
             outside = [file for file in files if file.startswith("/") or ".." in file.split("/")]
             if outside:
-                raise BadKernel(f"{series.name}: {outside[0]} is not inside the source tree")
+                raise BadKernel(f"{series.title}: {outside[0]} is not inside the source tree")
             return files
     raise BadKernel(
-        f"{series.name} does not say which files it is for; "
+        f"{series.title} does not say which files it is for; "
         "add a line '// files: fs/btrfs/tree-log.c' to its header"
     )
 
@@ -147,15 +203,15 @@ def _why_not(series: Series, tree: Path, said: str) -> str:
     for line in said.splitlines():
         file = _patched(line) or file
         if "previously applied" in line:
-            return f"{series.name}: {file} already has this change, or its reverse"
+            return f"{series.title}: {file} already has this change, or its reverse"
         if "can't find file to patch" in line:
             missing = re.search(r"^\|\+\+\+ (\S+)", said, re.MULTILINE)
-            return f"{series.name}: the source has no file {missing[1] if missing else '?'} (patch -p1)"
+            return f"{series.title}: the source has no file {missing[1] if missing else '?'} (patch -p1)"
         if match := re.match(r"Hunk #(\d+) FAILED at (\d+)", line):
             shown = _lines_around(tree / file, int(match[2]))
             place = f"{file}, hunk {match[1]}, at line {match[2]}"
-            return f"{series.name} does not apply: {place}, where the source is\n{shown}"
-    return f"{series.name} does not apply: {said.strip()}"
+            return f"{series.title} does not apply: {place}, where the source is\n{shown}"
+    return f"{series.title} does not apply: {said.strip()}"
 
 
 def _lines_around(path: Path, line: int) -> str:
@@ -176,12 +232,12 @@ def _apply_semantic(series: Series, tree: Path) -> tuple[str, ...]:
     files = files_of(series)
     missing = [file for file in files if not (tree / file).is_file()]
     if missing:
-        raise BadKernel(f"{series.name}: the source has no file {missing[0]}")
+        raise BadKernel(f"{series.title}: the source has no file {missing[0]}")
     if shutil.which("spatch", path=environment()["PATH"]) is None:
-        raise BuildFailed(f"{series.name} needs spatch: sudo apt-get install coccinelle")
+        raise BuildFailed(f"{series.title} needs spatch: sudo apt-get install coccinelle")
     touched = tuple(file for file in files if _spatch(series, tree / file))
     if not touched:
-        raise BadKernel(f"{series.name} changed nothing in {', '.join(files)}: it matches no code there")
+        raise BadKernel(f"{series.title} changed nothing in {', '.join(files)}: it matches no code there")
     return touched
 
 
@@ -207,7 +263,7 @@ def _spatch(series: Series, path: Path) -> bool:
         )
         if done.returncode != 0:
             said = (done.stderr or done.stdout).replace(scratch + "/", "").strip()
-            raise BadKernel(f"{series.name}: spatch cannot apply it to {path.name}: {said[-600:]}")
+            raise BadKernel(f"{series.title}: spatch cannot apply it to {path.name}: {said[-600:]}")
         if output.read_bytes() == path.read_bytes():
             return False
         return _replace(path, output.read_bytes())

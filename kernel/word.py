@@ -1,24 +1,27 @@
 """
 Read a KERNEL word: SOURCE[+SERIES...], as in DESIGN section 3.
 
-In:       "6.12", "6.12+planted/NAME", "path/to/tree+fix.patch".
+In:       "6.12", "6.12+planted/NAME", "path/to/tree+fix.patch", "path/to/repository@v6.12".
 Out:      KernelSpec, with the series read; BadKernel that says what is known when something is not.
-Not here: which version a source is (source.py), how a series is applied (patching.py).
+Not here: the exact version of a source (source.py), how a series is applied (patching.py).
 """
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 
-from kernel.kernel import BadKernel, KernelSpec, Series, Source
+from kernel.files import makefile_version, require_kernel
+from kernel.fragments import check_variants
+from kernel.git import revision_source
+from kernel.kernel import Arch, BadKernel, KernelSpec, Series, Source
 from kernel.patching import find_series, is_series
 
-RELEASES = ("6.1", "6.12")  # Debian 12's linux-source packages, by name
-LATER_RELEASES = ("5.10", "7.2")  # the same from other Debian suites
+RELEASES = ("5.10", "6.1", "6.12", "7.2")  # Debian's linux-source packages, by name
 
 
-def parse(word: str) -> KernelSpec:
-    """Paths are relative to the working directory. A + inside a path is understood when the path exists."""
+def parse(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> KernelSpec:
+    """Paths are relative to the working directory. A + inside a path is understood when the path exists.
+    To the variants asked for come those that a series needs."""
     pieces = word.split("+")
     if "" in pieces:
         raise BadKernel(f"kernel {word!r}: a name is missing beside a +; it is SOURCE[+SERIES...]")
@@ -27,8 +30,9 @@ def parse(word: str) -> KernelSpec:
     series: list[Series] = []
     while rest:
         name, rest = _longest(rest, is_series)
-        series.append(find_series(name))
-    return KernelSpec(word, source, tuple(series))
+        series.append(find_series(name, source.version))
+    needed = tuple(variant for one in series for variant in one.facts.config)
+    return KernelSpec(word, source, tuple(series), check_variants((*variants, *needed)), arch)
 
 
 def _longest(pieces: list[str], known: Callable[[str], bool]) -> tuple[str, list[str]]:
@@ -41,7 +45,27 @@ def _longest(pieces: list[str], known: Callable[[str], bool]) -> tuple[str, list
 
 
 def _is_source(text: str) -> bool:
-    return Path(text).expanduser().is_dir()
+    """Whether it names a directory, or a git revision, as it stands."""
+    if Path(text).expanduser().is_dir():
+        return True
+    repository, revision = _at(text)
+    if repository is None:
+        return False
+    try:
+        revision_source(repository, revision)
+    except BadKernel:
+        return False
+    return True
+
+
+def _at(text: str) -> tuple[Path | None, str]:
+    """PATH and REV of PATH@REV; either may hold an @ of its own. PATH is None when no directory is there."""
+    end = len(text)
+    while (end := text.rfind("@", 0, end)) > 0:
+        path = Path(text[:end]).expanduser()
+        if path.is_dir():
+            return path, text[end + 1 :]
+    return None, ""
 
 
 def _source(text: str) -> Source:
@@ -50,33 +74,26 @@ def _source(text: str) -> Source:
     path = Path(text).expanduser()
     if path.is_dir():
         return _tree(path)
-    before, at, revision = text.rpartition("@")
-    if at and Path(before).expanduser().is_dir():
-        raise BadKernel(
-            f"kernel {text!r}: a git revision is not yet understood; check {revision!r} out "
-            f"(git -C {before} worktree add DIR {revision}) and give that directory"
-        )
+    repository, revision = _at(text)
+    if repository is not None:
+        return revision_source(repository, revision)
     if path.exists():
         raise BadKernel(f"kernel {text!r} is a file; give the directory of a kernel source tree")
     raise BadKernel(
-        f"kernel {text!r} is neither a release ({', '.join(RELEASES)}) nor a directory with a kernel source"
+        f"kernel {text!r} is neither a release ({', '.join(RELEASES)}), nor a directory with a kernel "
+        "source, nor PATH@REV, a revision of a git repository"
     )
 
 
 def _release(text: str) -> Source:
     if text in RELEASES:
-        return Source("debian", text)
-    if text in LATER_RELEASES:
-        raise BadKernel(
-            f"kernel {text!r} is not yet supported; known: {', '.join(RELEASES)}, or a source tree"
-        )
+        return Source("debian", text, text)
     raise BadKernel(
         f"kernel {text!r} is not known; known: {', '.join(RELEASES)}, or a directory with its source"
     )
 
 
 def _tree(path: Path) -> Source:
-    missing = [name for name in ("Makefile", "Kconfig", "arch/um/Kconfig") if not (path / name).is_file()]
-    if missing:
-        raise BadKernel(f"{path} is no kernel source tree: it has no {', no '.join(missing)}")
-    return Source("tree", str(path.resolve()))
+    require_kernel(str(path), lambda name: (path / name).is_file())
+    version = makefile_version((path / "Makefile").read_text(errors="replace"))
+    return Source("tree", str(path.resolve()), ".".join(version.split(".")[:2]))

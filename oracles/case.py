@@ -6,7 +6,6 @@ Out:      Case; the helpers with which the oracles write their answers.
 Not here: the answers (one file an oracle), asking all of them (court.py).
 """
 
-import errno
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -55,8 +54,7 @@ class Case:
         return not any(
             step.index > self.window.last_sync_step
             and step.begin_entry < self.prefix
-            and step.operation.word in ("fsync", "fdatasync")
-            and step.result != -errno.ENOENT  # its open failed: no filesystem heard of it
+            and step.index in self.model.logging
             for step in self.history.run
         )
 
@@ -146,6 +144,12 @@ def describe(case: Case, inode: int | None) -> str:
 
 def any_of(parts: Sequence[str]) -> str:
     return " or ".join(parts)
+
+
+def changed_flags(case: Case, inode: int, node: Node) -> str:
+    """The node's flags, of those that the workload changed."""
+    changed = case.model.flags_changed[inode]
+    return "".join(sorted(letter for letter in node.flags if letter in changed))
 
 
 def describe_node(node: Node | None) -> str:

@@ -7,20 +7,21 @@ Not here: things that never were (historical), renames done by half (atomic).
 """
 
 from oracles.atomic import touched_inodes
-from oracles.case import TIERS, Case, any_of, best_verdict, describe
-from oracles.content import ZERO, Difference, first_difference, size_of
-from oracles.model import Chain, Slot
+from oracles.case import TIERS, Case, any_of, best_verdict, changed_flags, describe
+from oracles.content import ZERO, Difference, Piece, first_difference, size_of
+from oracles.model import CLOCK, Chain, Slot
 from oracles.observation import Node
 from oracles.recovered import Recovered
 from oracles.verdict import Tier, Verdict, Violation
-from oracles.window import Floor
+from oracles.window import Floor, RangeFloor
 
 NAME = "durable"
 CHECKS = (
-    "What a completed fsync, fdatasync, sync, remount or unmount covered: names (there, gone, and leading "
-    "to the right object), directories above, size, bytes, mode, extended attributes, symlink targets, "
-    "link counts and preallocated blocks. Later operations may have replaced each of them. On ext4 also the "
-    "size of a new file that was written and renamed over another, once the rename is seen."
+    "What a completed fsync, fdatasync, msync, sync, remount, unmount or write with O_SYNC or O_DSYNC "
+    "covered: names (there, gone, and leading to the right object), directories above, size, bytes, mode, "
+    "owner, inode flags, times that were set, extended attributes, symlink targets, device numbers, link "
+    "counts and preallocated blocks. Later operations may have replaced each of them. "
+    "On ext4 also the size of a new file that was written and renamed over another, once the rename is seen."
 )
 NOT_CHECKED = (
     "That holes are still holes (zeros satisfy it), and preallocation behind the end once a truncate, "
@@ -167,25 +168,64 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
     if case.window.existed(inode, floor):
         checked += 1
         violations += _mode(case, inode, node, floor)
+        violations += _owner(case, inode, node, floor)
+        if inode in case.model.mtimes:
+            violations += _time(case, inode, node, floor)
+        if inode in case.model.flags:
+            violations += _flags(case, inode, node, floor)
         if kind == "symlink":
             violations += _target(case, inode, node, floor)
+        if kind in ("chr", "blk"):
+            violations += _device(case, inode, node, floor)
         if kind == "file":
             violations += _links(case, inode, node, floor)
-            violations += _blocks(case, inode, node, floor)
+            violations += _blocks(case, inode, node, case.window.blocks_floor(inode))
     if kind == "file":
         floor = case.window.data_floor(inode)
         if case.window.existed(inode, floor):
             checked += 2
             violations += _size(case, inode, node, floor)
             violations += _bytes(case, inode, node, floor)
+        for part in case.window.ranges.get(inode, ()):
+            checked += 1
+            violations += _range(case, inode, node, part)
     return checked, violations
 
 
 def _mode(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    mode = case.model.mode(inode)
-    if node.mode == mode:
+    modes = case.window.modes(inode, floor.time)
+    if node.mode in modes:
         return []
-    return [_attribute(case, "mode lost", inode, node, f"mode {mode:o}", f"mode {node.mode:o}", floor)]
+    expected = f"mode {any_of([f'{mode:o}' for mode in modes])}"
+    return [_attribute(case, "mode lost", inode, node, expected, f"mode {node.mode:o}", floor)]
+
+
+def _owner(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    owners = case.window.owners(inode, floor.time)
+    if (node.uid, node.gid) in owners:
+        return []
+    expected = f"owner {any_of([f'{user}:{group}' for user, group in owners])}"
+    return [_attribute(case, "owner lost", inode, node, expected, f"owner {node.uid}:{node.gid}", floor)]
+
+
+def _time(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    times = case.window.mtimes(inode, floor.time)
+    if node.mtime in times:
+        return []
+    expected = f"mtime {any_of([time_words(time) for time in sorted(times)])}"
+    return [_attribute(case, "mtime lost", inode, node, expected, f"mtime {time_words(node.mtime)}", floor)]
+
+
+def time_words(seconds: int) -> str:
+    return "of a clock" if seconds == CLOCK else f"{seconds} s"
+
+
+def _flags(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    flags, found = case.window.flags(inode, floor.time), changed_flags(case, inode, node)
+    if found in flags:
+        return []
+    expected = f"inode flags {any_of([each or 'none' for each in flags])}"
+    return [_attribute(case, "flags lost", inode, node, expected, found or "none", floor)]
 
 
 def _target(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
@@ -193,6 +233,13 @@ def _target(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]
     if node.target == target or any(error.startswith("readlink") for error in node.errors):
         return []
     return [_attribute(case, "target lost", inode, node, f"-> {target}", f"-> {node.target}", floor)]
+
+
+def _device(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    device = case.model.inodes[inode].device
+    if node.device == device:
+        return []
+    return [_attribute(case, "device lost", inode, node, f"device {device}", f"device {node.device}", floor)]
 
 
 def _xattrs(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
@@ -277,6 +324,25 @@ def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
         expected, found = f"{promised_end} bytes that can be read", ", ".join(node.errors)
         return [_attribute(case, "data unreadable", inode, node, expected, found, floor)]
     difference = first_difference(node.content, pieces, node.size)
+    if difference is None:
+        return []
+    expected = f"at offset {difference.offset}: {any_of(_sources(difference))}"
+    return [_attribute(case, "data lost", inode, node, expected, difference.found, floor)]
+
+
+def _range(case: Case, inode: int, node: Node, part: RangeFloor) -> list[Violation]:
+    """The bytes of the range, and a size with which they can be read."""
+    start, end, floor = part
+    needed = min(min(size_of(content), end) for content in case.window.contents(inode, floor.time))
+    if node.size < needed:
+        expected = f"at least {needed} bytes"
+        return [_attribute(case, "size lost", inode, node, expected, f"{node.size} bytes", floor)]
+    pieces = [
+        Piece(max(piece.start, start), min(piece.end, end), piece.sources)
+        for piece in case.window.pieces(inode, floor.time)
+        if piece.start < end and piece.end > start
+    ]
+    difference = first_difference(node.content, pieces, node.size) if pieces else None
     if difference is None:
         return []
     expected = f"at offset {difference.offset}: {any_of(_sources(difference))}"

@@ -12,23 +12,33 @@ Objects are told apart by inode number, as Step.inode gave it while recording; a
 several objects one after the other, so each object has an id of its own here.
 """
 
+import errno
 from collections.abc import Callable
 
 import msgspec
 
 from oracles import content as contents
 from oracles.content import Content, Source
-from oracles.timeline import Timeline
+from oracles.observation import TREE_SHIFT
+from oracles.timeline import T, Timeline
+from workloads import acl
 from workloads.history import History, Step
+from workloads.text import format_operation as words
 from workloads.workload import Operation
 
 # What the agent makes new objects with, under umask 0.
-CREATED_MODE = {"file": 0o644, "dir": 0o755, "symlink": 0o777}
+CREATED_MODE = {"file": 0o644, "dir": 0o755, "symlink": 0o777, "fifo": 0o644, "chr": 0o644, "blk": 0o644}
+
+WHITEOUT_DEVICE = "0:0"  # include/linux/fs.h: WHITEOUT_DEV, and WHITEOUT_MODE, which is 0
+
+ALL_BYTES = 1 << 62
 
 SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
 Slot = tuple[int, str]  # a directory's id and a name in it
 Ranges = tuple[tuple[int, int], ...]
+Times = frozenset[int]  # seconds, CLOCK for a time that a clock gave; more than one where nobody says
+CLOCK = -1
 
 
 class Disagreement(Exception):
@@ -44,6 +54,7 @@ class Inode(msgspec.Struct, frozen=True):
     born: int
     made_by: str
     target: str = ""
+    device: str = ""
 
 
 class Chain:
@@ -81,16 +92,23 @@ class Rename(msgspec.Struct, frozen=True):
     old: Slot
     new: Slot
     replaced: int | None
+    exchanged: bool = False
 
 
 class Persist(msgspec.Struct, frozen=True):
-    """One call that makes things durable. time: just after it. inode: of fsync and fdatasync, else -1."""
+    """One call that makes things durable. time: just after it. inode: -1 for the whole filesystem.
+
+    like: whose promise it makes: "sync", "fsync" or "fdatasync". call: for a reader.
+    start, end: bytes; of a file's data only these.
+    """
 
     time: int
     step: int
-    word: str
+    like: str
     inode: int
-    path: str
+    call: str
+    start: int = 0
+    end: int = ALL_BYTES
 
 
 class Model:
@@ -107,6 +125,11 @@ class Model:
         self.allocated: dict[int, Timeline[Ranges]] = {}
         self.xattrs: dict[int, dict[str, Timeline[str | None]]] = {}
         self.nlink: dict[int, Timeline[int]] = {}
+        self.modes: dict[int, Timeline[int]] = {}
+        self.owners: dict[int, Timeline[tuple[int, int]]] = {}
+        self.mtimes: dict[int, Timeline[Times]] = {}  # only of objects that utimes set
+        self.flags: dict[int, Timeline[str]] = {}  # only of objects that chattr changed
+        self.flags_changed: dict[int, set[str]] = {}  # and which it ever did
         self.chains: list[Chain] = []
         self.chains_of: dict[int, list[int]] = {}
         self.renames: list[Rename] = []
@@ -115,6 +138,7 @@ class Model:
         self.extending: set[int] = set()  # times whose step was a write or append
         self.moving: dict[int, tuple[int, int]] = {}  # time: (inode, offset) of a collapse or insert
         self.steps: dict[int, Step] = {}
+        self.logging: set[int] = set()  # steps that fsync an object in some way, even in vain
 
     @property
     def root(self) -> int:
@@ -122,9 +146,6 @@ class Model:
 
     def kind(self, inode: int) -> str:
         return self.inodes[inode].kind
-
-    def mode(self, inode: int) -> int:
-        return CREATED_MODE[self.kind(inode)]
 
     def ids(self, number: int, kind: str, until: int) -> list[int]:
         """Objects of that kind that had this inode number by then, latest first."""
@@ -175,6 +196,8 @@ class _Builder:
         self.chain_at: dict[Slot, int] = {}
         self.time = 0
         self.step: Step | None = None
+        self.subvolumes: set[int] = set()
+        self.kept: dict[str, tuple[int, str]] = {}  # descriptor to (inode, flags)
         self._new_inode(history.root_inode, "dir", "the root")
 
     def do(self, step: Step) -> None:
@@ -184,11 +207,23 @@ class _Builder:
         self.step = step
         self.model.end_time = self.time
         self.model.steps[step.index] = step
+        # Without the file its open failed, and no filesystem heard of it.
+        if self._is_fsync(step.operation) and step.result != -errno.ENOENT:
+            self.model.logging.add(step.index)
         if step.result == 0:
             handler = _WORDS.get(step.operation.word)
             if handler is None:
                 raise Disagreement(f"the model does not know the word {step.operation.word}")
             handler(self, step.operation)
+
+    def _is_fsync(self, operation: Operation) -> bool:
+        if operation.word in ("fsync", "fdatasync", "msync"):
+            return True
+        return operation.word in ("write", "append", "pwrite") and "sync" in self.how(operation)
+
+    def how(self, operation: Operation) -> str:
+        """The flags with which a write goes out."""
+        return self.kept[operation.path][1] if operation.path in self.kept else operation.mode
 
     # --- paths
 
@@ -222,6 +257,9 @@ class _Builder:
 
     def there(self, path: str, follow: bool) -> int:
         """The object at `path`; errors: Disagreement when there is none."""
+        if path in self.kept:
+            self._check_number(self.kept[path][0])
+            return self.kept[path][0]
         if path in ("", "."):
             return self.model.root
         slot = self.parent(path)
@@ -250,13 +288,15 @@ class _Builder:
 
     # --- objects and names
 
-    def _new_inode(self, number: int, kind: str, made_by: str, target: str = "") -> int:
+    def _new_inode(self, number: int, kind: str, made_by: str, target: str = "", device: str = "") -> int:
         model = self.model
         id_ = len(model.inodes)
-        model.inodes.append(Inode(id_, number, kind, self.time, made_by, target))
+        model.inodes.append(Inode(id_, number, kind, self.time, made_by, target, device))
         model.by_number.setdefault(number, []).append(id_)
         model.xattrs[id_] = {}
         model.nlink[id_] = Timeline(self.time, 0)
+        model.modes[id_] = Timeline(self.time, 0 if device == WHITEOUT_DEVICE else CREATED_MODE[kind])
+        model.owners[id_] = Timeline(self.time, (0, 0))
         model.chains_of[id_] = []
         if kind == "file":
             model.content[id_] = Timeline(self.time, contents.EMPTY)
@@ -265,16 +305,38 @@ class _Builder:
             model.names_in[id_] = set()
         return id_
 
-    def make(self, operation: Operation, kind: str, path: str, target: str = "") -> int:
+    def make(
+        self,
+        operation: Operation,
+        kind: str,
+        path: str,
+        target: str = "",
+        device: str = "",
+        number: int | None = None,
+    ) -> int:
+        """number: its st_ino, where that is not Step.inode."""
         assert self.step is not None
+        number = self.step.inode if number is None else number
         slot = self.parent(path)
         if slot in self.now:
             raise self._wrong(f"{path} was there already")
-        if self.step.inode == 0:
+        if number == 0:
             raise self._wrong("no inode number was recorded")
-        inode = self._new_inode(self.step.inode, kind, words(operation), target)
+        inode = self._new_inode(number, kind, words(operation), target, device)
         self.add_name(slot, inode)
         return inode
+
+    def move_names(self, moves: dict[Slot, Slot], replaced: int | None = None) -> None:
+        """Links from an old slot to a new one, all at once; what was replaced is gone already."""
+        model = self.model
+        moved = [(old, new, self.now[old], self.chain_at.pop(old)) for old, new in moves.items()]
+        for old, *_ in moved:
+            self._set(old, None)
+        for old, new, inode, chain in moved:
+            self._set(new, inode)
+            self.chain_at[new] = chain
+            model.chains[chain].slots.append((self.time, new))
+            model.renames.append(Rename(self.time, chain, inode, old, new, replaced, len(moves) > 1))
 
     def add_name(self, slot: Slot, inode: int) -> None:
         self._set(slot, inode)
@@ -300,10 +362,54 @@ class _Builder:
             timeline = self.model.entries[slot] = Timeline(0, None)
             self.model.names_in[slot[0]].add(slot[1])
         timeline.change(self.time, inode)
+        self.touch(slot[0])
         if inode is None:
             self.now.pop(slot, None)
         else:
             self.now[slot] = inode
+
+    # --- subvolumes
+
+    def named(self, path: str) -> int:
+        """The object there, whatever the step's inode number says: it is that of another object."""
+        inode = self.model.root if path == "." else self.now.get(self.parent(path))
+        if inode is None:
+            raise self._wrong(f"there is no {path}")
+        return inode
+
+    def tree(self, directory: int) -> list[tuple[Slot, int]]:
+        """Every name below it, parents first."""
+        found = []
+        for name in sorted(self.model.names_in.get(directory, ())):
+            inode = self.now.get((directory, name))
+            if inode is not None:
+                found += [((directory, name), inode), *self.tree(inode)]
+        return found
+
+    def drop_tree(self, top: Slot) -> None:
+        for slot, _ in reversed([(top, self.now[top]), *self.tree(self.now[top])]):
+            self.model.linked.append((self.time, self.drop_name(slot), "unlink"))
+
+    def copy(self, operation: Operation, inode: int, tree: int) -> int:
+        """The same object in another subvolume, as yet without a name."""
+        model, old = self.model, self.model.inodes[inode]
+        number = old.number % (1 << TREE_SHIFT) | tree << TREE_SHIFT
+        new = self._new_inode(number, old.kind, words(operation), old.target, old.device)
+        self.carry(model.modes, inode, new)
+        self.carry(model.owners, inode, new)
+        self.carry(model.flags, inode, new)
+        self.carry(model.content, inode, new)
+        self.carry(model.allocated, inode, new)
+        if inode in model.flags_changed:
+            model.flags_changed[new] = set(model.flags_changed[inode])
+        model.xattrs[new] = {
+            name: Timeline(self.time, line.last) for name, line in model.xattrs[inode].items()
+        }
+        return new
+
+    def carry(self, timelines: dict[int, Timeline[T]], inode: int, new: int) -> None:
+        if inode in timelines:
+            timelines[new] = Timeline(self.time, timelines[inode].last)
 
     # --- content
 
@@ -313,8 +419,29 @@ class _Builder:
             raise self._wrong(f"{operation.path} is no file")
         return inode
 
+    def sized(self, path: str) -> int:
+        """The file there, whatever the step's inode number says: it is that of another object."""
+        inode = self.kept[path][0] if path in self.kept else self.named(path)
+        if self.model.kind(inode) == "symlink":
+            inode = self._target(self.parent(path)[0], inode, 0)
+        if self.model.kind(inode) != "file":
+            raise self._wrong(f"{path} is no file")
+        return inode
+
+    def persist(self, like: str, inode: int, start: int = 0, end: int = ALL_BYTES) -> None:
+        assert self.step is not None
+        call = words(self.step.operation)
+        self.model.persists.append(Persist(self.time, self.step.index, like, inode, call, start, end))
+
     def change(self, inode: int, content: Content) -> None:
         self.model.content[inode].change(self.time, content)
+        self.touch(inode, surely=False)
+
+    def touch(self, inode: int, surely: bool = True) -> None:
+        """Its content changed: a clock sets its time; or may, where nobody says."""
+        timeline = self.model.mtimes.get(inode)
+        if timeline is not None:
+            timeline.change(self.time, frozenset((CLOCK,)) if surely else timeline.last | {CLOCK})
 
     def allocate(self, inode: int, start: int, end: int) -> None:
         timeline = self.model.allocated[inode]
@@ -330,6 +457,49 @@ def _creat(fs: _Builder, operation: Operation) -> None:
 
 def _mkdir(fs: _Builder, operation: Operation) -> None:
     fs.make(operation, "dir", operation.path)
+
+
+def _mknod(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, operation.mode, operation.path, device=operation.device)
+
+
+def _mkfifo(fs: _Builder, operation: Operation) -> None:
+    fs.make(operation, "fifo", operation.path)
+
+
+def _subvolume(fs: _Builder, operation: Operation) -> None:
+    if operation.mode == "create":
+        inode = fs.make(operation, "dir", operation.path)
+        # fs/btrfs/inode.c btrfs_new_subvol_inode(): all that the umask leaves
+        fs.model.modes[inode] = Timeline(fs.time, 0o777)
+        fs.subvolumes.add(inode)
+        return
+    slot = fs.parent(operation.path)
+    if fs.now.get(slot) not in fs.subvolumes:
+        raise fs._wrong(f"{operation.path} is no subvolume")
+    fs.drop_tree(slot)
+
+
+def _snapshot(fs: _Builder, operation: Operation) -> None:
+    """All of a subvolume at once, with inode numbers of its own."""
+    assert fs.step is not None
+    source = fs.named(operation.path)
+    if source != fs.model.root and source not in fs.subvolumes:
+        raise fs._wrong(f"{operation.path} is no subvolume")
+    tree = fs.step.inode >> TREE_SHIFT
+    below = fs.tree(source)
+    if fs.subvolumes & {inode for _, inode in below}:
+        raise fs._wrong(f"{operation.path} holds a subvolume: what a snapshot shows for it is not modelled")
+    copies = {source: fs.copy(operation, source, tree)}
+    fs.subvolumes.add(copies[source])
+    for _, inode in below:
+        if inode not in copies:
+            copies[inode] = fs.copy(operation, inode, tree)
+    fs.add_name(fs.parent(operation.path2), copies[source])
+    for (directory, name), inode in below:
+        fs.add_name((copies[directory], name), copies[inode])
+    for inode, copy in copies.items():  # after the names, which touch directories
+        fs.carry(fs.model.mtimes, inode, copy)
 
 
 def _symlink(fs: _Builder, operation: Operation) -> None:
@@ -357,34 +527,160 @@ def _rename(fs: _Builder, operation: Operation) -> None:
     replaced = fs.now.get(new)
     if replaced == inode:
         return  # rename(2): two names of one file: nothing happens
+    if operation.mode == "exchange":
+        if replaced is None:
+            raise fs._wrong(f"there is no {operation.path2} to exchange with")
+        fs.move_names({old: new, new: old})
+        return
     if replaced is not None:
+        if operation.mode == "noreplace":
+            raise fs._wrong(f"{operation.path2} was there already")
         fs.drop_name(new)
-    chain = fs.chain_at.pop(old)
-    fs._set(old, None)
-    fs._set(new, inode)
-    fs.chain_at[new] = chain
-    fs.model.chains[chain].slots.append((fs.time, new))
-    fs.model.renames.append(Rename(fs.time, chain, inode, old, new, replaced))
+    fs.move_names({old: new}, replaced)
+    if operation.mode == "whiteout":
+        assert fs.step is not None
+        left = fs.step.left_inode
+        fs.make(operation, "chr", operation.path, device=WHITEOUT_DEVICE, number=left)
 
 
 def _write(fs: _Builder, operation: Operation) -> None:
     assert fs.step is not None
     fs.model.extending.add(fs.time)
-    missing = fs.parent(operation.path) not in fs.now
+    missing = operation.path not in fs.kept and fs.parent(operation.path) not in fs.now
     inode = fs.make(operation, "file", operation.path) if missing else fs.file(operation)
     old = fs.model.content[inode].last
     start = contents.size_of(old) if operation.word == "append" else operation.offset
     end = start + operation.length
     fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
     fs.allocate(inode, start, end)
+    how = fs.how(operation)
+    if "sync" in how and start < end:
+        fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end)
+
+
+def _between(fs: _Builder, operation: Operation) -> tuple[int, int, int, int]:
+    """Source, target, and the source's bytes that clone, dedupe and copyrange are about."""
+    source, target = fs.sized(operation.path), fs.sized(operation.path2)
+    size = contents.size_of(fs.model.content[source].last)
+    end = operation.offset + operation.length if operation.length else size
+    if end > size:
+        raise fs._wrong(f"{operation.path} has but {size} bytes")
+    return source, target, operation.offset, end
+
+
+def _clone(fs: _Builder, operation: Operation) -> None:
+    source, target, start, end = _between(fs, operation)
+    fs.model.extending.add(fs.time)
+    by = operation.at - start
+    new = fs.model.content[target].last
+    moved = contents.shifted(contents.part(fs.model.content[source].last, start, end), by)
+    for extent in moved:
+        new = contents.written(new, extent.start, extent.end, extent.source)
+    fs.change(target, new)
+    _share_blocks(fs, source, target, (start, end), by)
+
+
+def _dedupe(fs: _Builder, operation: Operation) -> None:
+    source, target, start, end = _between(fs, operation)
+    _share_blocks(fs, source, target, (start, end), operation.at - start)
+
+
+def _share_blocks(fs: _Builder, source: int, target: int, part: tuple[int, int], by: int) -> None:
+    """The target has blocks where the source has data; its reserved space need not be taken along."""
+    start, end = part
+    timeline = fs.model.allocated[target]
+    kept = without(timeline.last, start + by, end + by)
+    written = [each for each in contents.part(fs.model.content[source].last, start, end) if each.source.stamp]
+    for low, high in fs.model.allocated[source].last:
+        for extent in written:
+            kept = union(kept, max(low, extent.start) + by, min(high, extent.end) + by)
+    timeline.change(fs.time, kept)
+
+
+def _chmod(fs: _Builder, operation: Operation) -> None:
+    inode, mode = fs.there(operation.path, follow=True), int(operation.mode, 8)
+    fs.model.modes[inode].change(fs.time, mode)
+    line = fs.model.xattrs[inode].get(acl.ACCESS)
+    if line is not None and line.last is not None:
+        entries = acl.decoded(bytes.fromhex(line.last))
+        line.change(fs.time, acl.encoded(acl.with_mode(entries, mode)).hex())
+
+
+def _setfacl(fs: _Builder, operation: Operation) -> None:
+    inode, entries = fs.there(operation.path, follow=True), acl.entries(operation.value)
+    line = fs.model.xattrs[inode].setdefault(acl.ACCESS, Timeline(0, None))
+    line.change(fs.time, acl.encoded(entries).hex())
+    fs.model.modes[inode].change(fs.time, acl.mode_of(entries))
+
+
+def _chown(fs: _Builder, operation: Operation) -> None:
+    user, group = operation.value.split(":")
+    inode = fs.there(operation.path, follow=True)
+    fs.model.owners[inode].change(fs.time, (int(user), int(group)))
+
+
+def _utimes(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=True)
+    timeline = fs.model.mtimes.setdefault(inode, Timeline(0, frozenset((CLOCK,))))
+    timeline.change(fs.time, frozenset((operation.length,)))
+
+
+def _chattr(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=True)
+    timeline = fs.model.flags.setdefault(inode, Timeline(0, ""))
+    sign, letter = operation.mode[0], operation.mode[1]
+    fs.model.flags_changed.setdefault(inode, set()).add(letter)
+    flags = set(timeline.last) - {letter} | ({letter} if sign == "+" else set())
+    timeline.change(fs.time, "".join(sorted(flags)))
+
+
+def _mmapwrite(fs: _Builder, operation: Operation) -> None:
+    assert fs.step is not None
+    inode = fs.file(operation)
+    old = fs.model.content[inode].last
+    start, end = operation.offset, operation.offset + operation.length
+    if end > contents.size_of(old):
+        raise fs._wrong("it reaches behind the end of file")
+    fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
+    fs.allocate(inode, start, end)
+
+
+def _msync(fs: _Builder, operation: Operation) -> None:
+    inode = fs.file(operation)
+    end = operation.offset + operation.length
+    fs.persist("fdatasync", inode, operation.offset, end or ALL_BYTES)
+
+
+def _open(fs: _Builder, operation: Operation) -> None:
+    flags = operation.mode.split(",")
+    if "creat" in flags and fs.parent(operation.path) not in fs.now:
+        inode = fs.make(operation, "file", operation.path)
+    else:
+        inode = fs.there(operation.path, follow=True)
+    if "trunc" in flags:
+        _resize(fs, inode, 0)
+    fs.kept[operation.descriptor] = (inode, operation.mode)
+
+
+def _close(fs: _Builder, operation: Operation) -> None:
+    del fs.kept[operation.path]
+
+
+def _tmpfile(fs: _Builder, operation: Operation) -> None:
+    assert fs.step is not None
+    inode = fs._new_inode(fs.step.inode, "file", words(operation))
+    fs.kept[operation.descriptor] = (inode, "")
 
 
 def _truncate(fs: _Builder, operation: Operation) -> None:
-    inode = fs.file(operation)
-    fs.change(inode, contents.resized(fs.model.content[inode].last, operation.length))
+    _resize(fs, fs.file(operation), operation.length)
+
+
+def _resize(fs: _Builder, inode: int, size: int) -> None:
+    fs.change(inode, contents.resized(fs.model.content[inode].last, size))
     allocated = fs.model.allocated[inode]
     # Preallocation behind the end goes with any truncate, or stays: nobody promises which.
-    allocated.change(fs.time, without(allocated.last, operation.length, 1 << 62))
+    allocated.change(fs.time, without(allocated.last, size, ALL_BYTES))
 
 
 def _fallocate(fs: _Builder, operation: Operation) -> None:
@@ -436,23 +732,24 @@ def _removexattr(fs: _Builder, operation: Operation) -> None:
 
 
 def _fsync(fs: _Builder, operation: Operation) -> None:
-    assert fs.step is not None
-    inode = fs.there(operation.path, follow=True)
-    fs.model.persists.append(Persist(fs.time, fs.step.index, operation.word, inode, operation.path))
+    fs.persist(operation.word, fs.there(operation.path, follow=True))
 
 
 def _sync(fs: _Builder, operation: Operation) -> None:
-    assert fs.step is not None
-    fs.model.persists.append(Persist(fs.time, fs.step.index, operation.word, -1, ""))
+    fs.persist("sync", -1)
 
 
-def _evict(fs: _Builder, operation: Operation) -> None:
+def _nothing(fs: _Builder, operation: Operation) -> None:
     """Leaves the disk's meaning as it is."""
 
 
 _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "creat": _creat,
     "mkdir": _mkdir,
+    "mknod": _mknod,
+    "mkfifo": _mkfifo,
+    "subvol": _subvolume,
+    "snapshot": _snapshot,
     "symlink": _symlink,
     "link": _link,
     "unlink": _unlink,
@@ -460,6 +757,23 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "rename": _rename,
     "write": _write,
     "append": _write,
+    "clone": _clone,
+    "dedupe": _dedupe,
+    "copyrange": _clone,
+    "chmod": _chmod,
+    "chown": _chown,
+    "setfacl": _setfacl,
+    "utimes": _utimes,
+    "chattr": _chattr,
+    "sync_file_range": _nothing,
+    "syncfs": _sync,
+    "wait": _nothing,
+    "pwrite": _write,
+    "mmapwrite": _mmapwrite,
+    "msync": _msync,
+    "open": _open,
+    "close": _close,
+    "tmpfile": _tmpfile,
     "truncate": _truncate,
     "fallocate": _fallocate,
     "setxattr": _setxattr,
@@ -469,7 +783,7 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "sync": _sync,
     "remount": _sync,
     "umount": _sync,
-    "evict": _evict,
+    "evict": _nothing,
 }
 
 
@@ -490,16 +804,3 @@ def without(ranges: Ranges, start: int, end: int) -> Ranges:
         if max(low, end) < high:
             kept.append((max(low, end), high))
     return tuple(kept)
-
-
-def words(operation: Operation) -> str:
-    """The operation in one line, for a reader of messages."""
-    numbers = {
-        "write": f"{operation.offset} {operation.length}",
-        "append": f"{operation.length}",
-        "truncate": f"{operation.length}",
-        "fallocate": f"{operation.mode} {operation.offset} {operation.length}",
-    }.get(operation.word, "")
-    first = operation.target if operation.word == "symlink" else ""
-    parts = (operation.word, first, operation.path, operation.path2, operation.name, operation.value, numbers)
-    return " ".join(part for part in parts if part)

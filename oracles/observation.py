@@ -8,6 +8,8 @@ Not here: how it was obtained (harness/recover.py), what it means (the oracles).
 
 import msgspec
 
+TREE_SHIFT = 40
+
 
 class Run(msgspec.Struct, frozen=True, array_like=True):
     """A run of equal content in a file.
@@ -29,10 +31,15 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     path:    relative to the mount, "." for the root; bytes outside printable ASCII as Latin-1.
     kind:    file, dir, symlink, fifo, chr, blk, sock.
+    ino:     st_ino; in a btrfs subvolume that is not the mount's root, plus the id of its tree << TREE_SHIFT,
+             since each subvolume counts inodes anew.
     dtype:   the kind that the directory entry claimed (d_type), "" where it claimed none.
     mode:    permission bits, 0o7777. size: bytes. blocks: 512 B units.
     xattrs:  name to value in hex.
     content: files: runs that cover [0, size).
+    mtime:   seconds, only where it lies before 2001: set by a workload, not by a clock; else -1.
+    flags:   inode flags, letters of workloads.workload.INODE_FLAGS; "" where they were not asked for.
+    device:  chr and blk: "MAJOR:MINOR".
     data:    files: [start, end) byte ranges that SEEK_DATA and SEEK_HOLE report as data.
     errors:  calls that failed on it, as "read: EIO"; empty when all went well.
     """
@@ -49,6 +56,9 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     dtype: str = ""
     xattrs: dict[str, str] = {}
     target: str = ""
+    device: str = ""
+    mtime: int = -1
+    flags: str = ""
     content: tuple[Run, ...] = ()
     data: tuple[tuple[int, int], ...] = ()
     errors: tuple[str, ...] = ()

@@ -16,13 +16,14 @@ from typing import NamedTuple
 
 from oracles.case import Case
 from oracles.observation import Tree
-from oracles.recovered import is_mkfs_directory
+from oracles.recovered import is_mkfs_directory, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "ordered"
 CHECKS = (
-    "That names, the objects they lead to, link counts of files, modes, symlink targets and extended "
-    "attributes are together those of one time between the last completed sync and the cut."
+    "That names, the objects they lead to, link counts of files, modes, owners, symlink targets, device "
+    "numbers and extended attributes are together those of one time between the last completed sync and "
+    "the cut."
 )
 NOT_CHECKED = "Sizes, content and blocks; on btrfs, anything after an fsync or fdatasync has begun."
 
@@ -33,8 +34,10 @@ class Facts(NamedTuple):
     number: int
     kind: str
     mode: int
+    owner: tuple[int, int]
     nlink: int
     target: str
+    device: str
     xattrs: tuple[tuple[str, str], ...]
 
 
@@ -55,19 +58,32 @@ def judge(case: Case) -> Verdict | None:
     return case.verdict(NAME, len(found), [_violation(case, found, first, now)])
 
 
+def shown_since(case: Case) -> int | None:
+    """The earliest time whose metadata is what was found: everything up to it is on disk. None when none is,
+    or where metadata does not survive as a prefix."""
+    tree = case.observation.tree
+    if tree is None or not case.one_time_promised:
+        return None
+    found = found_snapshot(case, tree)
+    times = range(case.window.all.time, case.window.now + 1)
+    return next((time for time in times if snapshot(case, time) == found), None)
+
+
 def found_snapshot(case: Case, tree: Tree) -> Snapshot:
     found: Snapshot = {}
     for node in tree:
         if is_mkfs_directory(node.path.partition("/")[0], case.profile.filesystem):
             continue
-        xattrs = {key: value for key, value in node.xattrs.items() if key.startswith("user.")}
+        xattrs = {key: value for key, value in node.xattrs.items() if is_ours(key)}
         root = node.path == "."
         found[node.path] = Facts(
             node.ino,
             node.kind,
             0 if root else node.mode,  # mkfs chose it
+            (node.uid, node.gid),
             0 if node.kind == "dir" else node.nlink,
             node.target,
+            node.device,
             _settled_xattrs(case, node.ino, xattrs),
         )
     return found
@@ -90,9 +106,11 @@ def _collect(case: Case, time: int, inode: int, path: str, into: Snapshot) -> No
     into[path] = Facts(
         object_.number,
         object_.kind,
-        0 if inode == model.root else model.mode(inode),
+        0 if inode == model.root else model.modes[inode].at(time),
+        model.owners[inode].at(time),
         0 if is_directory else model.nlink[inode].at(time),
         object_.target,
+        object_.device,
         _settled_xattrs(case, object_.number, {k: v for k, v in xattrs.items() if v is not None}),
     )
     if is_directory:

@@ -28,6 +28,7 @@ class Profile(msgspec.Struct, frozen=True):
     fsck:       command; the image's path is appended. Exit status in fsck_clean means clean.
     promises:   beyond those of every filesystem (COMMON).
     fsck_noise: lines of the checker with one of these texts in them say nothing.
+    config:     variants of the kernel's config that it needs.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Profile(msgspec.Struct, frozen=True):
     fsck_clean: tuple[int, ...] = (0,)
     promises: tuple[Promise, ...] = ()
     fsck_noise: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
 
 
 COMMON = (
@@ -61,8 +63,8 @@ COMMON = (
     ),
     Promise(
         "sync",
-        "What happened before a completed sync, or a completed unmount, is on disk.",
-        "sync(2), NOTES (Linux waits for the writes); umount(2)",
+        "What happened before a completed sync, syncfs or unmount is on disk.",
+        "sync(2), NOTES (Linux waits for the writes; syncfs() does so for one filesystem); umount(2)",
     ),
     Promise(
         "fsync-data",
@@ -71,8 +73,10 @@ COMMON = (
     ),
     Promise(
         "fsync-attributes",
-        "A completed fsync puts the object's own metadata on disk: mode, extended attributes, preallocation.",
-        "fsync(2) (metadata of the inode); fstests generic/066, generic/468, generic/535, generic/677, "
+        "A completed fsync puts the object's own metadata on disk: mode, owner, times, inode flags, "
+        "extended attributes, device number, preallocation.",
+        "fsync(2) (metadata of the inode); inode(7); fstests generic/066, generic/468, generic/535, "
+        "generic/677, "
         "generic/745",
     ),
     Promise(
@@ -82,13 +86,17 @@ COMMON = (
     ),
     Promise(
         "fdatasync-data",
-        "A completed fdatasync of a file puts its content, and the size needed to read it, on disk.",
-        "fdatasync(2)",
+        "A completed fdatasync of a file puts its content, and the size needed to read it, on disk; msync "
+        "with MS_SYNC and a write with O_DSYNC do so for their range, as a write with O_SYNC does what fsync "
+        "does.",
+        "fdatasync(2); msync(2) (MS_SYNC; mm/msync.c calls vfs_fsync_range() with datasync); open(2), NOTES, "
+        "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/703",
     ),
     Promise(
         "rename",
-        "A rename happens as a whole: what had a durable name keeps one, and does not have both.",
-        "rename(2) (atomic replacement); fstests generic/322, generic/335, generic/336, generic/510",
+        "A rename or exchange happens as a whole: what had a durable name keeps one, and does not have both.",
+        "rename(2) (atomic replacement; RENAME_EXCHANGE: atomically exchange); fstests generic/322, "
+        "generic/335, generic/336, generic/510",
     ),
     Promise(
         "links",
@@ -124,7 +132,10 @@ _BTRFS = (
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
         "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), log_all_new_ancestors(); "
         'd4682ba03ef6 ("Btrfs: sync log after logging new name"); '
-        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, generic/547",
+        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
+        "generic/547; of a file without names, that they are gone: generic/764; btrfs_log_inode_parent() "
+        "commits where the "
+        "subvolume is new; of a deleted snapshot's directory: btrfs/118, btrfs/120",
     ),
     Promise(
         "fdatasync-new-name",
@@ -159,6 +170,13 @@ _EXT4 = (
         "Documentation/filesystems/ext4/journal.rst: one journal, transactions whole and replayed in order",
     ),
     Promise(
+        "ordered-data",
+        "What a truncate cut off does not come back once the truncate is on disk.",
+        "Documentation/admin-guide/ext4.rst, data=ordered (the default): data are forced to disk before the "
+        "metadata is committed; fs/ext4/inode.c __ext4_block_zero_page_range() orders the zeroed tail by "
+        "ext4_jbd2_inode_add_write()",
+    ),
+    Promise(
         "replace-via-rename",
         "A rename over a file is not on disk before the size of the new file is.",
         "Documentation/admin-guide/ext4.rst, auto_da_alloc (the default): data blocks are forced to disk "
@@ -171,7 +189,9 @@ _XFS = (
         "fsync-names",
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
         "fs/xfs/xfs_file.c xfs_fsync_seq() forces the log up to the inode's last change, and create, link, "
-        "remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c); fstests generic/510, generic/520, "
+        "remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c), while an exchange does not, so "
+        "nothing is "
+        "asked after one (fs/xfs/xfs_inode.c xfs_cross_rename()); fstests generic/510, generic/520, "
         "generic/547",
     ),
     Promise(

@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from oracles.verdict import Answer, Violation
-from reports.results import EntryFlag, EntrySummary, Experiment, read_experiment
+from reports.figures import log_figures
+from reports.results import EntryFlag, EntrySummary, Experiment, LogFigures, read_experiment
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -20,6 +21,7 @@ class Part(msgspec.Struct, frozen=True):
 
     asked:    things looked at, over all states; 0 means that it had nothing to ask.
     violation, violation_state: the first one, and the spec of its state.
+    kinds:    "kind (role)" of every violation, each once, in order: what a signature is made of.
     reason, reason_state: why UNKNOWN, the first time.
     """
 
@@ -30,6 +32,7 @@ class Part(msgspec.Struct, frozen=True):
     asked: int = 0
     violation: Violation | None = None
     violation_state: str = ""
+    kinds: tuple[str, ...] = ()
     reason: str = ""
     reason_state: str = ""
 
@@ -39,7 +42,8 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, frozen=True):
-    """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages."""
+    """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages.
+    figures: of the log that was recovered, then of other recordings of the same."""
 
     number: int
     workload: str
@@ -54,6 +58,7 @@ class Digest(msgspec.Struct, frozen=True):
     seconds: float
     recover_seconds: float
     parts: tuple[Part, ...]
+    figures: tuple[LogFigures, ...]
 
     @property
     def entry_count(self) -> int:
@@ -108,6 +113,7 @@ def digest(experiment: Experiment) -> Digest:
         seconds=sum(facts.seconds.values()),
         recover_seconds=facts.seconds.get("recover", 0.0),
         parts=parts(experiment),
+        figures=(log_figures(facts.entries), *facts.other_recordings),
     )
 
 
@@ -145,6 +151,7 @@ def parts(experiment: Experiment) -> tuple[Part, ...]:
             part = found.get(verdict.oracle, Part(verdict.oracle))
             count = state_counts[number]
             new_violation = verdict.violations and not part.violation
+            kinds = {f"{each.kind} ({each.role})" for each in verdict.violations}
             new_reason = verdict.answer is Answer.UNKNOWN and not part.reason_state
             found[verdict.oracle] = Part(
                 oracle=verdict.oracle,
@@ -154,6 +161,7 @@ def parts(experiment: Experiment) -> tuple[Part, ...]:
                 asked=part.asked + count * verdict.checked,
                 violation=verdict.violations[0] if new_violation else part.violation,
                 violation_state=spec if new_violation else part.violation_state,
+                kinds=tuple(sorted({*part.kinds, *kinds})),
                 reason=verdict.reason if new_reason else part.reason,
                 reason_state=spec if new_reason else part.reason_state,
             )

@@ -1,5 +1,5 @@
 """
-The pages of a run: an index, one page an experiment, one page a finding.
+The pages of a run: an index, one page an experiment, one page a finding; of two kernels one side by side.
 
 In:       a results directory, read by results.py.
 Out:      report/ in it, whole or not at all; pages that need no network and no other file.
@@ -20,13 +20,14 @@ import markupsafe
 
 from oracles.profiles import COMMON, PROFILES, Profile
 from oracles.verdict import Answer, Verdict
+from reports import compare
 from reports.charts import run_charts
 from reports.digest import ENTRY_KINDS, Digest, digest, experiment_folders
+from reports.figures import FIGURES, LABELS, written_bytes
 from reports.groups import Trees, anchor, answer, groups, sighting
+from reports.matrix import matrix, stock_rows
 from reports.results import (
     AnswerCounts,
-    EntryFlag,
-    EntrySummary,
     Experiment,
     Finding,
     Question,
@@ -44,7 +45,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
 ORACLES_UNTOLD: Mapping[str, tuple[str, str]] = {}
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-SECTOR_BYTES = 512
 UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
 CELLS_SHOWN = 2000  # single cells of a page, at about 130 bytes each; beyond that one cell a run
 MODELS = {
@@ -71,6 +71,11 @@ def write_report(
         digests = write_experiments(pages, folder, run, summary)
         context = index_context(question, summary, digests, oracle_texts, profiles)
         write_page(pages, folder / "index.html", "index.html", run=run.resolve().name, **context)
+        if question.against:
+            comparison = compare.compare(question, summary, digests)
+            compare.write_compare(run, comparison)
+            context = compare_context(comparison, question)
+            write_page(pages, folder / "compare.html", "compare.html", run=run.resolve().name, **context)
     return run / "report"
 
 
@@ -84,9 +89,11 @@ def write_experiments(
         experiment = read_experiment(place)
         one = digest(experiment)
         digests.append(one)
+        if not is_shown(one, summary):
+            continue
         context = experiment_context(experiment, one, summary)
-        following = folders[at + 1].name if at + 1 < len(folders) else ""
-        previous = folders[at - 1].name if at else ""
+        following = folders[at + 1].name if at + 1 < len(folders) and not summary.detection else ""
+        previous = folders[at - 1].name if at and not summary.detection else ""
         write_page(
             pages,
             folder / experiment_page(one.number),
@@ -109,6 +116,11 @@ def write_experiments(
     return tuple(digests)
 
 
+def is_shown(one: Digest, summary: Summary) -> bool:
+    """A sweep has thousands of experiments: those in which every verdict HOLDS get no page."""
+    return not summary.detection or one.answer is not Answer.HOLDS
+
+
 def experiment_page(number: int) -> str:
     return f"experiment-{number:04d}.html"
 
@@ -128,18 +140,24 @@ def index_context(
     profiles: Sequence[Profile],
 ) -> dict[str, Any]:
     known = {one.number for one in digests}
+    shown = [one for one in digests if is_shown(one, summary)]
+    oracles = oracle_order(summary, digests)
+    pages = {f.id: finding_page(f) for f in summary.findings if f.experiment in known}
     return {
         "question": question,
         "summary": summary,
         "headline": headline(summary),
-        "exit_meaning": exit_meaning(summary.exit),
+        "exit_meaning": (sweep_meaning if summary.detection else exit_meaning)(summary.exit),
         "command": shlex.join(question.command),
-        "findings": [(f, finding_page(f) if f.experiment in known else "") for f in summary.findings],
+        "findings": [(f, pages.get(f.id, "")) for f in summary.findings],
+        "matrix": matrix(summary, oracles, pages),
+        "stock_rows": stock_rows(summary, oracles, pages),
+        "not_shown": len(digests) - len(shown),
         "unknowns": unknowns(digests),
         "unknowns_shown": UNKNOWNS_SHOWN,
         "reasons_beside": reasons_beside(summary, digests),
-        "tables": experiment_tables(digests),
-        "oracles": oracle_order(summary, digests),
+        "tables": experiment_tables(shown),
+        "oracles": oracles,
         "oracle_texts": oracle_texts,
         "oracle_counts": summary.verdicts,
         "no_counts": AnswerCounts(),
@@ -149,6 +167,57 @@ def index_context(
         "charts": run_charts(digests),
         "entry_kinds": ENTRY_KINDS,
     }
+
+
+def compare_context(comparison: compare.Comparison, question: Question) -> dict[str, Any]:
+    tables: dict[str, list[compare.Pair]] = {}
+    for pair in comparison.pairs:
+        tables.setdefault(pair.profile, []).append(pair)
+    columns = [pairs for pairs in tables.values() if len(pairs) == len(question.workloads)]
+    return {
+        "c": comparison,
+        "question": question,
+        "headline": compare.headline(comparison),
+        "exit_meaning": exit_meaning(comparison.exit),
+        "command": shlex.join(question.command),
+        "change_words": {change.value: words for change, words in compare.WORDS.items()},
+        "alike": {change.value for change in compare.ALIKE},
+        "differences": compare.differences(comparison),
+        "tables": list(tables.items()),
+        "rows": list(zip(*columns, strict=True)),
+        "oracles": list(dict.fromkeys(cell.oracle for pair in comparison.pairs for cell in pair.cells)),
+        "log_pairs": compare.log_differences(comparison),
+        "recorded": compare.recorded(comparison),
+        "times": max((len(pair.a_logs) for pair in comparison.pairs), default=0),
+        "figure_names": FIGURES,
+        "figure_labels": LABELS,
+        "figure": figure_words,
+        "apart": compare.apart,
+    }
+
+
+def figure_words(pair: compare.Pair, name: str) -> str:
+    """ "5 → 4", or "5" when they are the same."""
+    a, b = (str(compare.spread(logs, name)) for logs in (pair.a_logs, pair.b_logs))
+    return a if a == b else f"{a} → {b}"
+
+
+def pair_text(pair: compare.Pair) -> str:
+    """What the page's filter looks in."""
+    return f"{pair.workload} {pair.theme} {pair.profile}".lower()
+
+
+def pair_answer(pair: compare.Pair) -> str:
+    """The worse of the two sides."""
+    answers = pair.answers
+    return str(next((one for one in (Answer.BROKEN, Answer.UNKNOWN) if one in answers), Answer.HOLDS))
+
+
+def pair_changes(pair: compare.Pair) -> str:
+    """Every kind of change among its oracles, for the page's choice."""
+    changes = dict.fromkeys(cell.change for cell in pair.cells)
+    words = [change.value for change in changes]
+    return " ".join([*words, "differs"] if not pair.cells or set(changes) - set(compare.ALIKE) else words)
 
 
 def experiment_context(experiment: Experiment, one: Digest, summary: Summary) -> dict[str, Any]:
@@ -242,14 +311,11 @@ def operation_bytes(experiment: Experiment, texts: Mapping[int, str]) -> list[tu
     return [(name, size) for name, size in found if size]
 
 
-def written_bytes(entries: Sequence[EntrySummary]) -> int:
-    """A discard has sectors and writes none."""
-    return SECTOR_BYTES * sum(e.sector_count for e in entries if not e.flags & EntryFlag.DISCARD)
-
-
 def headline(summary: Summary) -> str:
     """The answer in one sentence."""
     states, findings = summary.states, len(summary.findings)
+    if summary.detection:
+        return sweep_headline(summary)
     where = f"{plural(states.planned, 'power failure')} of {plural(summary.experiments, 'experiment')}"
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
@@ -259,6 +325,21 @@ def headline(summary: Summary) -> str:
     if summary.exit or states.unknown:
         return f"No broken promise was seen, but {states.unknown or 'some'} of {where} stay UNKNOWN."
     return f"Every promise was kept through {where}."
+
+
+def sweep_headline(summary: Summary) -> str:
+    found = sum(one.found for one in summary.detection)
+    false = sum(len(one.false) for one in summary.stock)
+    bugs = plural(len(summary.detection), "planted bug")
+    return f"{found} of {bugs} found; {plural(false, 'false finding')} on the stock kernel."
+
+
+def sweep_meaning(status: int) -> str:
+    """Of a sweep 0 and 1 say something else than of other runs."""
+    return {
+        0: "Exit status 0: every planted bug was found, and the stock kernel gave nothing but what is known",
+        1: "Exit status 1: a planted bug was not found, or the stock kernel gave a finding that is not known",
+    }.get(status) or exit_meaning(status)
 
 
 def exit_meaning(status: int) -> str:
@@ -338,6 +419,7 @@ def environment() -> jinja2.Environment:
         plural=plural,
     )
     made.filters.update(visible=visible, size=size_words)
+    made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)
     return made
 
 

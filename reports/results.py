@@ -37,6 +37,19 @@ class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
     mark: str = ""
 
 
+class LogFigures(msgspec.Struct, frozen=True):
+    """entries: without our marks. flush, fua: entries with that flag. bytes: written, discards left out;
+    metadata_bytes: those of them that the filesystem flagged as metadata.
+    windows: what lies between two FLUSHes; an end without a FLUSH is one, too."""
+
+    entries: int = 0
+    flush: int = 0
+    fua: int = 0
+    bytes: int = 0
+    metadata_bytes: int = 0
+    windows: int = 0
+
+
 class State(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
@@ -57,6 +70,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     trouble:   "" or why the experiment could not be done; then all its states are UNKNOWN.
     device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
+    config:    variants of its kernel.
+    other_recordings: what other recordings of the same amounted to; only this one was recovered.
     """
 
     number: int
@@ -71,6 +86,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     sector_size: int = 512
     trouble: str = ""
     device_bytes: int = 0
+    config: tuple[str, ...] = ()
+    other_recordings: tuple[LogFigures, ...] = ()
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -97,6 +114,7 @@ class Finding(msgspec.Struct, frozen=True):
     id:        "F1", "F2" ... in the order of the run. signature: "btrfs durable: name lost (fsynced file)".
     experiment: the number of the witness' experiment. state: its spec.
     count:     states that show it, over all experiments. repro: the command that shows it again.
+    known:     the heading under which FINDINGS.md tells it, or "".
     """
 
     id: str
@@ -117,6 +135,7 @@ class Finding(msgspec.Struct, frozen=True):
     count: int
     workloads: tuple[str, ...]
     repro: str
+    known: str = ""
 
 
 class StateCounts(msgspec.Struct, frozen=True):
@@ -140,8 +159,25 @@ class AnswerCounts(msgspec.Struct, frozen=True):
     unknown: int = 0
 
 
+class OracleSight(msgspec.Struct, frozen=True):
+    """What one oracle saw of a planted bug that the stock kernel does not show: in how many states of how
+    many workloads, and where first. finding: that violation's, as "F3"."""
+
+    oracle: str
+    states: int
+    workloads: int
+    workload: str
+    state: str
+    experiment: int
+    finding: str
+
+
 class Detection(msgspec.Struct, frozen=True):
-    """--planted: one planted bug, and the first verdict that saw it."""
+    """--planted: one planted bug, and the first verdict that saw it.
+
+    seconds:       of its kernel's experiments, up to and with the one that saw it; swept_seconds: of all.
+    by_oracle:     every oracle that saw it.
+    """
 
     planted: str
     found: bool
@@ -149,10 +185,27 @@ class Detection(msgspec.Struct, frozen=True):
     workload: str
     state: str
     seconds: float
+    kernel: str = ""
+    profiles: tuple[str, ...] = ()
+    swept_seconds: float = 0.0
+    by_oracle: tuple[OracleSight, ...] = ()
+
+
+class Silence(msgspec.Struct, frozen=True):
+    """--planted: what the stock kernel gave on one profile. known, false: finding ids; false are those that
+    FINDINGS.md does not tell."""
+
+    kernel: str
+    profile: str
+    experiments: int
+    states: int
+    known: tuple[str, ...] = ()
+    false: tuple[str, ...] = ()
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
-    """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined.
+    """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined; of a
+    sweep 0 when every planted bug was found and the stock kernel gave nothing but what is known, else 1 or 3.
 
     failed_operations: "WORKLOAD: OPERATION: ERROR", each once: they changed nothing, so they test nothing.
     """
@@ -167,6 +220,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     reasons: tuple[str, ...] = ()
     failed_operations: tuple[str, ...] = ()
     detection: tuple[Detection, ...] = ()
+    stock: tuple[Silence, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -174,6 +228,7 @@ class Question(msgspec.Struct, frozen=True):
 
     kernels: name to provenance (source version, series with hashes, config hash, compiler).
     profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
+    against: of `compare`, the kernel the other one is held against; else "".
     """
 
     command: tuple[str, ...]
@@ -188,6 +243,7 @@ class Question(msgspec.Struct, frozen=True):
     profiles: dict[str, Any]
     machine: dict[str, Any]
     jobs: int = 1
+    against: str = ""
 
 
 def read_question(run: Path) -> Question:

@@ -12,7 +12,7 @@ import re
 import msgspec
 
 from workloads.history import History, Step
-from workloads.workload import Operation
+from workloads.text import format_operation
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -95,22 +95,8 @@ def operation_texts(script: tuple[Line, ...], history: History | None) -> dict[i
     """Operation number to its line, for those that the text does not have made from its fields."""
     found = {line.step.index: " ".join(line.text.split()) for line in script if line.step}
     for step in (*history.setup, *history.run) if history else ():
-        found.setdefault(step.index, operation_text(step.operation))
+        found.setdefault(step.index, format_operation(step.operation))
     return found
-
-
-def operation_text(operation: Operation) -> str:
-    parts = [
-        operation.word,
-        operation.path,
-        operation.path2,
-        operation.target,
-        operation.mode,
-        operation.name,
-    ]
-    if operation.length:
-        parts += [str(operation.offset), str(operation.length)]
-    return " ".join(part for part in parts if part)
 
 
 def result_words(step: Step) -> str:

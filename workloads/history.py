@@ -24,6 +24,8 @@ class Step(msgspec.Struct, frozen=True):
     inode:       st_ino of the object at operation.path (path2 for link and rename) after the
                  operation; 0 where there is none (after unlink, sync ...).
     blocks:      st_blocks (512 B units) of that object then.
+                 In a btrfs subvolume as oracles/observation.py's Node.ino.
+    left_inode:  rename: st_ino of what then stands at the old name (exchange, whiteout); 0 for nothing.
     """
 
     index: int
@@ -33,6 +35,7 @@ class Step(msgspec.Struct, frozen=True):
     end_entry: int = -1
     inode: int = 0
     blocks: int = 0
+    left_inode: int = 0
 
 
 class History(msgspec.Struct, frozen=True):

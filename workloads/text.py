@@ -15,7 +15,8 @@ Not here: reading files (library.py), whether an operation can succeed (the kern
 
 A block's name starts its line; operations are indented below it. Only spaces separate words.
 A word with a space in it, an empty one, or one that starts with # stands in double quotes, in
-which \\" and \\\\ mean the character itself. Comment lines above the first block are kept as
+which \\" and \\\\ mean the character itself. A path that starts with @ is a descriptor, which an
+earlier open or tmpfile keeps under that name. Comment lines above the first block are kept as
 Workload.comment; all other comments are dropped.
 """
 
@@ -28,12 +29,31 @@ from types import MappingProxyType
 
 import msgspec
 
-from workloads.workload import FALLOCATE_MODES, Operation, Workload
+from workloads import acl
+from workloads.workload import (
+    FALLOCATE_MODES,
+    INODE_FLAGS,
+    NODE_MODES,
+    OPEN_FLAGS,
+    PWRITE_MODES,
+    RENAME_MODES,
+    SUBVOLUME_MODES,
+    Operation,
+    Workload,
+)
 
 NAME_BYTES_MAX = 255  # include/uapi/linux/limits.h: NAME_MAX and XATTR_NAME_MAX
 PATH_BYTES_MAX = 4095  # the same file: PATH_MAX without its final zero byte
 VALUE_BYTES_MAX = 65536  # the same file: XATTR_SIZE_MAX
 NUMBER_MAX = 1 << 30
+MAJOR_MAX = 4095  # include/linux/kdev_t.h: 12 and 20 bits
+MINOR_MAX = 1048575
+# The walk tells a time only when it lies before 2001, so that what a clock set is no fact of a tree.
+SECONDS_MAX = 999_999_999
+WAIT_MS_MAX = 10_000
+ID_MAX = 65535
+DESCRIPTOR_COUNT_MAX = 64  # harness/agent/calls.c: KEPT_MAX
+SECTOR = 512  # of the guest's disks: the unit of O_DIRECT
 OPERATION_COUNT_MAX = 60_000  # a stamp is a u16 (history.py)
 K = 1 << 10
 M = 1 << 20
@@ -44,35 +64,72 @@ class Kind(Enum):
 
     ANYWHERE = "a path in the mount, . for its root"
     BELOW_ROOT = "a path in the mount, not its root"
+    FILE = "a path in the mount, not its root, or a descriptor"
+    ANYTHING = "a path in the mount, or a descriptor"
+    DESCRIPTOR = "a descriptor, @ and a name"
     TARGET = "the text of a symlink"
     NUMBER = "bytes, with K or M when wanted"
-    MODE = "a fallocate mode"
+    PERMISSIONS = "three octal digits"
+    OWNER = "UID:GID"
+    ACL = "an access control list, as u::rw-,u:1000:r--,g::r--,m::r--,o::---"
+    FLAG = "+ or - and an inode flag"
+    SECONDS = "seconds since 1970"
+    MILLISECONDS = "milliseconds"
+    MODE = "one of the argument's choices"
+    FLAGS = "some of the argument's choices, joined by commas"
     XATTR = "an attribute's name, user.…"
+    DEVICE = "a device's numbers, MAJOR:MINOR"
     VALUE = "an attribute's value, may be empty"
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """shown: as the README and errors name it. field: where Operation keeps it."""
+    """shown: as the README and errors name it. field: where Operation keeps it. choices: of MODE, FLAGS."""
 
     shown: str
     field: str
     kind: Kind
+    choices: tuple[str, ...] = ()
 
 
 class Word(msgspec.Struct, frozen=True):
+    """optional: how many of the last arguments may be left out, all of them or none."""
+
     arguments: tuple[Argument, ...]
     meaning: str
+    optional: int = 0
 
 
 _ANY = Argument("PATH", "path", Kind.ANYWHERE)
 _PATH = Argument("PATH", "path", Kind.BELOW_ROOT)
+_DIRECTORY = Argument("DIRECTORY", "path", Kind.ANYWHERE)
+_FILE = Argument("PATH", "path", Kind.FILE)
+_OBJECT = Argument("PATH", "path", Kind.ANYTHING)
+_NEW_DESCRIPTOR = Argument("@NAME", "descriptor", Kind.DESCRIPTOR)
+_DESCRIPTOR = Argument("@NAME", "path", Kind.DESCRIPTOR)
+_OPEN_FLAGS = Argument("FLAGS", "mode", Kind.FLAGS, OPEN_FLAGS)
+_PWRITE_MODE = Argument("HOW", "mode", Kind.MODE, PWRITE_MODES)
 _OLD = Argument("OLD", "path", Kind.BELOW_ROOT)
+_LINKED = Argument("OLD", "path", Kind.FILE)
 _NEW = Argument("NEW", "path2", Kind.BELOW_ROOT)
+_SOURCE = Argument("SOURCE", "path", Kind.FILE)
+_TO = Argument("TARGET", "path2", Kind.FILE)
+_AT = Argument("AT", "at", Kind.NUMBER)
+_DEED = Argument("DEED", "mode", Kind.MODE, SUBVOLUME_MODES)
+_SUBVOLUME = Argument("SUBVOLUME", "path", Kind.ANYWHERE)
+_PERMISSIONS = Argument("PERMISSIONS", "mode", Kind.PERMISSIONS)
+_OWNER = Argument("UID:GID", "value", Kind.OWNER)
+_ACL = Argument("ENTRIES", "value", Kind.ACL)
+_SECONDS = Argument("SECONDS", "length", Kind.SECONDS)
+_MILLISECONDS = Argument("MILLISECONDS", "length", Kind.MILLISECONDS)
+_FLAG = Argument("FLAG", "mode", Kind.FLAG)
 _TARGET = Argument("TARGET", "target", Kind.TARGET)
 _OFFSET = Argument("OFFSET", "offset", Kind.NUMBER)
 _LENGTH = Argument("LENGTH", "length", Kind.NUMBER)
 _SIZE = Argument("SIZE", "length", Kind.NUMBER)
-_MODE = Argument("MODE", "mode", Kind.MODE)
+_MODE = Argument("MODE", "mode", Kind.MODE, FALLOCATE_MODES)
+_HOW = Argument("HOW", "mode", Kind.MODE, RENAME_MODES)
+_TYPE = Argument("TYPE", "mode", Kind.MODE, NODE_MODES)
+_DEVICE = Argument("MAJOR:MINOR", "device", Kind.DEVICE)
 _NAME = Argument("NAME", "name", Kind.XATTR)
 _VALUE = Argument("VALUE", "value", Kind.VALUE)
 
@@ -80,51 +137,63 @@ WORDS = MappingProxyType(
     {
         "creat": Word((_PATH,), "make an empty file"),
         "mkdir": Word((_PATH,), "make a directory"),
+        "mknod": Word((_PATH, _TYPE, _DEVICE), "make a device node, TYPE: " + ", ".join(NODE_MODES)),
+        "mkfifo": Word((_PATH,), "make a named pipe"),
+        "subvol": Word((_DEED, _PATH), "btrfs: a subvolume, DEED: " + ", ".join(SUBVOLUME_MODES)),
+        "snapshot": Word((_SUBVOLUME, _NEW), "btrfs: a writable snapshot of a subvolume, or of the root"),
         "symlink": Word((_TARGET, _PATH), "make a symlink at PATH that holds TARGET"),
-        "link": Word((_OLD, _NEW), "give the file OLD the further name NEW"),
+        "open": Word(
+            (_ANY, _NEW_DESCRIPTOR, _OPEN_FLAGS),
+            "keep a descriptor; FLAGS, joined by commas: " + ", ".join(OPEN_FLAGS),
+            optional=1,
+        ),
+        "close": Word((_DESCRIPTOR,), "close a kept descriptor"),
+        "tmpfile": Word((_DIRECTORY, _NEW_DESCRIPTOR), "make a file without a name (O_TMPFILE), and keep it"),
+        "link": Word((_LINKED, _NEW), "give the file OLD the further name NEW"),
         "unlink": Word((_PATH,), "remove a name that is no directory"),
         "rmdir": Word((_PATH,), "remove an empty directory"),
-        "rename": Word((_OLD, _NEW), "move OLD to NEW, in place of what NEW was"),
-        "write": Word((_PATH, _OFFSET, _LENGTH), "write stamped bytes; makes the file when missing"),
-        "append": Word((_PATH, _LENGTH), "write at the end; makes the file when missing"),
-        "truncate": Word((_PATH, _SIZE), "set the size, smaller or larger"),
-        "fallocate": Word((_PATH, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
-        "setxattr": Word((_ANY, _NAME, _VALUE), "set the attribute NAME to VALUE"),
-        "removexattr": Word((_ANY, _NAME), "remove the attribute NAME"),
-        "fsync": Word((_ANY,), "make a file or directory durable"),
-        "fdatasync": Word((_ANY,), "make a file's data and size durable"),
+        "rename": Word(
+            (_OLD, _NEW, _HOW),
+            "move OLD to NEW, in place of what NEW was; HOW: " + ", ".join(RENAME_MODES),
+            optional=1,
+        ),
+        "write": Word((_FILE, _OFFSET, _LENGTH), "write stamped bytes; makes the file when missing"),
+        "append": Word((_FILE, _LENGTH), "write at the end; makes the file when missing"),
+        "pwrite": Word((_FILE, _OFFSET, _LENGTH, _PWRITE_MODE), "write, HOW: " + ", ".join(PWRITE_MODES)),
+        "mmapwrite": Word(
+            (_FILE, _OFFSET, _LENGTH), "write through a shared mapping, before the end of file"
+        ),
+        "msync": Word(
+            (_FILE, _OFFSET, _LENGTH), "make mapped pages durable (MS_SYNC): all, or these", optional=2
+        ),
+        "truncate": Word((_FILE, _SIZE), "set the size, smaller or larger"),
+        "fallocate": Word((_FILE, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
+        "clone": Word(
+            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT),
+            "share all of SOURCE, or these bytes, with TARGET",
+            optional=3,
+        ),
+        "dedupe": Word((_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "share bytes of SOURCE that TARGET holds, too"),
+        "copyrange": Word(
+            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "copy_file_range, bytes of SOURCE to TARGET"
+        ),
+        "chmod": Word((_OBJECT, _PERMISSIONS), "set the permissions"),
+        "chown": Word((_OBJECT, _OWNER), "set owner and group"),
+        "setfacl": Word((_OBJECT, _ACL), "set the access control list, every entry of it"),
+        "utimes": Word((_OBJECT, _SECONDS), "set the time of the last change"),
+        "chattr": Word((_OBJECT, _FLAG), "set (+) or clear (-) an inode flag: " + " ".join(INODE_FLAGS)),
+        "setxattr": Word((_OBJECT, _NAME, _VALUE), "set the attribute NAME to VALUE"),
+        "removexattr": Word((_OBJECT, _NAME), "remove the attribute NAME"),
+        "fsync": Word((_OBJECT,), "make a file or directory durable"),
+        "fdatasync": Word((_OBJECT,), "make a file's data and size durable"),
+        "sync_file_range": Word((_FILE, _OFFSET, _LENGTH), "write pages out; promises nothing"),
+        "syncfs": Word((), "make everything durable"),
         "sync": Word((), "make everything durable"),
         "evict": Word((_ANY,), "drop the inode from the kernel's cache"),
+        "wait": Word((_MILLISECONDS,), "let time pass"),
         "remount": Word((), "unmount and mount again"),
         "umount": Word((), "end without a crash; only as the last word of run"),
     }
-)
-
-# Words the design names for later; whoever uses one is told so, not "unknown".
-LATER = (
-    "mknod",
-    "mkfifo",
-    "exchange",
-    "noreplace",
-    "whiteout",
-    "tmpfile",
-    "pwrite",
-    "mmapwrite",
-    "msync",
-    "clone",
-    "dedupe",
-    "copyrange",
-    "chmod",
-    "chown",
-    "utimes",
-    "chattr",
-    "syncfs",
-    "sync_file_range",
-    "snapshot",
-    "subvol",
-    "open",
-    "close",
-    "wait",
 )
 
 BLOCKS = ("setup", "run")
@@ -237,6 +306,7 @@ def _header(lines: Iterable[str]) -> tuple[str, ...]:
 def _blocks(place: _Place) -> dict[str, tuple[Operation, ...]]:
     """Operations by block, with each block at most once and setup before run."""
     found: dict[str, list[Operation]] = {}
+    descriptors: set[str] = set()
     block = ""
     for line, text in enumerate(place.lines, start=1):
         tokens = list(_tokens(place, line, text))
@@ -247,16 +317,46 @@ def _blocks(place: _Place) -> dict[str, tuple[Operation, ...]]:
                 raise place.error(
                     line, tokens[0].column, "operation before any block: write setup or run first"
                 )
-            found[block].append(_operation(place, line, tokens))
+            operation = _operation(place, line, tokens)
+            _keep_descriptors(place, tokens, operation, descriptors)
+            found[block].append(operation)
         else:
             block = _block(place, line, tokens, found)
             found[block] = []
     return {block: tuple(operations) for block, operations in found.items()}
 
 
+def _keep_descriptors(place: _Place, tokens: list[_Token], operation: Operation, kept: set[str]) -> None:
+    """Refuse what no kernel could do: `kept` are the descriptors that are open before this operation."""
+    for token in tokens[1:]:
+        if token.text not in (operation.path, operation.path2) or not _is_descriptor(token.text):
+            continue
+        if token.text not in kept:
+            raise place.error(
+                operation.line, token.column, f"no descriptor {_shown(token.text)} is open here"
+            )
+    new = operation.descriptor
+    if new in kept:
+        raise place.error(operation.line, tokens[2].column, f"descriptor {_shown(new)} is open already")
+    if new and len(kept) == DESCRIPTOR_COUNT_MAX:
+        raise place.error(operation.line, tokens[2].column, f"more than {DESCRIPTOR_COUNT_MAX} descriptors")
+    if operation.word in ("remount", "umount") and kept:
+        still = ", ".join(sorted(kept))
+        message = f"{operation.word} cannot succeed while {still} is open: close it first"
+        raise place.error(operation.line, tokens[0].column, message)
+    if new:
+        kept.add(new)
+    if operation.word == "close":
+        kept.remove(operation.path)
+
+
+def _is_descriptor(text: str) -> bool:
+    return text.startswith("@")
+
+
 def _block(place: _Place, line: int, tokens: list[_Token], found: Iterable[str]) -> str:
     name = tokens[0].text
-    if name in WORDS or name in LATER:
+    if name in WORDS:
         raise place.error(line, 1, f"operation {name} is not indented below setup or run")
     if name not in BLOCKS:
         raise place.error(line, 1, f"unknown block {_shown(name)}: only setup and run")
@@ -303,21 +403,30 @@ def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
     fields: dict[str, str | int] = {}
     for argument, token in zip(wanted, given, strict=False):
         try:
-            fields[argument.field] = _value(argument.kind, token.text)
+            fields[argument.field] = _value(argument, token.text)
         except ValueError as error:
             raise place.error(line, token.column, f"{argument.shown} of {head.text}: {error}") from None
     if len(given) > len(wanted):
         extra = given[len(wanted)]
-        later = f" ({extra.text} is known, but not yet built)" if extra.text in LATER else ""
-        raise place.error(
-            line, extra.column, f"extra argument {_shown(extra.text)}{later}: {usage(head.text)}"
-        )
-    if len(given) < len(wanted):
+        raise place.error(line, extra.column, f"extra argument {_shown(extra.text)}: {usage(head.text)}")
+    if len(given) < len(wanted) and len(given) != len(wanted) - WORDS[head.text].optional:
         missing = wanted[len(given)].shown
         raise place.error(
             line, _after(place.lines[line - 1], tokens), f"missing {missing}: {usage(head.text)}"
         )
-    return msgspec.convert({"word": head.text, "line": line, **fields}, Operation)
+    operation = msgspec.convert({"word": head.text, "line": line, **fields}, Operation)
+    _refuse_unaligned(place, tokens, operation)
+    return operation
+
+
+def _refuse_unaligned(place: _Place, tokens: list[_Token], operation: Operation) -> None:
+    """open(2), O_DIRECT: what is not aligned fails, or is quietly written through the cache."""
+    if "direct" not in operation.mode:
+        return
+    for token, number in zip(tokens[2:4], (operation.offset, operation.length), strict=True):
+        if number % SECTOR:
+            message = f"{operation.mode} needs multiples of {SECTOR}, not {_shown(token.text)}"
+            raise place.error(operation.line, token.column, message)
 
 
 def _after(text: str, tokens: list[_Token]) -> int:
@@ -328,28 +437,54 @@ def _after(text: str, tokens: list[_Token]) -> int:
 
 
 def usage(word: str) -> str:
-    """`rename OLD NEW`, for errors and the README."""
-    return " ".join([word, *(argument.shown for argument in WORDS[word].arguments)])
+    """`rename OLD NEW [HOW]`, for errors and the README."""
+    shown = [argument.shown for argument in WORDS[word].arguments]
+    if optional := WORDS[word].optional:
+        shown[-optional:] = [f"[{' '.join(shown[-optional:])}]"]
+    return " ".join([word, *shown])
 
 
 def _unknown_word(word: str) -> str:
-    if word in LATER:
-        return f"{word} is known, but not yet built"
     if word in BLOCKS:
         return f"{word} opens a block: it starts its line"
-    near = difflib.get_close_matches(word.lower(), (*WORDS, *LATER), n=1)
+    near = difflib.get_close_matches(word.lower(), WORDS, n=1)
     return f"unknown word {_shown(word)}" + (
         f"; did you mean {near[0]}?" if near else f"; known: {', '.join(WORDS)}"
     )
 
 
-def _value(kind: Kind, text: str) -> str | int:
+def _value(argument: Argument, text: str) -> str | int:
     """The argument as Operation keeps it; ValueError says what is wrong with it."""
-    match kind:
+    match argument.kind:
         case Kind.NUMBER:
             return _number(text)
         case Kind.MODE:
-            return _mode(text)
+            return _choice(argument, text)
+        case Kind.FLAGS:
+            return _flags(argument, text)
+        case Kind.DESCRIPTOR:
+            return _descriptor(text)
+        case Kind.FILE | Kind.ANYTHING if _is_descriptor(text):
+            return _descriptor(text)
+        case Kind.PERMISSIONS:
+            if not re.fullmatch("[0-7]{3}", text):
+                raise ValueError(f"{_shown(text)} is not three octal digits, as 640")
+            return text
+        case Kind.OWNER:
+            return _owner(text)
+        case Kind.ACL:
+            acl.entries(text)
+            return text
+        case Kind.FLAG:
+            if text[:1] not in ("+", "-") or len(text) != 2 or text[1] not in INODE_FLAGS:
+                raise ValueError(f"{_shown(text)} is not + or - and one of {', '.join(INODE_FLAGS)}")
+            return text
+        case Kind.SECONDS:
+            return _small(text, SECONDS_MAX)
+        case Kind.MILLISECONDS:
+            return _small(text, WAIT_MS_MAX)
+        case Kind.DEVICE:
+            return _device(text)
         case Kind.XATTR:
             return _xattr_name(text)
         case Kind.VALUE:
@@ -358,9 +493,9 @@ def _value(kind: Kind, text: str) -> str | int:
             if not text:
                 raise ValueError("empty; a symlink holds at least one character")
             return _bounded(text, PATH_BYTES_MAX, "target")
-        case Kind.ANYWHERE:
+        case Kind.ANYWHERE | Kind.ANYTHING:
             return "." if text == "." else _path(text)
-        case Kind.BELOW_ROOT:
+        case Kind.BELOW_ROOT | Kind.FILE:
             if text == ".":
                 raise ValueError(". is the mount's root; a path below it is needed")
             return _path(text)
@@ -384,9 +519,46 @@ def _number(text: str) -> int:
     return number
 
 
-def _mode(text: str) -> str:
-    if text not in FALLOCATE_MODES:
-        raise ValueError(f"unknown mode {_shown(text)}; one of {', '.join(FALLOCATE_MODES)}")
+def _choice(argument: Argument, text: str) -> str:
+    if text not in argument.choices:
+        raise ValueError(f"unknown {_shown(text)}; one of {', '.join(argument.choices)}")
+    return text
+
+
+def _flags(argument: Argument, text: str) -> str:
+    flags = text.split(",")
+    for flag in flags:
+        _choice(argument, flag)
+        if flags.count(flag) > 1:
+            raise ValueError(f"{_shown(flag)} twice")
+    return text
+
+
+def _descriptor(text: str) -> str:
+    if not re.fullmatch(r"@[A-Za-z0-9_-]{1,32}", text):
+        raise ValueError(f"{_shown(text)} is no @ and a name of letters, digits, _ and -")
+    return text
+
+
+def _owner(text: str) -> str:
+    match = re.fullmatch(r"(0|[1-9][0-9]{0,4}):(0|[1-9][0-9]{0,4})", text)
+    if match is None or max(int(match[1]), int(match[2])) > ID_MAX:
+        raise ValueError(f"{_shown(text)} is no UID:GID, each 0 to {ID_MAX}")
+    return text
+
+
+def _small(text: str, largest: int) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) > largest:
+        raise ValueError(f"{_shown(text)} is no number from 0 to {largest}")
+    return int(text)
+
+
+def _device(text: str) -> str:
+    match = re.fullmatch(r"(0|[1-9][0-9]{0,6}):(0|[1-9][0-9]{0,6})", text)
+    if match is None:
+        raise ValueError(f"{_shown(text)} is no MAJOR:MINOR")
+    if int(match[1]) > MAJOR_MAX or int(match[2]) > MINOR_MAX:
+        raise ValueError(f"{_shown(text)} is too large: major {MAJOR_MAX} and minor {MINOR_MAX} at most")
     return text
 
 
@@ -400,6 +572,8 @@ def _path(text: str) -> str:
     """One spelling for one path, so that paths can be compared as text."""
     if not text:
         raise ValueError("empty path")
+    if _is_descriptor(text):
+        raise ValueError(f"{_shown(text)} is a descriptor; a path is needed")
     if text.startswith("/"):
         raise ValueError(f"{_shown(text)} is outside the mount: paths are relative to it")
     for component in text.split("/"):
@@ -444,8 +618,17 @@ def format(workload: Workload) -> str:
 
 def format_operation(operation: Operation) -> str:
     """One line without indentation, as in the text: `write A/foo 0 8K`."""
-    arguments = WORDS[operation.word].arguments
-    return " ".join([operation.word, *(_argument(getattr(operation, a.field)) for a in arguments)])
+    word = WORDS[operation.word]
+    arguments = word.arguments
+    if word.optional and not any(getattr(operation, a.field) for a in arguments[-word.optional :]):
+        arguments = arguments[: -word.optional]
+    return " ".join([operation.word, *(_shown_value(operation, argument) for argument in arguments)])
+
+
+def _shown_value(operation: Operation, argument: Argument) -> str:
+    value = getattr(operation, argument.field)
+    plain = argument.kind in (Kind.SECONDS, Kind.MILLISECONDS)
+    return str(value) if plain else _argument(value)
 
 
 def _argument(value: str | int) -> str:

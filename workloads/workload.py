@@ -17,6 +17,18 @@ FALLOCATE_MODES = (
     "collapse-range",
     "insert-range",
 )
+PWRITE_MODES = (
+    "direct",
+    "dsync",
+    "sync",
+    "direct-dsync",
+    "direct-sync",
+)  # open(2): O_DIRECT, O_DSYNC, O_SYNC
+OPEN_FLAGS = ("creat", "trunc", "dsync", "sync")  # open(2)
+INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
+SUBVOLUME_MODES = ("create", "delete")
+NODE_MODES = ("chr", "blk")  # mknod(2)
+RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -27,9 +39,19 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
              rename the existing name, for symlink the new name; "" for sync, remount, umount.
     path2:   link and rename: the new name.
     target:  symlink: the text the link holds.
-    offset, length: bytes; for truncate, `length` is the new size; for append, how much is added.
-    mode:    fallocate: one of FALLOCATE_MODES.
-    name, value: setxattr and removexattr: "user.x" and its value.
+    offset, length: bytes; for truncate, `length` is the new size; for append, how much is added;
+             for clone, dedupe and copyrange of the source (path), 0 0 being all of it; for utimes `length` is
+             seconds since 1970, for wait milliseconds.
+    at:      clone, dedupe, copyrange: the offset in the target (path2).
+    mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
+             mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
+             by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
+             of INODE_FLAGS.
+    descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
+             may have it as their path.
+    device:  mknod: "MAJOR:MINOR".
+    name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID";
+             setfacl: the entries of the list (acl.py).
     line:    1-based line in the text it came from, 0 when it came from no text.
     """
 
@@ -42,6 +64,9 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     mode: str = ""
     name: str = ""
     value: str = ""
+    device: str = ""
+    descriptor: str = ""
+    at: int = 0
     line: int = 0
 
 
@@ -60,3 +85,11 @@ class Workload(msgspec.Struct, frozen=True):
     run: tuple[Operation, ...]
     comment: tuple[str, ...] = ()
     theme: str = ""
+
+    @property
+    def config(self) -> tuple[str, ...]:
+        """The variants of a kernel's config that it needs, of its header's line "config: debug"."""
+        lines = (line.partition(":") for line in self.comment)
+        return tuple(
+            name for key, _, names in lines if key == "config" for name in names.replace(",", " ").split()
+        )

@@ -37,7 +37,7 @@
 #define BUFFER_BYTES (16 << 20)
 #define LINE_REPORT_BYTES 8192 /* a longer report goes through the outbox */
 
-enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4, FIRST_PROBE = 8 };
+enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4, WANT_FLAGS = 8, FIRST_PROBE = 16 };
 
 struct write { /* kind 0: data follows; 1: zeros */
 	uint64_t offset;
@@ -215,6 +215,7 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE,
 				     request->flags & FIRST_PROBE };
 
+	walk_flags = request->flags & WANT_FLAGS;
 	state_device(sectors, store);
 	recover(&recovery, want_changes ? &changed : NULL);
 	/* What a full store makes the kernel say; its own status decides. */

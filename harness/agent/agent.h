@@ -67,13 +67,40 @@ struct walked {
 	char paths[1 << 22];
 	char *path[WALKED_MAX];
 	bool directory[WALKED_MAX];
+	bool locked[WALKED_MAX]; /* immutable or append only: the probe must open that first */
 	size_t used;
 	int count;
 	bool truncated;
 };
 
 extern struct walked walked;
+extern bool walk_flags; /* whether the walk tells inode flags */
 void walk(struct text *out);
+
+/* calls.c */
+struct operation {
+	bool run;
+	int index;
+	char *word, *path, *path2, *target, *mode, *name, *value, *descriptor;
+	size_t value_bytes;
+	uint64_t offset, length, at;
+	unsigned int major, minor;
+};
+
+#define NOT_MINE 1 /* no call has that result */
+#define TREE_SHIFT 40 /* oracles/observation.py: an inode number in a subvolume, with the id of its tree */
+
+struct inode_flag {
+	char letter;
+	int bit;
+};
+
+struct stat;
+extern const struct inode_flag inode_flags[];
+int do_call(const struct operation *operation);
+void close_all_kept(void);
+uint64_t tree_of(const char *path);
+bool object_status(const char *path, struct stat *status, uint64_t *number);
 
 /* operations.c */
 void record(char *program);

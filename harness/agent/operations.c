@@ -4,146 +4,23 @@
  * report each result. The program is text, made by harness/record.py:
  *
  *   filesystem TAB options TAB sectors
- *   phase TAB index TAB word TAB path TAB path2 TAB target TAB offset TAB length TAB mode TAB name TAB value
+ *   phase TAB index TAB word TAB path TAB path2 TAB target TAB mode TAB name TAB value TAB descriptor
+ *     TAB offset TAB length TAB at TAB major TAB minor
  *
- * with phase "setup" or "run". Setup ends in a sync, and the mark "run" is where the log of the
- * workload starts; the mark "end" is where the power fails.
+ * with phase "setup" or "run", and value in hex. Setup ends in a sync, and the mark "run" is where the log
+ * of the workload starts; the mark "end" is where the power fails.
  */
 #include "agent.h"
 
 #include <fcntl.h>
-#include <linux/falloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#define CELL_BYTES 8 /* workloads/history.py: stamped() */
-#define CELL_MAGIC 0xC5B7
-
-struct operation {
-	bool run;
-	int index;
-	char *word, *path, *path2, *target, *mode, *name, *value;
-	uint64_t offset, length;
-};
-
 static const char *filesystem, *options;
-
-static bool is(const struct operation *operation, const char *word)
-{
-	return !strcmp(operation->word, word);
-}
-
-static void stamp(unsigned char *buffer, int index, uint64_t offset, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		uint64_t at = offset + i;
-		uint64_t cell = at / CELL_BYTES << 32 | (uint64_t)CELL_MAGIC << 16 | (index + 1);
-
-		buffer[i] = cell >> 8 * (at % CELL_BYTES);
-	}
-}
-
-static int write_stamped(const struct operation *operation, int flags)
-{
-	static unsigned char buffer[1 << 16];
-	int file = open(operation->path, O_WRONLY | O_CREAT | flags, 0644);
-	struct stat status;
-
-	if (file < 0 || fstat(file, &status))
-		return -1;
-	uint64_t offset = flags & O_APPEND ? (uint64_t)status.st_size : operation->offset;
-	uint64_t end = offset + operation->length;
-	int result = 0;
-
-	while (offset < end && !result) {
-		size_t length = end - offset < sizeof(buffer) ? end - offset : sizeof(buffer);
-
-		stamp(buffer, operation->index, offset, length);
-		ssize_t done = flags & O_APPEND ? write(file, buffer, length) : pwrite(file, buffer, length, offset);
-
-		if (done <= 0)
-			result = -1;
-		else
-			offset += done;
-	}
-	int error = errno;
-
-	close(file);
-	errno = error;
-	return result;
-}
-
-static int with_open(const char *path, int (*call)(int))
-{
-	int file = open(path, O_RDONLY);
-
-	if (file < 0)
-		return -1;
-	int result = call(file);
-	int error = errno;
-
-	close(file);
-	errno = error;
-	return result;
-}
-
-static int fallocate_mode(const struct operation *operation)
-{
-	static const struct {
-		const char *name;
-		int flags;
-	} modes[] = { /* workloads/workload.py: FALLOCATE_MODES */
-		{ "alloc", 0 },
-		{ "keep-size", FALLOC_FL_KEEP_SIZE },
-		{ "punch-hole", FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE },
-		{ "zero-range", FALLOC_FL_ZERO_RANGE },
-		{ "zero-range-keep-size", FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE },
-		{ "collapse-range", FALLOC_FL_COLLAPSE_RANGE },
-		{ "insert-range", FALLOC_FL_INSERT_RANGE },
-	};
-
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		if (strcmp(operation->mode, modes[i].name))
-			continue;
-		int file = open(operation->path, O_RDWR);
-
-		if (file < 0)
-			return -1;
-		int result = fallocate(file, modes[i].flags, operation->offset, operation->length);
-		int error = errno;
-
-		close(file);
-		errno = error;
-		return result;
-	}
-	errno = EINVAL;
-	return -1;
-}
-
-static int create(const char *path)
-{
-	int file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0644);
-
-	return file < 0 ? -1 : close(file);
-}
-
-/*
- * Drop what can be dropped of pages, dentries and inodes: only what is clean and unused goes. Pages, too:
- * the kernel drops no inode that has some (include/linux/pagemap.h, mapping_shrinkable()).
- */
-static int evict(void)
-{
-	int file = open("/proc/sys/vm/drop_caches", O_WRONLY);
-	int result = file < 0 || write(file, "3", 1) != 1 ? -1 : 0;
-
-	close(file);
-	return result;
-}
 
 static int leave(void)
 {
@@ -159,55 +36,17 @@ static int enter(void)
 	return chdir(MOUNT_POINT);
 }
 
-static int whole_sync(void)
-{
-	sync();
-	return 0;
-}
-
 static int do_operation(const struct operation *operation)
 {
-	const char *path = operation->path;
-
-	if (is(operation, "creat"))
-		return create(path);
-	if (is(operation, "mkdir"))
-		return mkdir(path, 0755);
-	if (is(operation, "symlink"))
-		return symlink(operation->target, path);
-	if (is(operation, "link"))
-		return link(path, operation->path2);
-	if (is(operation, "unlink"))
-		return unlink(path);
-	if (is(operation, "rmdir"))
-		return rmdir(path);
-	if (is(operation, "rename"))
-		return rename(path, operation->path2);
-	if (is(operation, "write"))
-		return write_stamped(operation, 0);
-	if (is(operation, "append"))
-		return write_stamped(operation, O_APPEND);
-	if (is(operation, "truncate"))
-		return truncate(path, operation->length);
-	if (is(operation, "fallocate"))
-		return fallocate_mode(operation);
-	if (is(operation, "setxattr"))
-		return lsetxattr(path, operation->name, operation->value, strlen(operation->value), 0);
-	if (is(operation, "removexattr"))
-		return lremovexattr(path, operation->name);
-	if (is(operation, "fsync"))
-		return with_open(path, fsync);
-	if (is(operation, "fdatasync"))
-		return with_open(path, fdatasync);
-	if (is(operation, "sync"))
-		return whole_sync();
-	if (is(operation, "evict"))
-		return evict();
-	if (is(operation, "remount"))
+	if (!strcmp(operation->word, "remount"))
 		return leave() || enter();
-	if (is(operation, "umount"))
+	if (!strcmp(operation->word, "umount"))
 		return leave();
-	die("unknown word in the program");
+	int result = do_call(operation);
+
+	if (result == NOT_MINE)
+		die("unknown word in the program");
+	return result;
 }
 
 static char *field(char **rest)
@@ -217,6 +56,20 @@ static char *field(char **rest)
 	if (!text)
 		die("program: too few fields");
 	return text;
+}
+
+/* In place; a zero byte ends it, for calls that want text. */
+static size_t from_hex(char *text)
+{
+	size_t bytes = strlen(text) / 2;
+
+	for (size_t i = 0; i < bytes; i++) {
+		char digits[3] = { text[2 * i], text[2 * i + 1], 0 };
+
+		text[i] = strtoul(digits, NULL, 16);
+	}
+	text[bytes] = 0;
+	return bytes;
 }
 
 static struct operation parse(char *line)
@@ -229,20 +82,28 @@ static struct operation parse(char *line)
 	operation.path = field(&line);
 	operation.path2 = field(&line);
 	operation.target = field(&line);
-	operation.offset = strtoull(field(&line), NULL, 10);
-	operation.length = strtoull(field(&line), NULL, 10);
 	operation.mode = field(&line);
 	operation.name = field(&line);
 	operation.value = field(&line);
+	operation.value_bytes = from_hex(operation.value);
+	operation.descriptor = field(&line);
+	operation.offset = strtoull(field(&line), NULL, 10);
+	operation.length = strtoull(field(&line), NULL, 10);
+	operation.at = strtoull(field(&line), NULL, 10);
+	operation.major = atoi(field(&line));
+	operation.minor = atoi(field(&line));
 	return operation;
 }
 
 static void perform(const struct operation *operation, bool first)
 {
-	static struct stat status;
 	const char *object = operation->path2[0] ? operation->path2 : operation->path;
+	uint64_t number = 0, left = 0;
+	struct stat status;
 	char mark[32];
 
+	if (operation->descriptor[0])
+		object = operation->descriptor;
 	if (operation->run) {
 		snprintf(mark, sizeof(mark), "begin-%d", operation->index);
 		log_writes_mark(mark);
@@ -253,11 +114,13 @@ static void perform(const struct operation *operation, bool first)
 		snprintf(mark, sizeof(mark), "done-%d", operation->index);
 		log_writes_mark(mark);
 	}
-	memset(&status, 0, sizeof(status));
-	if (object[0] && lstat(object, &status))
-		memset(&status, 0, sizeof(status));
-	put(&report, "%s{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld}", first ? "" : ",",
-	    operation->index, result, (unsigned long long)status.st_ino, (long long)status.st_blocks);
+	if (!strcmp(operation->word, "rename"))
+		object_status(operation->path, &status, &left);
+	if (!object[0] || !object_status(object, &status, &number))
+		status.st_blocks = 0;
+	put(&report, "%s{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu}",
+	    first ? "" : ",", operation->index, result, (unsigned long long)number, (long long)status.st_blocks,
+	    (unsigned long long)left);
 }
 
 static void put_queue(void)
@@ -319,6 +182,7 @@ void record(char *program)
 		first = false;
 	}
 	log_writes_mark("end");
+	close_all_kept();
 	leave(); /* fails after umount as the last word: then there is nothing to leave */
 	log_writes_remove();
 	put(&report, "],\"kernel_log\":");

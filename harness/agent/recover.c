@@ -6,8 +6,10 @@
 #include "agent.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -78,11 +80,26 @@ static void probe_empty(void)
 	step(length >= 0 && length <= 48, "empty", MOUNT_POINT);
 }
 
+/* Clear the flags that forbid changes, as chattr -i -a does. */
+static bool unlock(const char *path)
+{
+	int file = open(path, O_RDONLY), flags = 0;
+	bool done = file >= 0 && !ioctl(file, FS_IOC_GETFLAGS, &flags);
+
+	flags &= ~(FS_IMMUTABLE_FL | FS_APPEND_FL);
+	done = done && !ioctl(file, FS_IOC_SETFLAGS, &flags);
+	close(file);
+	return done;
+}
+
 static void probe(void)
 {
 	probe_steps = 0;
 	probe_failed = false;
 	put(&report, ",\"probe\":[");
+	for (int i = 0; i < walked.count; i++)
+		if (walked.locked[i])
+			step(unlock(walked.path[i]), "unlock", walked.path[i]);
 	for (int i = 0; i < walked.count; i++)
 		if (walked.directory[i])
 			probe_directory(walked.path[i]);

@@ -35,7 +35,7 @@ REPORT = {
     "mount_errno": 0,
     "root_inode": 256,
     "device": {"write_cache": "write back", "fua": "0"},
-    "steps": [{"index": n, "result": 0, "inode": 257 + n, "blocks": 0} for n in range(3)],
+    "steps": [{"index": n, "result": 0, "inode": 257 + n, "blocks": 0, "left": 0} for n in range(3)],
     "kernel_log": ["6 BTRFS info: all is well"],
 }
 
@@ -98,10 +98,17 @@ def test_the_agent_is_told_the_operations_as_lines_of_fields(tmp_path: Path) -> 
     assert guest.program == program(PROFILE, WORKLOAD)
     assert guest.program.splitlines() == [
         f"btrfs\tssd\t{SIZE_BYTES // 512}",
-        "setup\t0\tmkdir\tA\t\t\t0\t0\t\t\t",
-        "run\t1\tcreat\tA/foo\t\t\t0\t0\t\t\t",
-        "run\t2\tfsync\tA/foo\t\t\t0\t0\t\t\t",
+        "setup\t0\tmkdir\tA\t\t\t\t\t\t\t0\t0\t0\t0\t0",
+        "run\t1\tcreat\tA/foo\t\t\t\t\t\t\t0\t0\t0\t0\t0",
+        "run\t2\tfsync\tA/foo\t\t\t\t\t\t\t0\t0\t0\t0\t0",
     ]
+
+
+def test_an_access_control_list_goes_to_the_agent_as_the_attribute_it_is() -> None:
+    workload = parse("run\n  setfacl A u::rw-,u:7:r--,g::r--,m::r--,o::---\n")
+    fields = program(PROFILE, workload).splitlines()[1].split("\t")
+    assert fields[7] == "system.posix_acl_access"
+    assert fields[8].startswith("02000000" + "01000600ffffffff" + "0200040007000000")
 
 
 def test_an_operation_that_failed_keeps_its_errno(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel.fragments import FRAGMENTS, check_granted, digest, requests
+from kernel.fragments import check_granted, digest, fragments, known_variants, requests
 from kernel.kernel import BuildFailed
 
 
@@ -54,6 +54,17 @@ def test_comments_do_not_change_the_digest_and_options_do(tmp_path: Path) -> Non
 
 
 def test_our_own_fragments_request_the_three_filesystems_and_the_log() -> None:
-    values = {request.option: request.value for request in requests(FRAGMENTS)}
+    values = {request.option: request.value for request in requests(fragments())}
     for name in ("BTRFS_FS", "EXT4_FS", "XFS_FS", "DM_LOG_WRITES", "HOSTFS", "BLK_DEV_UBD"):
         assert values[f"CONFIG_{name}"] == "y"
+
+
+def test_an_architecture_has_its_own_fragment_in_the_same_place() -> None:
+    assert [path.stem for path in fragments("um")] == ["base", "filesystems", "uml"]
+    assert [path.stem for path in fragments("x86_64")] == ["base", "filesystems", "x86_64"]
+
+
+@pytest.mark.parametrize("variant", known_variants())
+def test_a_variant_is_laid_over_the_rest_and_changes_what_is_requested(variant: str) -> None:
+    assert fragments("um", (variant,))[-1].stem == variant
+    assert digest(requests(fragments("um", (variant,)))) != digest(requests(fragments()))

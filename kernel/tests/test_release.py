@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernel import cache, source
+import kernel.archive as apt
+from kernel import cache, release
+from kernel.archive import Gone, Offer
 from kernel.build import build, built
 from kernel.kernel import BuildFailed
 from kernel.tests.tinytree import make_tree
@@ -12,7 +14,7 @@ from kernel.tests.tinytree import make_tree
 VERSION = "6.12.99-1~deb12u1"
 
 
-def package(directory: Path) -> Path:
+def package(directory: Path, version: str = VERSION) -> Path:
     """A linux-source-6.12 as Debian makes it, with the tiny tree inside."""
     tree = make_tree(directory / "linux-source-6.12")
     archive = directory / "deb/usr/src/linux-source-6.12.tar.xz"
@@ -22,7 +24,7 @@ def package(directory: Path) -> Path:
     control.parent.mkdir()
     fields = {
         "Package": "linux-source-6.12",
-        "Version": VERSION,
+        "Version": version,
         "Architecture": "all",
         "Maintainer": "a <a@b>",
     }
@@ -37,17 +39,18 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """apt knows the package and gives it; it is not installed."""
     made = package(tmp_path / "package")
 
-    def apt_field(_package: str, field: str) -> str:
-        return {"Version": VERSION, "Size": "1"}[field]
+    def offer(*_: object) -> Offer:
+        return Offer("linux-source-6.12", VERSION, 1, "")
 
-    def download(_package: str, _version: str, directory: Path, _progress: object) -> Path:
+    def download(_wanted: Offer, directory: Path, _progress: object) -> Path:
         return made.rename(directory / "downloaded.deb")
 
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("os.sync", lambda: None)
-    monkeypatch.setattr(source, "_installed_version", lambda _package: "")
-    monkeypatch.setattr(source, "_apt_field", apt_field)
-    monkeypatch.setattr(source, "_download", download)
+    monkeypatch.setattr(release, "_installed_version", lambda _package: "")
+    monkeypatch.setattr(apt, "offer", offer)
+    monkeypatch.setattr(apt, "offer_of", offer)
+    monkeypatch.setattr(apt, "download", download)
     return made
 
 
@@ -67,7 +70,7 @@ def test_a_damaged_package_leaves_no_source_and_no_kernel(archive: Path) -> None
     with pytest.raises(BuildFailed, match="could not be unpacked"):
         build("6.12")
     assert built() == []
-    assert [path.suffix for path in (cache.root() / "sources").iterdir()] == [".lock"]
+    assert {path.suffix for path in (cache.root() / "sources").iterdir()} == {".lock", ".use"}
 
 
 @pytest.mark.usefixtures("archive")
@@ -76,3 +79,23 @@ def test_a_disk_too_small_is_told_before_anything_is_fetched(monkeypatch: pytest
     with pytest.raises(BuildFailed, match=r"needs 2\.\d GiB, 0\.5 GiB are free; free 1\.\d GiB"):
         build("6.12")
     assert not (cache.root() / "sources").exists() or not any((cache.root() / "sources").iterdir())
+
+
+def test_a_version_that_is_gone_gives_way_to_its_successor(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = "6.12.100-1"
+    made = package(tmp_path / "newer", newer)
+
+    def offer(_release: str, _progress: object, ask_system: bool = True) -> Offer:
+        return Offer("linux-source-6.12", VERSION if ask_system else newer, 1, "")
+
+    def download(wanted: Offer, directory: Path, _progress: object) -> Path:
+        if wanted.version == VERSION:
+            raise Gone("404")
+        return made.rename(directory / "downloaded.deb")
+
+    monkeypatch.setattr("kernel.archive.offer", offer)
+    monkeypatch.setattr("kernel.archive.offer_of", lambda _release, version: Offer("p", version, 1, ""))
+    monkeypatch.setattr("kernel.archive.download", download)
+    assert build("6.12").provenance.source_version == f"linux-source-6.12 {newer}"

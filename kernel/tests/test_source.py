@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kernel import cache, source
+from kernel import cache, release, source
+from kernel.files import TreeFiles, files_digest
+from kernel.files import mirror as bring
 from kernel.kernel import BadKernel, BuildFailed, Source
 from kernel.tests.tinytree import make_tree
+from kernel.tree import reader, tree_files
 
 
 @pytest.fixture(autouse=True)
@@ -14,24 +17,24 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
 
 
-def read(tree: Path) -> source.TreeFiles:
-    return source.tree_files(tree, lambda _stage, _fraction: None)
+def read(tree: Path) -> TreeFiles:
+    return tree_files(tree, lambda _stage, _fraction: None)
 
 
-def mirror(tree: Path, have: source.TreeFiles, copy: Path) -> set[str]:
-    return set(source.mirror(tree, read(tree), have, copy, lambda _stage, _fraction: None))
+def mirror(tree: Path, have: TreeFiles, copy: Path) -> set[str]:
+    return set(bring(reader(tree), read(tree), have, copy, lambda _stage, _fraction: None))
 
 
 def test_two_trees_of_equal_files_have_one_digest(tmp_path: Path) -> None:
     one, two = make_tree(tmp_path / "one/linux"), make_tree(tmp_path / "two/linux")
     (two / "Makefile").write_text((one / "Makefile").read_text())
-    assert source.files_digest(read(one)) == source.files_digest(read(two))
+    assert files_digest(read(one)) == files_digest(read(two))
 
 
 @pytest.mark.parametrize("change", ["content", "name", "executable", "link"])
 def test_a_changed_tree_has_another_digest(tmp_path: Path, change: str) -> None:
     tree = make_tree(tmp_path / "linux")
-    before = source.files_digest(read(tree))
+    before = files_digest(read(tree))
     file = tree / "fs/a.c"
     if change == "content":
         file.write_text("int A;\n")
@@ -41,7 +44,7 @@ def test_a_changed_tree_has_another_digest(tmp_path: Path, change: str) -> None:
         file.chmod(0o755)
     else:
         (tree / "fs/link").symlink_to("a.c")
-    assert source.files_digest(read(tree)) != before
+    assert files_digest(read(tree)) != before
 
 
 def test_what_make_left_in_the_tree_is_no_source(tmp_path: Path) -> None:
@@ -76,7 +79,7 @@ def test_a_mirror_holds_what_the_tree_holds(tmp_path: Path) -> None:
     (tree / "fs/link").symlink_to("a.c")
     (tree / "run.sh").touch(mode=0o755)
     mirror(tree, {}, copy)
-    assert source.files_digest(read(copy)) == source.files_digest(read(tree))
+    assert files_digest(read(copy)) == files_digest(read(tree))
 
 
 def test_a_mirror_is_written_only_where_it_differs_and_not_through_hard_links(tmp_path: Path) -> None:
@@ -97,17 +100,23 @@ def test_a_tree_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     files = read(tree)
     (tree / "fs/a.c").write_text("int A;\n")
     with pytest.raises(BadKernel, match=r"fs/a\.c changed while"):
-        source.mirror(tree, files, {}, tmp_path / "copy", lambda _stage, _fraction: None)
+        bring(reader(tree), files, {}, tmp_path / "copy", lambda _stage, _fraction: None)
 
 
 def test_a_package_nobody_knows_is_explained_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_output", lambda _command: "")
-    with pytest.raises(BuildFailed, match=r"linux-source-6\.12 .* apt-get update"):
+    monkeypatch.setattr(release, "_output", lambda _command: "")
+    monkeypatch.setattr("kernel.archive.offer", refuse)
+    with pytest.raises(BuildFailed, match=r"linux-source-6\.12 .* cannot be had: nobody knows it"):
         source.examine(Source("debian", "6.12"), lambda _stage, _fraction: None)
 
 
+def refuse(*_: object) -> None:
+    raise BuildFailed("nobody knows it")
+
+
 def test_without_package_lists_the_source_in_the_cache_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_output", lambda _command: "")
+    monkeypatch.setattr(release, "_output", lambda _command: "")
+    monkeypatch.setattr("kernel.archive.offer", refuse)
     (cache.root() / "sources/linux-source-6.12_6.12.9-1/linux").mkdir(parents=True)
     examined = source.examine(Source("debian", "6.12"), lambda _stage, _fraction: None)
     assert examined.version == "linux-source-6.12 6.12.9-1"

@@ -9,7 +9,7 @@ from kernel.word import RELEASES, parse
 
 @pytest.mark.parametrize("word", RELEASES)
 def test_a_release_is_a_debian_source(word: str) -> None:
-    assert parse(word).source == Source("debian", word)
+    assert parse(word).source == Source("debian", word, word)
     assert parse(word).series == ()
 
 
@@ -32,7 +32,7 @@ def test_a_planted_bug_is_found_by_name() -> None:
 def test_a_tree_is_named_by_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_tree(tmp_path / "linux")
     monkeypatch.chdir(tmp_path)
-    assert parse("linux").source == Source("tree", str(tmp_path / "linux"))
+    assert parse("linux").source == Source("tree", str(tmp_path / "linux"), "6.12")
 
 
 def test_a_plus_in_the_path_of_a_tree_or_series_is_part_of_the_path(tmp_path: Path) -> None:
@@ -52,15 +52,14 @@ def test_a_mail_is_a_series_whose_subject_says_what_it_is(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("5.10", "not yet"),
-        ("7.2", "not yet"),
-        ("6.6", "known: 6.1, 6.12"),
+        ("6.6", "known: 5.10, 6.1, 6.12, 7.2"),
         ("6.12+", "a name is missing"),
         ("+x.patch", "a name is missing"),
         ("", "a name is missing"),
         ("/no/such/tree", "neither a release"),
         ("/etc/passwd", "is a file"),
         ("/etc", "no kernel source tree"),
+        ("/no/such/tree@v6.12", "neither a release"),
         ("6.12+planted/nonsense", "planted/old-name-kept-after-rename"),
         ("6.12+/etc/passwd", "neither a patch"),
     ],
@@ -70,12 +69,6 @@ def test_a_bad_word_is_refused_with_what_is_known(word: str, message: str) -> No
         parse(word)
 
 
-def test_a_git_revision_is_refused_as_not_yet_with_another_way(tmp_path: Path) -> None:
-    make_tree(tmp_path / "linux")
-    with pytest.raises(BadKernel, match=r"not yet.*worktree add DIR v6\.12"):
-        parse(f"{tmp_path}/linux@v6.12")
-
-
 def test_a_semantic_patch_must_name_its_files(tmp_path: Path) -> None:
     (tmp_path / "x.cocci").write_text("// about\n@@ @@\n- a();\n")
     with pytest.raises(BadKernel, match=r"// files:"):
@@ -83,3 +76,52 @@ def test_a_semantic_patch_must_name_its_files(tmp_path: Path) -> None:
     (tmp_path / "x.cocci").write_text("// about\n// files: ../../etc/x.c\n@@ @@\n- a();\n")
     with pytest.raises(BadKernel, match="not inside"):
         parse(f"6.12+{tmp_path}/x.cocci")
+
+
+def test_a_folder_of_changes_gives_the_one_for_the_sources_version(tmp_path: Path) -> None:
+    make_tree(tmp_path / "linux")
+    for version in ("6.1", "6.12", "7.2"):
+        (tmp_path / f"fix/{version}.patch").parent.mkdir(exist_ok=True)
+        (tmp_path / f"fix/{version}.patch").write_text(f"# for {version}\n--- a/x\n+++ b/x\n")
+    for source, about in (("6.1", "for 6.1"), (tmp_path / "linux", "for 6.12"), ("7.2", "for 7.2")):
+        (series,) = parse(f"{source}+{tmp_path}/fix").series
+        assert (series.name, series.about) == (f"{tmp_path}/fix", about)
+    with pytest.raises(BadKernel, match=r"fix has no change for a 5\.10: only for 6\.1, 6\.12, 7\.2"):
+        parse(f"5.10+{tmp_path}/fix")
+
+
+def test_the_rest_of_the_versions_may_share_one_change(tmp_path: Path) -> None:
+    (tmp_path / "6.1.patch").write_text("# for 6.1\n--- a/x\n+++ b/x\n")
+    (tmp_path / "any.cocci").write_text("// for the rest\n// files: x.c\n@@ @@\n- a();\n")
+    abouts = [parse(f"{version}+{tmp_path}").series[0].about for version in ("6.1", "6.12", "7.2")]
+    assert abouts == ["for 6.1", "for the rest", "for the rest"]
+
+
+def test_one_version_in_two_files_is_refused(tmp_path: Path) -> None:
+    for suffix in (".patch", ".cocci"):
+        (tmp_path / f"6.1{suffix}").write_text("# a\n--- a/x\n+++ b/x\n")
+    with pytest.raises(BadKernel, match=r"two files for 6\.1"):
+        parse(f"6.1+{tmp_path}")
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_where_a_thing_is_absent_its_series_is_refused_with_the_reason(tmp_path: Path, folder: bool) -> None:
+    file = tmp_path / "6.12.patch"
+    file.write_text("# a\n# absent: 5.10 (added in v5.13)\n--- a/x\n+++ b/x\n")
+    name = tmp_path if folder else file
+    assert parse(f"6.12+{name}").series[0].facts.absent == {"5.10": "added in v5.13"}
+    with pytest.raises(BadKernel, match=r"is not for 5\.10: added in v5\.13"):
+        parse(f"5.10+{name}")
+
+
+def test_variants_come_in_one_order_and_with_those_a_series_needs(tmp_path: Path) -> None:
+    (tmp_path / "x.patch").write_text("# a\n# config: debug\n--- a/x\n+++ b/x\n")
+    assert parse(f"6.12+{tmp_path}/x.patch").variants == ("debug",)
+    both = parse(f"6.12+{tmp_path}/x.patch", ("small",)).variants
+    assert both == parse("6.12", ("small", "debug", "small")).variants == ("debug", "small")
+
+
+def test_an_unknown_variant_is_refused_with_those_that_are_known() -> None:
+    for name in ("nonsense", "base", "uml", "x86_64"):
+        with pytest.raises(BadKernel, match=f"{name}.*known: debug"):
+            parse("6.12", (name,))

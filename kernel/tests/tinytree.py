@@ -23,6 +23,9 @@ linux: $(OBJECTS)
 \t@cat $(OBJECTS) > $(O)/linux
 \t@echo map > $(O)/System.map
 
+vmlinux: linux
+\t@cp $(O)/linux $(O)/vmlinux
+
 $(O)/%.o: fs/%.c
 \t@echo "  CC      fs/$*.o"
 \t@while test -e HOLD; do sleep 0.05; done

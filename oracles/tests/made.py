@@ -10,8 +10,8 @@ import msgspec
 
 from oracles.case import Case, Prepared, prepare
 from oracles.content import runs_of, size_of
-from oracles.model import CREATED_MODE, Model
-from oracles.observation import Node, Observation, Tree
+from oracles.model import Model
+from oracles.observation import TREE_SHIFT, Node, Observation, Tree
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier, Verdict
 from workloads.history import History, Step
@@ -20,7 +20,7 @@ from workloads.workload import Operation, Workload
 
 ENTRIES_PER_STEP = 3  # begin mark, one write, end mark
 ROOT = {"btrfs": 256, "ext4": 2, "xfs": 128}
-MAKING = ("creat", "mkdir", "symlink", "write", "append")
+MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "write", "append", "pwrite")
 
 
 def history_of(source: str | Workload, name: str = "btrfs") -> History:
@@ -29,7 +29,8 @@ def history_of(source: str | Workload, name: str = "btrfs") -> History:
     filesystem = profile(name).filesystem
     numbers = Numbers(ROOT[filesystem], reuse=filesystem != "btrfs")
     setup = [
-        Step(i, operation, 0, inode=numbers.after(operation)) for i, operation in enumerate(workload.setup)
+        Step(i, operation, 0, inode=numbers.after(operation), left_inode=numbers.left(operation))
+        for i, operation in enumerate(workload.setup)
     ]
     run = [
         Step(
@@ -39,6 +40,7 @@ def history_of(source: str | Workload, name: str = "btrfs") -> History:
             begin_entry=i * ENTRIES_PER_STEP,
             end_entry=i * ENTRIES_PER_STEP + 2,
             inode=numbers.after(operation),
+            left_inode=numbers.left(operation),
         )
         for i, operation in enumerate(workload.run)
     ]
@@ -54,18 +56,53 @@ class Numbers:
         self.next = root + 1
         self.reuse = reuse
         self.free: list[int] = []
+        self.trees = 255
 
     def after(self, operation: Operation) -> int:
         path = operation.path
         if operation.word in MAKING and path not in self.at:
             self.at[path] = self.new()
+        elif operation.word == "subvol":
+            self.subvolume(path, operation.mode)
+        elif operation.word == "snapshot":
+            self.snapshot(path, operation.path2)
+        elif operation.word == "tmpfile":
+            self.at[operation.descriptor] = self.new()
+        elif operation.word == "open":
+            if path not in self.at:
+                self.at[path] = self.new()
+            self.at[operation.descriptor] = self.at[path]
         elif operation.word == "link":
             self.at[operation.path2] = self.at[path]
-        elif operation.word in ("unlink", "rmdir"):
+        elif operation.word in ("unlink", "rmdir", "close"):
             self.drop(path)
         elif operation.word == "rename":
-            self.rename(path, operation.path2)
-        return self.at.get(operation.path2 or path, 0)
+            self.rename(path, operation.path2, operation.mode)
+        return self.at.get(operation.descriptor or operation.path2 or path, 0)
+
+    def subvolume(self, path: str, deed: str) -> None:
+        if deed == "create":
+            self.trees += 1
+            self.at[path] = self.trees << TREE_SHIFT | ROOT["btrfs"]
+        else:
+            self.at = {
+                each: number for each, number in self.at.items() if not f"{each}/".startswith(f"{path}/")
+            }
+
+    def snapshot(self, source: str, path: str) -> None:
+        self.trees += 1
+        below = "" if source == "." else source + "/"
+        copies = {
+            f"{path}/{each[len(below) :]}": number
+            for each, number in self.at.items()
+            if each.startswith(below) and each != "."
+        }
+        for each, number in {path: ROOT["btrfs"], **copies}.items():
+            self.at[each] = self.trees << TREE_SHIFT | number % (1 << TREE_SHIFT)
+
+    def left(self, operation: Operation) -> int:
+        """What a rename, done already, left at the old name."""
+        return self.at.get(operation.path, 0) if operation.word == "rename" else 0
 
     def new(self) -> int:
         if self.reuse and self.free:
@@ -78,14 +115,21 @@ class Numbers:
         if number not in self.at.values():
             self.free.append(number)
 
-    def rename(self, old: str, new: str) -> None:
+    def rename(self, old: str, new: str, mode: str) -> None:
         if self.at.get(new) == self.at[old]:
             return
-        if new in self.at:
+        moves = {old: new, new: old} if mode == "exchange" else {old: new}
+        if mode != "exchange" and new in self.at:
             self.drop(new)
-        moved = [path for path in self.at if path == old or path.startswith(old + "/")]
-        for path in moved:
-            self.at[new + path[len(old) :]] = self.at.pop(path)
+        moved = {
+            to + path[len(side) :]: self.at.pop(path)
+            for side, to in moves.items()
+            for path in list(self.at)
+            if path == side or path.startswith(side + "/")
+        }
+        self.at.update(moved)
+        if mode == "whiteout":
+            self.at[old] = self.new()
 
 
 def tree_of(model: Model, time: int, filesystem: str = "btrfs") -> Tree:
@@ -113,13 +157,17 @@ def _collect(model: Model, time: int, filesystem: str, inode: int, path: str, no
             path,
             object_.kind,
             object_.number,
-            CREATED_MODE[object_.kind],
+            model.modes[inode].at(time),
             nlink,
             size,
             blocks,
+            *model.owners[inode].at(time),
             dtype="" if path == "." else object_.kind,
             xattrs={name: value for name, value in xattrs.items() if value is not None},
             target=object_.target,
+            device=object_.device,
+            mtime=max(model.mtimes[inode].at(time)) if inode in model.mtimes else -1,
+            flags=model.flags[inode].at(time) if inode in model.flags else "",
             content=runs_of(content),
         )
     )

@@ -2,14 +2,16 @@
 (() => {
   const box = document.getElementById("filter");
   if (box) {
-    const only = document.getElementById("only"), told = document.getElementById("shown");
+    const kind = document.getElementById("kind"), only = document.getElementById("only"), told = document.getElementById("shown");
     const rows = [...document.querySelectorAll("tr[data-text]")];
     const apply = () => {
       const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
       for (const row of rows) {
         const fits = words.every((word) => row.dataset.text.includes(word));
-        row.hidden = !fits || (only.checked && row.dataset.answer === "HOLDS");
+        const holds = row.dataset.answer.split(" ").every((answer) => answer === "HOLDS");
+        const other = kind && kind.value && !row.dataset.change.split(" ").includes(kind.value);
+        row.hidden = !fits || other || (only.checked && holds);
         shown += !row.hidden;
       }
       for (const part of document.querySelectorAll("[data-part]"))
@@ -18,6 +20,7 @@
     };
     box.addEventListener("input", apply);
     only.addEventListener("change", apply);
+    if (kind) kind.addEventListener("change", apply);
     apply();
   }
   // A narrow page begins with the moment that it is about, not with the log's.

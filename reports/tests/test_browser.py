@@ -8,6 +8,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 from reports.html import write_report
+from reports.tests.make_compare import make_compare
 from reports.tests.make_run import make_run
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")  # Debian's places
@@ -98,6 +99,42 @@ def test_the_filter_hides_what_holds(browser: webdriver.Chrome, report: Path) ->
     browser.find_element("id", "filter").send_keys("EXT4")
     assert browser.execute_script(shown) == 1
     assert browser.find_element("id", "shown").text == "1 of 6 shown"
+
+
+@pytest.fixture(scope="module")
+def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> str:
+    run = make_compare(tmp_path_factory.mktemp("compared"))
+    return (write_report(run) / "compare.html").as_uri()
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_two_kernels_fit_side_by_side(browser: webdriver.Chrome, side_by_side: str, width: int) -> None:
+    """No console error, no scrolling sideways."""
+    window(browser, width)
+    browser.get(side_by_side)
+    scroll, client = browser.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert client <= width
+    assert scroll <= client
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_differences_are_chosen_without_a_network(browser: webdriver.Chrome, side_by_side: str) -> None:
+    """What B breaks: one row of differences, one of all profiles, one of its own, one of the logs."""
+    window(browser, 1400)
+    browser.get(side_by_side)
+    shown = "return [...document.querySelectorAll('tr[data-text]:not([hidden]) th')].map(e => e.textContent)"
+    every = len(browser.execute_script(shown))
+    browser.execute_script(
+        "const kind = document.getElementById('kind'); kind.value = 'broken';"
+        "kind.dispatchEvent(new Event('change'))"
+    )
+    left = browser.execute_script(shown)
+    assert len(left) == 4 < every
+    assert all(name.startswith("replace-by-rename") for name in left)
+    browser.find_element("id", "filter").send_keys("no such thing")
+    assert browser.execute_script(shown) == []
 
 
 def test_dark_and_light_differ(browser: webdriver.Chrome, report: Path) -> None:

@@ -42,27 +42,59 @@ class Names:
                 self.make(path, "file")
             case "mkdir":
                 self.make(path, "directory")
+            case "mknod" | "mkfifo":
+                self.make(path, "node")
             case "symlink":
                 self.make(path, "symlink")
-            case "write" | "append":
+            case "subvol":
+                if operation.mode == "create":
+                    self.make(path, "directory")
+                for each in [*self.below(path), path] if operation.mode == "delete" else []:
+                    del self.inode[each]
+            case "snapshot":
+                self.make(new, "directory")
+                for each in self.below(path) if path != "." else list(self.inode):
+                    if each not in (".", new):
+                        copy = each if path == "." else each[len(path) + 1 :]
+                        self.make(f"{new}/{copy}", self.type[self.inode[each]])
+            case "open":
+                if path not in self.inode:
+                    assert "creat" in operation.mode
+                    self.make(path, "file")
+                self.inode[operation.descriptor] = self.inode[path]
+            case "tmpfile":
+                assert self.is_a(path, "directory")
+                self.make(operation.descriptor, "file")
+            case "close":
+                del self.inode[path]
+            case "write" | "append" | "pwrite":
                 if path not in self.inode:
                     self.make(path, "file")
                 assert self.is_a(path, "file")
             case "link":
-                assert self.is_a(path, "file", "symlink")
+                assert self.is_a(path, "file", "symlink", "node")
                 assert new not in self.inode
                 assert self.is_a(self.parent(new), "directory")
                 self.inode[new] = self.inode[path]
             case "unlink":
-                assert self.is_a(path, "file", "symlink")
+                assert self.is_a(path, "file", "symlink", "node")
                 del self.inode[path]
             case "rmdir":
                 assert self.is_a(path, "directory")
                 assert not self.below(path)
                 del self.inode[path]
             case "rename":
-                self.rename(path, new)
-            case "truncate" | "fallocate":
+                self.rename(path, new, operation.mode)
+            case "truncate" | "fallocate" | "mmapwrite" | "msync":
+                assert self.is_a(path, "file")
+            case "clone" | "dedupe" | "copyrange":
+                assert self.is_a(path, "file")
+                assert self.is_a(new, "file")
+            case "chmod" | "chown" | "utimes" | "setfacl":
+                assert path in self.inode
+            case "chattr":
+                assert self.is_a(path, "file", "directory")
+            case "sync_file_range":
                 assert self.is_a(path, "file")
             case "setxattr":
                 assert self.is_a(path, "file", "directory")
@@ -74,18 +106,31 @@ class Names:
             case "evict":
                 assert path in self.inode
             case word:
-                assert word in ("sync", "remount", "umount")
+                assert word in ("sync", "syncfs", "wait", "remount", "umount")
 
-    def rename(self, old, new):
+    def rename(self, old, new, mode):
         assert old in self.inode
         assert self.is_a(self.parent(new), "directory")
         assert not new.startswith(old + "/")
+        assert mode != "noreplace" or new not in self.inode
+        if mode == "exchange":
+            assert not old.startswith(new + "/")
+            apart = {new: old, old: new}
+            moved = {
+                apart[side] + each[len(side) :]: self.inode.pop(each)
+                for side in (old, new)
+                for each in [*self.below(side), side]
+            }
+            self.inode.update(moved)
+            return
         if new in self.inode:
             assert self.is_a(old, "directory") == self.is_a(new, "directory")
             assert self.inode[old] != self.inode[new], "rename between names of one file does nothing"
             assert not self.below(new)
         moved = {new + each[len(old) :]: self.inode.pop(each) for each in [*self.below(old), old]}
         self.inode.update(moved)
+        if mode == "whiteout":
+            self.make(old, "node")
 
 
 @ALL
@@ -101,7 +146,17 @@ def test_every_operation_can_succeed(workload):
 
 def test_the_check_of_names_sees_mistakes():
     """The simulation above refuses what a kernel would refuse."""
-    for mistake in ["creat A/b", "mkdir f", "fsync g", "rename d d/e", "rename f d", "rmdir f", "link d e"]:
+    for mistake in [
+        "creat A/b",
+        "mkdir f",
+        "fsync g",
+        "rename d d/e",
+        "rename f d",
+        "rmdir f",
+        "link d e",
+        "rename f f noreplace",
+        "msync d",
+    ]:
         workload = text.parse(f"setup\n  mkdir d\n  creat f\nrun\n  {mistake}\n")
         names = Names()
         for operation in workload.setup:

@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The words of a workload as system calls: each returns 0, or -1 with errno set.
+ *
+ * A path that starts with @ is a descriptor that `open` or `tmpfile` kept. Calls that take a descriptor get
+ * that very one; calls that take a path get it through /proc/self/fd, which reaches a file without a name.
+ */
+#include "agent.h"
+
+#include <fcntl.h>
+#include <linux/btrfs.h>
+#include <linux/btrfs_tree.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define CELL_BYTES 8 /* workloads/history.py: stamped() */
+#define CELL_MAGIC 0xC5B7
+#define PAGE_BYTES 4096
+
+/* --- kept descriptors -------------------------------------------------------------------------- */
+
+#define KEPT_MAX 64
+
+static struct kept {
+	char name[64];
+	int file;
+} kept[KEPT_MAX];
+
+static struct kept *find_kept(const char *name)
+{
+	for (int i = 0; i < KEPT_MAX; i++)
+		if (!strcmp(kept[i].name, name))
+			return &kept[i];
+	return NULL;
+}
+
+static int keep(const char *name, int file)
+{
+	struct kept *free_place = find_kept("");
+
+	if (file < 0)
+		return -1;
+	if (!free_place)
+		die("too many kept descriptors");
+	snprintf(free_place->name, sizeof(free_place->name), "%s", name);
+	free_place->file = file;
+	return 0;
+}
+
+static int close_kept(const char *name)
+{
+	struct kept *held = find_kept(name);
+
+	if (!held) {
+		errno = EBADF;
+		return -1;
+	}
+	held->name[0] = 0;
+	return close(held->file);
+}
+
+void close_all_kept(void)
+{
+	for (int i = 0; i < KEPT_MAX; i++)
+		if (kept[i].name[0])
+			close_kept(kept[i].name);
+}
+
+static bool is_kept(const char *path)
+{
+	return path[0] == '@';
+}
+
+static int file_of(const char *path, int flags)
+{
+	if (!is_kept(path))
+		return open(path, flags | O_NONBLOCK, 0644); /* a fifo would wait for its other end */
+	struct kept *held = find_kept(path);
+
+	errno = EBADF;
+	return held ? held->file : -1;
+}
+
+static void release(const char *path, int file)
+{
+	int error = errno;
+
+	if (!is_kept(path) && file >= 0)
+		close(file);
+	errno = error;
+}
+
+static const char *path_of(const char *path)
+{
+	static char link[64];
+	struct kept *held = is_kept(path) ? find_kept(path) : NULL;
+
+	if (!held)
+		return path;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", held->file);
+	return link;
+}
+
+static int open_and_keep(const struct operation *operation)
+{
+	static const struct {
+		const char *name;
+		int flags;
+	} known[] = { { "creat", O_CREAT }, { "trunc", O_TRUNC }, { "dsync", O_DSYNC }, { "sync", O_SYNC } };
+	struct stat status;
+	int flags = O_RDWR;
+
+	if (!stat(operation->path, &status) && S_ISDIR(status.st_mode))
+		flags = O_RDONLY | O_DIRECTORY;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		/* names joined by commas, none of which is part of another but dsync of sync */
+		const char *at = strstr(operation->mode, known[i].name);
+
+		while (at && at != operation->mode && at[-1] != ',')
+			at = strstr(at + 1, known[i].name);
+		if (at)
+			flags |= known[i].flags;
+	}
+	return keep(operation->descriptor, open(operation->path, flags, 0644));
+}
+
+static int make_tmpfile(const struct operation *operation)
+{
+	return keep(operation->descriptor, open(operation->path, O_TMPFILE | O_RDWR, 0644));
+}
+
+static bool is(const struct operation *operation, const char *word)
+{
+	return !strcmp(operation->word, word);
+}
+
+/* --- content ----------------------------------------------------------------------------------- */
+
+static void stamp(unsigned char *buffer, int index, uint64_t offset, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		uint64_t at = offset + i;
+		uint64_t cell = at / CELL_BYTES << 32 | (uint64_t)CELL_MAGIC << 16 | (index + 1);
+
+		buffer[i] = cell >> 8 * (at % CELL_BYTES);
+	}
+}
+
+static int write_stamped(const struct operation *operation, bool append)
+{
+	static unsigned char buffer[1 << 16] __attribute__((aligned(PAGE_BYTES)));
+	int flags = O_WRONLY | O_CREAT | (append ? O_APPEND : 0); /* with which pwrite(2) appends */
+
+	if (strstr(operation->mode, "direct"))
+		flags |= O_DIRECT;
+	if (strstr(operation->mode, "dsync"))
+		flags |= O_DSYNC;
+	else if (strstr(operation->mode, "sync"))
+		flags |= O_SYNC;
+	int file = file_of(operation->path, flags);
+	struct stat status;
+
+	if (file < 0 || fstat(file, &status)) {
+		release(operation->path, file);
+		return -1;
+	}
+	uint64_t offset = append ? (uint64_t)status.st_size : operation->offset;
+	uint64_t end = offset + operation->length;
+	int result = 0;
+
+	while (offset < end && !result) {
+		size_t length = end - offset < sizeof(buffer) ? end - offset : sizeof(buffer);
+
+		stamp(buffer, operation->index, offset, length);
+		ssize_t done = pwrite(file, buffer, length, offset);
+
+		if (done <= 0)
+			result = -1;
+		else
+			offset += done;
+	}
+	release(operation->path, file);
+	return result;
+}
+
+static sigjmp_buf no_page;
+
+static void page_failed(int signal)
+{
+	siglongjmp(no_page, signal);
+}
+
+/* Through a shared mapping; what lies behind the end of file cannot be reached (SIGBUS), nor a page that
+ * the filesystem has no space for. */
+static int write_mapped(const struct operation *operation)
+{
+	uint64_t first = operation->offset / PAGE_BYTES * PAGE_BYTES;
+	uint64_t end = operation->offset + operation->length;
+	int file = file_of(operation->path, O_RDWR);
+	volatile int result = -1;
+	struct stat status;
+
+	errno = ENXIO;
+	if (file < 0 || fstat(file, &status) || end > (uint64_t)status.st_size) {
+		release(operation->path, file);
+		return -1;
+	}
+	unsigned char *map = mmap(NULL, end - first, PROT_READ | PROT_WRITE, MAP_SHARED, file, first);
+
+	if (map != MAP_FAILED) {
+		signal(SIGBUS, page_failed);
+		if (!sigsetjmp(no_page, 1)) {
+			stamp(map + (operation->offset - first), operation->index, operation->offset, operation->length);
+			result = 0;
+		}
+		signal(SIGBUS, SIG_DFL);
+		munmap(map, end - first);
+		if (result)
+			errno = ENOSPC;
+	}
+	release(operation->path, file);
+	return result;
+}
+
+static int sync_mapped(const struct operation *operation)
+{
+	uint64_t first = operation->offset / PAGE_BYTES * PAGE_BYTES;
+	uint64_t end = operation->offset + operation->length;
+	int file = file_of(operation->path, O_RDWR);
+	struct stat status;
+
+	if (file < 0 || fstat(file, &status)) {
+		release(operation->path, file);
+		return -1;
+	}
+	if (!operation->length)
+		end = status.st_size;
+	if (end <= first) {
+		release(operation->path, file);
+		errno = EINVAL; /* as mmap(2) of no bytes */
+		return -1;
+	}
+	void *map = mmap(NULL, end - first, PROT_READ | PROT_WRITE, MAP_SHARED, file, first);
+	int result = map == MAP_FAILED ? -1 : msync(map, end - first, MS_SYNC);
+	int error = errno;
+
+	if (map != MAP_FAILED)
+		munmap(map, end - first);
+	errno = error;
+	release(operation->path, file);
+	return result;
+}
+
+static int with_open(const char *path, int (*call)(int))
+{
+	int file = file_of(path, O_RDONLY);
+	int result = file < 0 ? -1 : call(file);
+
+	release(path, file);
+	return result;
+}
+
+static int sync_range(const struct operation *operation)
+{
+	unsigned int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+	int file = file_of(operation->path, O_RDONLY);
+	int result = file < 0 ? -1 : sync_file_range(file, operation->offset, operation->length, flags);
+
+	release(operation->path, file);
+	return result;
+}
+
+static int fallocate_mode(const struct operation *operation)
+{
+	static const struct {
+		const char *name;
+		int flags;
+	} modes[] = { /* workloads/workload.py: FALLOCATE_MODES */
+		{ "alloc", 0 },
+		{ "keep-size", FALLOC_FL_KEEP_SIZE },
+		{ "punch-hole", FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE },
+		{ "zero-range", FALLOC_FL_ZERO_RANGE },
+		{ "zero-range-keep-size", FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE },
+		{ "collapse-range", FALLOC_FL_COLLAPSE_RANGE },
+		{ "insert-range", FALLOC_FL_INSERT_RANGE },
+	};
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcmp(operation->mode, modes[i].name))
+			continue;
+		int file = file_of(operation->path, O_RDWR);
+		int result = file < 0 ? -1 :
+				fallocate(file, modes[i].flags, operation->offset, operation->length);
+
+		release(operation->path, file);
+		return result;
+	}
+	errno = EINVAL;
+	return -1;
+}
+
+/* --- from one file to another ------------------------------------------------------------------ */
+
+static int clone_range(const struct operation *operation, int from, int to)
+{
+	struct file_clone_range range = { from, operation->offset, operation->length, operation->at };
+
+	return ioctl(to, FICLONERANGE, &range);
+}
+
+static int dedupe_range(const struct operation *operation, int from, int to)
+{
+	static char space[sizeof(struct file_dedupe_range) + sizeof(struct file_dedupe_range_info)];
+	struct file_dedupe_range *range = (void *)space;
+
+	memset(space, 0, sizeof(space));
+	range->src_offset = operation->offset;
+	range->src_length = operation->length;
+	range->dest_count = 1;
+	range->info[0].dest_fd = to;
+	range->info[0].dest_offset = operation->at;
+	if (ioctl(from, FIDEDUPERANGE, range))
+		return -1;
+	if (!range->info[0].status && range->info[0].bytes_deduped == operation->length)
+		return 0;
+	/* Contents that differ, or less than was asked: EBADE says so, as no filesystem does. */
+	errno = range->info[0].status < 0 ? -range->info[0].status : EBADE;
+	return -1;
+}
+
+static int copy_range(const struct operation *operation, int from, int to)
+{
+	off_t source = operation->offset, target = operation->at;
+	off_t end = source + operation->length;
+
+	while (source < end) {
+		ssize_t done = copy_file_range(from, &source, to, &target, end - source, 0);
+
+		if (done <= 0) {
+			errno = done ? errno : ENODATA; /* the source ends here */
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int between_files(const struct operation *operation,
+			 int (*call)(const struct operation *operation, int from, int to))
+{
+	int from = file_of(operation->path, O_RDONLY);
+	int to = from < 0 ? -1 : file_of(operation->path2, O_RDWR);
+	int result = to < 0 ? -1 : call(operation, from, to);
+
+	release(operation->path2, to);
+	release(operation->path, from);
+	return result;
+}
+
+/* --- names ------------------------------------------------------------------------------------- */
+
+static int rename_mode(const struct operation *operation)
+{
+	unsigned int flags = 0;
+
+	if (!strcmp(operation->mode, "exchange"))
+		flags = RENAME_EXCHANGE;
+	if (!strcmp(operation->mode, "noreplace"))
+		flags = RENAME_NOREPLACE;
+	if (!strcmp(operation->mode, "whiteout"))
+		flags = RENAME_WHITEOUT;
+	return renameat2(AT_FDCWD, operation->path, AT_FDCWD, operation->path2, flags);
+}
+
+static int make_node(const struct operation *operation)
+{
+	mode_t type = strcmp(operation->mode, "blk") ? S_IFCHR : S_IFBLK;
+
+	return mknod(operation->path, type | 0644, makedev(operation->major, operation->minor));
+}
+
+static int create(const char *path)
+{
+	int file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0644);
+
+	return file < 0 ? -1 : close(file);
+}
+
+static int link_file(const struct operation *operation)
+{
+	int flags = is_kept(operation->path) ? AT_SYMLINK_FOLLOW : 0;
+
+	return linkat(AT_FDCWD, path_of(operation->path), AT_FDCWD, operation->path2, flags);
+}
+
+/* --- attributes -------------------------------------------------------------------------------- */
+
+static int set_xattr(const struct operation *operation)
+{
+	int (*set)(const char *, const char *, const void *, size_t, int) = is_kept(operation->path) ? setxattr : lsetxattr;
+
+	return set(path_of(operation->path), operation->name, operation->value, operation->value_bytes, 0);
+}
+
+static int remove_xattr(const struct operation *operation)
+{
+	const char *path = path_of(operation->path);
+
+	return is_kept(operation->path) ? removexattr(path, operation->name) : lremovexattr(path, operation->name);
+}
+
+static int change_owner(const struct operation *operation)
+{
+	unsigned int user = 0, group = 0;
+
+	sscanf(operation->value, "%u:%u", &user, &group);
+	return chown(path_of(operation->path), user, group);
+}
+
+static int set_times(const struct operation *operation)
+{
+	struct timespec times[2] = { { .tv_sec = operation->length }, { .tv_sec = operation->length } };
+
+	return utimensat(AT_FDCWD, path_of(operation->path), times, 0);
+}
+
+const struct inode_flag inode_flags[] = { /* workloads/workload.py: INODE_FLAGS */
+	{ 'A', FS_NOATIME_FL }, { 'C', FS_NOCOW_FL },	 { 'a', FS_APPEND_FL },
+	{ 'd', FS_NODUMP_FL },	{ 'i', FS_IMMUTABLE_FL }, { 0, 0 },
+};
+
+static int change_flag(const struct operation *operation)
+{
+	int file = file_of(operation->path, O_RDONLY);
+	int flags = 0;
+	int result = file < 0 ? -1 : ioctl(file, FS_IOC_GETFLAGS, &flags);
+
+	for (const struct inode_flag *flag = inode_flags; !result && flag->letter; flag++) {
+		if (flag->letter != operation->mode[1])
+			continue;
+		flags = operation->mode[0] == '+' ? flags | flag->bit : flags & ~flag->bit;
+		result = ioctl(file, FS_IOC_SETFLAGS, &flags);
+	}
+	release(operation->path, file);
+	return result;
+}
+
+/* --- subvolumes -------------------------------------------------------------------------------- */
+
+/* The directory above a path, opened, and the name in it. */
+static int open_parent(const char *path, const char **name)
+{
+	char parent[PATH_BYTES];
+	const char *slash = strrchr(path, '/');
+
+	*name = slash ? slash + 1 : path;
+	snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	return open(parent, O_RDONLY | O_DIRECTORY);
+}
+
+static int change_subvolume(const char *path, unsigned long request)
+{
+	struct btrfs_ioctl_vol_args arguments = { 0 };
+	const char *name;
+	int parent = open_parent(path, &name);
+
+	if (parent < 0)
+		return -1;
+	snprintf(arguments.name, sizeof(arguments.name), "%s", name);
+	int result = ioctl(parent, request, &arguments);
+
+	release("", parent);
+	return result;
+}
+
+static int subvolume(const struct operation *operation)
+{
+	bool create = !strcmp(operation->mode, "create");
+
+	return change_subvolume(operation->path, create ? BTRFS_IOC_SUBVOL_CREATE : BTRFS_IOC_SNAP_DESTROY);
+}
+
+static int snapshot(const struct operation *operation)
+{
+	struct btrfs_ioctl_vol_args_v2 arguments = { 0 };
+	const char *name;
+	int parent = open_parent(operation->path2, &name);
+
+	arguments.fd = parent < 0 ? -1 : open(operation->path, O_RDONLY | O_DIRECTORY);
+	snprintf(arguments.name, sizeof(arguments.name), "%s", name);
+	int result = arguments.fd < 0 ? -1 : ioctl(parent, BTRFS_IOC_SNAP_CREATE_V2, &arguments);
+
+	release("", arguments.fd);
+	release("", parent);
+	return result;
+}
+
+/* The id of the btrfs tree that a file or directory lies in: BTRFS_IOC_INO_LOOKUP. */
+uint64_t tree_of(const char *path)
+{
+	static struct btrfs_ioctl_ino_lookup_args arguments;
+	int file = open(path, O_RDONLY | O_NOATIME);
+
+	arguments.treeid = 0;
+	arguments.objectid = BTRFS_FIRST_FREE_OBJECTID;
+	if (file < 0 || ioctl(file, BTRFS_IOC_INO_LOOKUP, &arguments))
+		arguments.treeid = 0;
+	release("", file);
+	return arguments.treeid;
+}
+
+/* --- everything -------------------------------------------------------------------------------- */
+
+/*
+ * Drop what can be dropped of pages, dentries and inodes: only what is clean and unused goes. Pages, too:
+ * the kernel drops no inode that has some (include/linux/pagemap.h, mapping_shrinkable()).
+ */
+static int evict(void)
+{
+	int file = open("/proc/sys/vm/drop_caches", O_WRONLY);
+	int result = file < 0 || write(file, "3", 1) != 1 ? -1 : 0;
+
+	close(file);
+	return result;
+}
+
+static int whole_sync(void)
+{
+	sync();
+	return 0;
+}
+
+static int wait_ms(uint64_t milliseconds)
+{
+	return usleep(milliseconds * 1000);
+}
+
+/* What an operation worked on, as it is then; false when there is nothing. */
+bool object_status(const char *path, struct stat *status, uint64_t *number)
+{
+	struct stat top;
+
+	if (is_kept(path) ? find_kept(path) == NULL || fstat(find_kept(path)->file, status) : lstat(path, status))
+		return false;
+	*number = status->st_ino;
+	if (stat(".", &top) || status->st_dev == top.st_dev)
+		return true;
+	const char *slash = strrchr(path, '/');
+	char directory[PATH_BYTES];
+
+	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	*number |= tree_of(is_kept(path) || S_ISDIR(status->st_mode) ? path_of(path) : directory) << TREE_SHIFT;
+	return true;
+}
+
+static int do_named(const struct operation *operation)
+{
+	const char *path = operation->path;
+
+	if (is(operation, "creat"))
+		return create(path);
+	if (is(operation, "mkdir"))
+		return mkdir(path, 0755);
+	if (is(operation, "mknod"))
+		return make_node(operation);
+	if (is(operation, "mkfifo"))
+		return mkfifo(path, 0644);
+	if (is(operation, "symlink"))
+		return symlink(operation->target, path);
+	if (is(operation, "link"))
+		return link_file(operation);
+	if (is(operation, "unlink"))
+		return unlink(path);
+	if (is(operation, "rmdir"))
+		return rmdir(path);
+	if (is(operation, "rename"))
+		return rename_mode(operation);
+	if (is(operation, "open"))
+		return open_and_keep(operation);
+	if (is(operation, "tmpfile"))
+		return make_tmpfile(operation);
+	if (is(operation, "close"))
+		return close_kept(path);
+	if (is(operation, "subvol"))
+		return subvolume(operation);
+	if (is(operation, "snapshot"))
+		return snapshot(operation);
+	return NOT_MINE;
+}
+
+static int do_content(const struct operation *operation)
+{
+	if (is(operation, "write") || is(operation, "pwrite"))
+		return write_stamped(operation, false);
+	if (is(operation, "append"))
+		return write_stamped(operation, true);
+	if (is(operation, "mmapwrite"))
+		return write_mapped(operation);
+	if (is(operation, "truncate"))
+		return truncate(path_of(operation->path), operation->length);
+	if (is(operation, "fallocate"))
+		return fallocate_mode(operation);
+	if (is(operation, "clone"))
+		return between_files(operation, clone_range);
+	if (is(operation, "dedupe"))
+		return between_files(operation, dedupe_range);
+	if (is(operation, "copyrange"))
+		return between_files(operation, copy_range);
+	return NOT_MINE;
+}
+
+static int do_attribute(const struct operation *operation)
+{
+	if (is(operation, "setxattr") || is(operation, "setfacl"))
+		return set_xattr(operation);
+	if (is(operation, "removexattr"))
+		return remove_xattr(operation);
+	if (is(operation, "chmod"))
+		return chmod(path_of(operation->path), strtoul(operation->mode, NULL, 8));
+	if (is(operation, "chown"))
+		return change_owner(operation);
+	if (is(operation, "utimes"))
+		return set_times(operation);
+	if (is(operation, "chattr"))
+		return change_flag(operation);
+	return NOT_MINE;
+}
+
+static int do_persist(const struct operation *operation)
+{
+	const char *path = operation->path;
+
+	if (is(operation, "fsync"))
+		return with_open(path, fsync);
+	if (is(operation, "fdatasync"))
+		return with_open(path, fdatasync);
+	if (is(operation, "msync"))
+		return sync_mapped(operation);
+	if (is(operation, "sync_file_range"))
+		return sync_range(operation);
+	if (is(operation, "syncfs"))
+		return with_open(".", syncfs);
+	if (is(operation, "sync"))
+		return whole_sync();
+	if (is(operation, "evict"))
+		return evict();
+	if (is(operation, "wait"))
+		return wait_ms(operation->length);
+	return NOT_MINE;
+}
+
+int do_call(const struct operation *operation)
+{
+	static int (*const kinds[])(const struct operation *) = { do_named, do_content, do_attribute, do_persist };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		int result = kinds[i](operation);
+
+		if (result != NOT_MINE)
+			return result;
+	}
+	return NOT_MINE;
+}

@@ -1,0 +1,132 @@
+"""
+A git revision as a source: read from the repository's objects, never checked out.
+
+In:       a repository, bare or with a work tree; a revision, in any of git's ways to name one.
+Out:      Source with its commit; the files of that commit, and their contents. BadKernel when there is no
+          such repository or revision. The repository is only ever read.
+Not here: writing the files (source.py), reading PATH@REV out of a word (word.py).
+"""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kernel.files import TreeFile, TreeFiles, makefile_version, require_kernel
+from kernel.kernel import BadKernel, Source
+from kernel.make import environment
+
+BLOB = "git:"  # a digest that is the name git has for the content
+
+
+def revision_source(repository: Path, revision: str) -> Source:
+    """The source of PATH@REV. Errors: BadKernel."""
+    path = repository.resolve()
+    commit = _commit(path, revision)
+    place = f"{repository}@{revision}"
+    names = _git(path, "ls-tree", "-r", "--name-only", commit, "Makefile", "Kconfig", "arch/um/Kconfig")
+    require_kernel(place, lambda name: name in names.splitlines())
+    version = makefile_version(_git(path, "cat-file", "blob", f"{commit}:Makefile"))
+    return Source("git", str(path), ".".join(version.split(".")[:2]), commit)
+
+
+def exact_version(source: Source) -> str:
+    """Equal only for equal files, whatever commit they are of."""
+    path, commit = Path(source.name), source.revision
+    version = makefile_version(_git(path, "cat-file", "blob", f"{commit}:Makefile"))
+    tree = _git(path, "rev-parse", "--verify", f"{commit}^{{tree}}").strip()
+    return f"{version} git tree {tree}"
+
+
+def revision_files(source: Source) -> TreeFiles:
+    """What the commit holds; submodules are left out, since no kernel has any."""
+    listed = _git(Path(source.name), "ls-tree", "-r", "-z", "-l", "--full-tree", source.revision)
+    files: TreeFiles = {}
+    with _contents(source) as content:
+        for line in listed.split("\0"):
+            facts, _, name = line.partition("\t")
+            if not name:
+                continue
+            mode, kind, blob, size = facts.split()
+            if mode == "120000":
+                files[name] = TreeFile(0, 0, False, f"-> {content(blob).decode(errors='surrogateescape')}")
+            elif kind == "blob":
+                files[name] = TreeFile(int(size), 0, mode == "100755", BLOB + blob)
+    return files
+
+
+@contextmanager
+def reader(source: Source) -> Iterator[Callable[[str, TreeFile], bytes]]:
+    """read(name, file) gives the content. One git answers for all."""
+    with _contents(source) as content:
+        yield lambda _name, file: content(file.digest.removeprefix(BLOB))
+
+
+@contextmanager
+def _contents(source: Source) -> Iterator[Callable[[str], bytes]]:
+    with subprocess.Popen(
+        [*_command(Path(source.name)), "cat-file", "--batch"],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        asked, answers = process.stdin, process.stdout
+        assert asked is not None
+        assert answers is not None
+
+        def content(blob: str) -> bytes:
+            asked.write(f"{blob}\n".encode())
+            asked.flush()
+            head = answers.readline().split()
+            if head[1:2] != [b"blob"]:
+                raise BadKernel(f"{source.name}: git cannot read the object {blob}; git fsck tells more")
+            return answers.read(int(head[2]) + 1)[:-1]
+
+        yield content
+        asked.close()
+
+
+def _commit(path: Path, revision: str) -> str:
+    asked = _run(path, "rev-parse", "--show-prefix")
+    if asked.returncode != 0 and "work tree" not in asked.stderr:
+        raise BadKernel(f"{path} is no git repository that can be read: {_said(asked)}")
+    if prefix := asked.stdout.strip().rstrip("/"):
+        top = str(path).removesuffix(prefix).rstrip("/")
+        raise BadKernel(f"{path} is a folder inside a git repository; give its top: {top}@{revision}")
+    found = _run(path, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    if found.returncode != 0 or "is ambiguous" in found.stderr:
+        raise BadKernel(f"{path} has no one revision {revision!r}: {_said(found)}")
+    return found.stdout.strip()
+
+
+def _said(done: "subprocess.CompletedProcess[str]") -> str:
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return " ".join(line.removeprefix("fatal: ").strip() for line in lines[:8])
+
+
+def _git(path: Path, *arguments: str) -> str:
+    done = _run(path, *arguments)
+    if done.returncode != 0:
+        raise BadKernel(f"{path}: git {arguments[0]} fails: {_said(done)}")
+    return done.stdout
+
+
+def _run(path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    try:
+        return subprocess.run(
+            [*_command(path), *arguments],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise BadKernel(f"{path}: git is missing: sudo apt-get install git") from error
+
+
+def _command(path: Path) -> list[str]:
+    """A repository may be somebody else's: what we ask for reads objects, and runs no hook or filter."""
+    return ["git", "-c", "safe.directory=*", "-C", str(path)]

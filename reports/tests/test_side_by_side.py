@@ -1,0 +1,203 @@
+"""Two kernels side by side: what counts as a difference, and that the page and the lines say it."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from oracles.verdict import Answer
+from reports.compare import (
+    Change,
+    Comparison,
+    Half,
+    change,
+    compare,
+    differences,
+    differing,
+    headline,
+    log_differences,
+    spread,
+    verdict_words,
+)
+from reports.compare_terminal import comparison_lines
+from reports.digest import digests
+from reports.html import write_report
+from reports.results import read_experiment, read_question, read_summary
+from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never, write
+from reports.tests.make_run import make_run
+
+HOLDS, UNKNOWN, UNASKED = Half(Answer.HOLDS, 4), Half(Answer.UNKNOWN, unknown=1), Half()
+LOST, LATE = (Half(Answer.BROKEN, broken=2, kinds=(kind,)) for kind in ("name lost (file)", "late (file)"))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return make_compare(tmp_path)
+
+
+def compared(run: Path) -> Comparison:
+    return compare(read_question(run), read_summary(run), digests(run))
+
+
+def said(run: Path) -> str:
+    return "\n".join(
+        comparison_lines(compared(run), read_summary(run), read_question(run), Path("here/compare.html"))
+    )
+
+
+def text_of(path: Path) -> str:
+    body = re.sub(r"<(style|script|svg).*?</\1>", "", path.read_text(), flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (HOLDS, HOLDS, Change.SAME),
+        (HOLDS, LOST, Change.BROKEN),
+        (LOST, HOLDS, Change.FIXED),
+        (LOST, LOST, Change.BOTH),
+        (LOST, LATE, Change.DIFFERENT),
+        (UNKNOWN, HOLDS, Change.UNKNOWN),
+        (HOLDS, UNKNOWN, Change.UNKNOWN),
+        (UNKNOWN, LOST, Change.UNKNOWN),
+        (UNASKED, HOLDS, Change.SILENT),
+        (LOST, UNASKED, Change.SILENT),
+    ],
+)
+def test_a_change_is_one_of_seven(a: Half, b: Half, expected: Change) -> None:
+    """What one side could not say is no difference of the kernels, whatever the other side says."""
+    assert change(a, b) is expected
+
+
+def test_the_differences_are_found_worst_first(run: Path) -> None:
+    """B's new break, A's break that B has not, the state nobody could judge; the common panic is none."""
+    comparison = compared(run)
+    found = [
+        (pair.profile, pair.workload, cell.oracle, cell.change) for pair, cell in differences(comparison)
+    ]
+    assert found[:2] == [
+        ("ext4", "replace-by-rename", "durable", Change.BROKEN),
+        ("btrfs", "replace-by-rename", "durable", Change.FIXED),
+    ]
+    assert {one[3] for one in found[2:]} == {Change.UNKNOWN}
+    assert comparison.changes["both"] == 1
+    assert sum(comparison.changes.values()) == PER_KERNEL * 10
+
+
+def test_a_finding_of_both_is_one(run: Path) -> None:
+    """Four findings are three: B's, A's, and the panic of both."""
+    found = [(pair.side, pair.a, pair.b) for pair in compared(run).findings]
+    assert found == [("B", "", "F4"), ("A", "F1", ""), ("both", "F2", "F3")]
+
+
+def test_logs_are_compared_by_counts(run: Path) -> None:
+    """One log has a FLUSH more on B, which closes a window that A leaves open."""
+    (pair,) = log_differences(compared(run))
+    assert (pair.profile, pair.b) == ("ext4", 10)
+    assert [words.split()[0] for words in differing(pair)] == ["entries", "FLUSH"]
+    assert pair.b_logs[0].flush == pair.a_logs[0].flush + 1
+
+
+def test_what_varies_on_one_side_is_no_difference(run: Path) -> None:
+    """B was recorded a second time, and without that FLUSH: the recordings of A and B overlap."""
+    folder = run / "experiments" / "0010"
+    experiment = read_experiment(folder)
+    again = compared(run).pairs[3].a_logs[0]
+    facts = msgspec.structs.replace(experiment.facts, other_recordings=(again,))
+    write(folder, facts, experiment.judgement)
+    assert log_differences(compared(run)) == []
+    assert str(spread(compared(run).pairs[3].b_logs, "flush")) == f"{again.flush} to {again.flush + 1}"
+
+
+def test_workloads_of_one_name_are_kept_apart(run: Path) -> None:
+    """Pairs are made by place in the run, not by name."""
+    for number in (1, 2, 7, 8):
+        folder = run / "experiments" / f"{number:04d}"
+        experiment = read_experiment(folder)
+        write(folder, msgspec.structs.replace(experiment.facts, workload="mine"), experiment.judgement)
+    assert [(pair.a, pair.b) for pair in compared(run).pairs][:2] == [(1, 7), (2, 8)]
+
+
+def test_an_experiment_not_done_is_unknown(run: Path) -> None:
+    """Where B is missing, nothing is said of it but that."""
+    (run / "experiments" / "0009").rename(run / "experiments" / "0009.partial")
+    pair = compared(run).pairs[2]
+    assert (pair.a, pair.b, pair.b_trouble) == (3, 0, "the experiment was not done")
+    assert {cell.change for cell in pair.cells} == {Change.UNKNOWN}
+    assert pair.answers == (Answer.HOLDS, Answer.UNKNOWN)
+
+
+def test_an_experiment_with_trouble_does_not_hold(run: Path) -> None:
+    """Its judged states all hold, but not all were judged."""
+    folder = run / "experiments" / "0009"
+    experiment = read_experiment(folder)
+    write(folder, msgspec.structs.replace(experiment.facts, trouble="guest lost"), experiment.judgement)
+    assert {cell.b.answer for cell in compared(run).pairs[2].cells} == {Answer.UNKNOWN}
+
+
+def test_the_lines_say_what_differs(run: Path) -> None:
+    lines = said(run).splitlines()
+    assert len(lines) <= 20
+    assert all(len(line) <= 100 or "repro" in line for line in lines)
+    assert lines[0].split() == ["A", A, "(--against)"]
+    assert lines[1].split() == ["B", B, "(--kernel)"]
+    text = said(run)
+    assert "1 BROKEN in B only, 1 BROKEN in A only, 10 UNKNOWN, 1 BROKEN in both alike" in " ".join(
+        text.split()
+    )
+    assert "B only     F4 ext4 durable: name lost (renamed file)" in text
+    assert "both       F2/F3 btrfs mounts: kernel died (filesystem)" in text
+    assert "ext4 replace-by-rename: entries" in text
+    assert text.endswith("exit       1: something is BROKEN in A and in B")
+
+
+def test_no_difference_is_said(run: Path) -> None:
+    """A and B with the same verdicts, all HOLDS."""
+    for number in range(1, 2 * PER_KERNEL + 1):
+        folder = run / "experiments" / f"{number:04d}"
+        experiment = read_experiment(folder)
+        write(folder, experiment.facts, never(experiment.judgement))
+    summary = msgspec.structs.replace(read_summary(run), findings=(), exit=0)
+    comparison = compare(read_question(run), summary, digests(run))
+    assert verdict_words(comparison) == "no difference in 60 verdicts a side, all HOLD"
+    assert headline(comparison) == "No difference: A and B keep every promise."
+
+
+def test_the_page_and_the_data_are_there(run: Path) -> None:
+    """The index leads to the page; the page has the differences before the matrix, and no time."""
+    write_report(run)
+    page = run / "report" / "compare.html"
+    text = text_of(page)
+    assert text.index("What differs") < text.index("All profiles")
+    assert headline(compared(run)) in text
+    assert 'href="compare.html"' in (run / "report" / "index.html").read_text()
+    links = {link.partition("#")[0] for link in re.findall(r'href="([^"#]+)', page.read_text())}
+    assert {"finding-F1.html", "finding-F4.html", "experiment-0010.html"} <= links
+    assert all((run / "report" / link).exists() for link in links if link != "data:,")
+    assert msgspec.json.decode((run / "compare.json").read_bytes(), type=Comparison) == compared(run)
+
+
+def test_anchors_of_the_page_exist(run: Path) -> None:
+    write_report(run)
+    for target, anchor in re.findall(
+        r'href="(experiment-\d+\.html)#([^"]+)"', (run / "report" / "compare.html").read_text()
+    ):
+        assert f'id="{anchor}"' in (run / "report" / target).read_text()
+
+
+def test_a_run_of_one_kernel_has_no_such_page(tmp_path: Path) -> None:
+    write_report(make_run(tmp_path))
+    assert not (tmp_path / "report" / "compare.html").exists()
+    assert not (tmp_path / "compare.json").exists()
+    assert "compare.html" not in (tmp_path / "report" / "index.html").read_text()
+
+
+def test_the_same_program_is_told(run: Path) -> None:
+    """Two words, one binary: what differs then is chance."""
+    question = read_question(run)
+    one = {"linux_sha256": "ab"}
+    question = msgspec.structs.replace(question, kernels={A: one, B: one})
+    (run / "run.json").write_bytes(msgspec.json.encode(question))
+    assert "the two are the same program, byte for byte" in said(run)
