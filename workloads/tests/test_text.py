@@ -1,6 +1,7 @@
 """The text form: what is refused and where, and that nothing is lost in between."""
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -274,3 +275,11 @@ def test_canonical_forms_compare_what_is_done():
 def test_a_workload_names_the_config_it_needs_in_its_header() -> None:
     assert parse("# about\n# config: debug, small\nrun\n  sync\n").config == ("debug", "small")
     assert parse("# about the config: debug\nrun\n  sync\n").config == ()
+
+
+@pytest.mark.parametrize("word", text.WORDS)
+def test_the_readme_tells_every_word(word):
+    """In its table, as code."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    table = "".join(line for line in readme.splitlines() if line.startswith("| "))
+    assert f"`{word}`" in table
