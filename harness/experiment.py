@@ -18,11 +18,12 @@ from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import Judge
 from harness.log import SECTOR_BYTES, BadLog, Log, open_log
 from harness.record import NotRecorded, Recording, record
-from harness.recover import Recovery
+from harness.recover import Recovery, changes_flags
 from harness.store import compress_file, experiment_folder, keep_base, write_experiment
 from oracles.profiles import Profile
 from oracles.verdict import Tier
-from reports.results import ExperimentFacts, Judgement
+from reports.figures import log_figures
+from reports.results import ExperimentFacts, Judgement, LogFigures
 from workloads.text import format as format_workload
 from workloads.workload import Workload
 
@@ -30,7 +31,8 @@ LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """number: from 1. kernel: its KERNEL word. kernel_path: its binary, built with the variants config."""
+    """number: from 1. kernel: its KERNEL word. kernel_path: its binary, built with the variants config.
+    recordings: how often the log is recorded; the last one is recovered, the others are only counted."""
 
     number: int
     kernel: str
@@ -40,6 +42,7 @@ class Plan(msgspec.Struct, frozen=True):
     tier: Tier
     with_fsck: bool
     config: tuple[str, ...] = ()
+    recordings: int = 1
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -61,6 +64,7 @@ def run_experiment(
     """
     started = time.monotonic()
     try:
+        others = tuple(counted(plan, keeper, pristine) for _ in range(plan.recordings - 1))
         recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
     except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
         keeper.drop()
@@ -68,7 +72,14 @@ def run_experiment(
         return _not_done(plan, run, f"recording: {error}", console)
     seconds = {"record": time.monotonic() - started}
     with open_log(recording.log) as log:
-        return _recover_and_keep(plan, keeper, recording, log, scratch, run, tell, seconds)
+        return _recover_and_keep(plan, keeper, recording, log, scratch, run, tell, seconds, others)
+
+
+def counted(plan: Plan, keeper: Keeper, pristine: Path) -> LogFigures:
+    """What one recording amounts to: background writes come or stay away from one to the next."""
+    recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
+    with open_log(recording.log) as log:
+        return log_figures([log.summary(index) for index in range(len(log))])
 
 
 def _recover_and_keep(
@@ -80,9 +91,11 @@ def _recover_and_keep(
     run: Path,
     tell: Tell,
     seconds: dict[str, float],
+    others: tuple[LogFigures, ...],
 ) -> Outcome:
     judge = Judge(recording.history, plan.profile, plan.tier)
-    recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch)
+    with_flags = changes_flags(recording.history)
+    recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch, with_flags)
     kernel_log = ["== while recording ==", *recording.kernel_log]
     trouble = ""
     started, judging_s = time.monotonic(), 0.0
@@ -100,7 +113,9 @@ def _recover_and_keep(
     judgement = judge.judgement()
     kernel_log += loud_lines(judgement, judge)
     rounded = {stage: round(value, 4) for stage, value in seconds.items()}
-    facts = msgspec.structs.replace(facts_of(plan, trouble, recording, log), seconds=rounded)
+    facts = msgspec.structs.replace(
+        facts_of(plan, trouble, recording, log), seconds=rounded, other_recordings=others
+    )
     with experiment_folder(run, plan.number) as folder:
         compress_file(recording.log, folder / "log.zst")
         keep_base(recording.base, folder)

@@ -19,6 +19,7 @@ from harness.disk import copy_sparse, open_disk, writes_of
 from harness.guest import Guest
 from harness.log import Log, open_log, write_log
 from oracles.profiles import Profile
+from workloads import acl
 from workloads.history import History, Step
 from workloads.workload import Operation, Workload
 
@@ -62,9 +63,12 @@ def program(profile: Profile, workload: Workload) -> str:
     lines = [f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}"]
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
     for index, (phase, op) in enumerate(phases):
-        texts = (op.word, op.path, op.path2, op.target, op.mode, op.name, op.value.encode().hex())
+        name, value = op.name, op.value.encode()
+        if op.word == "setfacl":
+            name, value = acl.ACCESS, acl.encoded(acl.entries(op.value))
+        texts = (op.word, op.path, op.path2, op.target, op.mode, name, value.hex())
         device = op.device.replace(":", "\t") or "0\t0"
-        fields = (phase, index, *texts, op.descriptor, op.offset, op.length, 0, device)
+        fields = (phase, index, *texts, op.descriptor, op.offset, op.length, op.at, device)
         lines.append("\t".join(str(field) for field in fields))
     return "\n".join(lines) + "\n"
 

@@ -54,6 +54,8 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 # What an experiment leaves, pages included; a run that has less than this is not started.
 EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
+# Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
+COMPARED_RECORDINGS = 3
 
 
 class NoRoom(Exception):
@@ -174,6 +176,7 @@ def builds_of(wish: Wish) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
+    recordings = COMPARED_RECORDINGS if wish.against else 1
     wanted = [
         (part.kernel, part.profile, workload, config_of(wish, part.profile, workload))
         for part in parts_of(wish)
@@ -189,6 +192,7 @@ def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
             wish.tier,
             wish.with_fsck,
             config,
+            recordings,
         )
         for number, (word, profile, workload, config) in enumerate(wanted, 1)
     ]

@@ -175,21 +175,26 @@ def _own_lists(suite: str, progress: Progress) -> str:
 
 
 def _refresh(suite: str, folder: Path) -> None:
-    """From the first mirror that has the suite. Errors: BuildFailed."""
+    """From the first mirror that has the suite. When none has, what was there still serves.
+    Errors: BuildFailed."""
     if not KEYRING.is_file():
         raise BuildFailed(
             f"Debian's {suite} cannot be checked: {KEYRING} is missing; "
             "sudo apt-get install debian-archive-keyring"
         )
-    troubles = []
+    sources = folder / "sources.list"
+    before = sources.read_text() if sources.is_file() else ""
+    troubles: dict[str, list[str]] = {}
     for mirror in _mirrors("Debian-Security" if suite.endswith("-security") else "Debian"):
         _write_config(suite, mirror, folder)
         said = _update(folder)
         if said == "":
             (folder / "refreshed").touch()
             return
-        troubles.append(f"{mirror}: {_explained(said)}")
-    raise BuildFailed(f"Debian's {suite} could not be read: {'; '.join(troubles)}")
+        troubles.setdefault(_explained(said), []).append(mirror)
+    sources.write_text(before)  # apt believes only lists of the mirrors named there
+    told = "; ".join(f"{', '.join(mirrors)}: {trouble}" for trouble, mirrors in troubles.items())
+    raise BuildFailed(f"Debian's {suite} could not be read: {told}")
 
 
 def _write_config(suite: str, mirror: str, folder: Path) -> None:

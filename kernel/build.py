@@ -309,7 +309,7 @@ def _compile(
         word=recipe.spec.word,
         key=recipe.key,
         source_version=recipe.source.version,
-        series=tuple(SeriesRecord(one.name, one.sha256, one.about) for one in recipe.spec.series),
+        series=tuple(SeriesRecord(one.name, one.sha256, one.about, one.file) for one in recipe.spec.series),
         config_sha256=hashlib.sha256(config.encode()).hexdigest(),
         missing_options=missing_options,
         compiler=recipe.compiler,

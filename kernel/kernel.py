@@ -69,6 +69,7 @@ class Series(msgspec.Struct, frozen=True):
     name:    as the user gave it: "planted/NAME", or a path.
     about:   the first line of its comment header (of a mail: its subject).
     facts:   what else its header says; of a folder, the headers of all its files together.
+    file:    of a folder, the file that is for the source's version.
     """
 
     name: str
@@ -76,10 +77,16 @@ class Series(msgspec.Struct, frozen=True):
     content: bytes
     about: str
     facts: Facts = Facts()
+    file: str = ""
 
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return f"{self.name} ({self.file})" if self.file else self.name
 
 
 class KernelSpec(msgspec.Struct, frozen=True):
@@ -101,6 +108,7 @@ class SeriesRecord(msgspec.Struct, frozen=True):
     name: str
     sha256: str
     about: str
+    file: str = ""
 
 
 class Provenance(msgspec.Struct, frozen=True):

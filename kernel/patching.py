@@ -115,7 +115,9 @@ def _by_number(version: str) -> tuple[int, ...]:
 
 
 def _of_name(name: str, path: Path) -> Series:
-    return msgspec.structs.replace(_read(name, path), facts=_facts(_files(name)))
+    files = _files(name)
+    file = path.name if path.parent.name == Path(name).name else ""
+    return msgspec.structs.replace(_read(name, path), facts=_facts(files), file=file)
 
 
 def _facts(files: dict[str, Path]) -> Facts:
@@ -151,10 +153,10 @@ def files_of(series: Series) -> tuple[str, ...]:
             files = tuple(match[1].split())
             outside = [file for file in files if file.startswith("/") or ".." in file.split("/")]
             if outside:
-                raise BadKernel(f"{series.name}: {outside[0]} is not inside the source tree")
+                raise BadKernel(f"{series.title}: {outside[0]} is not inside the source tree")
             return files
     raise BadKernel(
-        f"{series.name} does not say which files it is for; "
+        f"{series.title} does not say which files it is for; "
         "add a line '// files: fs/btrfs/tree-log.c' to its header"
     )
 
@@ -201,15 +203,15 @@ def _why_not(series: Series, tree: Path, said: str) -> str:
     for line in said.splitlines():
         file = _patched(line) or file
         if "previously applied" in line:
-            return f"{series.name}: {file} already has this change, or its reverse"
+            return f"{series.title}: {file} already has this change, or its reverse"
         if "can't find file to patch" in line:
             missing = re.search(r"^\|\+\+\+ (\S+)", said, re.MULTILINE)
-            return f"{series.name}: the source has no file {missing[1] if missing else '?'} (patch -p1)"
+            return f"{series.title}: the source has no file {missing[1] if missing else '?'} (patch -p1)"
         if match := re.match(r"Hunk #(\d+) FAILED at (\d+)", line):
             shown = _lines_around(tree / file, int(match[2]))
             place = f"{file}, hunk {match[1]}, at line {match[2]}"
-            return f"{series.name} does not apply: {place}, where the source is\n{shown}"
-    return f"{series.name} does not apply: {said.strip()}"
+            return f"{series.title} does not apply: {place}, where the source is\n{shown}"
+    return f"{series.title} does not apply: {said.strip()}"
 
 
 def _lines_around(path: Path, line: int) -> str:
@@ -230,12 +232,12 @@ def _apply_semantic(series: Series, tree: Path) -> tuple[str, ...]:
     files = files_of(series)
     missing = [file for file in files if not (tree / file).is_file()]
     if missing:
-        raise BadKernel(f"{series.name}: the source has no file {missing[0]}")
+        raise BadKernel(f"{series.title}: the source has no file {missing[0]}")
     if shutil.which("spatch", path=environment()["PATH"]) is None:
-        raise BuildFailed(f"{series.name} needs spatch: sudo apt-get install coccinelle")
+        raise BuildFailed(f"{series.title} needs spatch: sudo apt-get install coccinelle")
     touched = tuple(file for file in files if _spatch(series, tree / file))
     if not touched:
-        raise BadKernel(f"{series.name} changed nothing in {', '.join(files)}: it matches no code there")
+        raise BadKernel(f"{series.title} changed nothing in {', '.join(files)}: it matches no code there")
     return touched
 
 
@@ -261,7 +263,7 @@ def _spatch(series: Series, path: Path) -> bool:
         )
         if done.returncode != 0:
             said = (done.stderr or done.stdout).replace(scratch + "/", "").strip()
-            raise BadKernel(f"{series.name}: spatch cannot apply it to {path.name}: {said[-600:]}")
+            raise BadKernel(f"{series.title}: spatch cannot apply it to {path.name}: {said[-600:]}")
         if output.read_bytes() == path.read_bytes():
             return False
         return _replace(path, output.read_bytes())

@@ -83,6 +83,7 @@ def unpacked(source: Source, source_version: str, progress: Progress) -> Path:
     Errors: Gone when the archive has another version by now; BuildFailed."""
     package, _, package_version = source_version.partition(" ")
     place = release_place(source_version)
+    cache.use(place)
     with cache.locked(place, lambda: progress(f"waiting: another build unpacks {package}", 0.0)):
         if not place.is_dir():
             with cache.appearing(place) as directory:

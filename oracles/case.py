@@ -146,6 +146,12 @@ def any_of(parts: Sequence[str]) -> str:
     return " or ".join(parts)
 
 
+def changed_flags(case: Case, inode: int, node: Node) -> str:
+    """The node's flags, of those that the workload changed."""
+    changed = case.model.flags_changed[inode]
+    return "".join(sorted(letter for letter in node.flags if letter in changed))
+
+
 def describe_node(node: Node | None) -> str:
     if node is None:
         return "no such name"

@@ -7,9 +7,9 @@ Not here: things that never were (historical), renames done by half (atomic).
 """
 
 from oracles.atomic import touched_inodes
-from oracles.case import TIERS, Case, any_of, best_verdict, describe
+from oracles.case import TIERS, Case, any_of, best_verdict, changed_flags, describe
 from oracles.content import ZERO, Difference, Piece, first_difference, size_of
-from oracles.model import Chain, Slot
+from oracles.model import CLOCK, Chain, Slot
 from oracles.observation import Node
 from oracles.recovered import Recovered
 from oracles.verdict import Tier, Verdict, Violation
@@ -19,8 +19,8 @@ NAME = "durable"
 CHECKS = (
     "What a completed fsync, fdatasync, msync, sync, remount, unmount or write with O_SYNC or O_DSYNC "
     "covered: names (there, gone, and leading to the right object), directories above, size, bytes, mode, "
-    "extended attributes, symlink targets, "
-    "device numbers, link counts and preallocated blocks. Later operations may have replaced each of them. "
+    "owner, inode flags, times that were set, extended attributes, symlink targets, device numbers, link "
+    "counts and preallocated blocks. Later operations may have replaced each of them. "
     "On ext4 also the size of a new file that was written and renamed over another, once the rename is seen."
 )
 NOT_CHECKED = (
@@ -168,6 +168,11 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
     if case.window.existed(inode, floor):
         checked += 1
         violations += _mode(case, inode, node, floor)
+        violations += _owner(case, inode, node, floor)
+        if inode in case.model.mtimes:
+            violations += _time(case, inode, node, floor)
+        if inode in case.model.flags:
+            violations += _flags(case, inode, node, floor)
         if kind == "symlink":
             violations += _target(case, inode, node, floor)
         if kind in ("chr", "blk"):
@@ -188,10 +193,39 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
 
 
 def _mode(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    mode = case.model.mode(inode)
-    if node.mode == mode:
+    modes = case.window.modes(inode, floor.time)
+    if node.mode in modes:
         return []
-    return [_attribute(case, "mode lost", inode, node, f"mode {mode:o}", f"mode {node.mode:o}", floor)]
+    expected = f"mode {any_of([f'{mode:o}' for mode in modes])}"
+    return [_attribute(case, "mode lost", inode, node, expected, f"mode {node.mode:o}", floor)]
+
+
+def _owner(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    owners = case.window.owners(inode, floor.time)
+    if (node.uid, node.gid) in owners:
+        return []
+    expected = f"owner {any_of([f'{user}:{group}' for user, group in owners])}"
+    return [_attribute(case, "owner lost", inode, node, expected, f"owner {node.uid}:{node.gid}", floor)]
+
+
+def _time(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    times = case.window.mtimes(inode, floor.time)
+    if node.mtime in times:
+        return []
+    expected = f"mtime {any_of([time_words(time) for time in sorted(times)])}"
+    return [_attribute(case, "mtime lost", inode, node, expected, f"mtime {time_words(node.mtime)}", floor)]
+
+
+def time_words(seconds: int) -> str:
+    return "of a clock" if seconds == CLOCK else f"{seconds} s"
+
+
+def _flags(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    flags, found = case.window.flags(inode, floor.time), changed_flags(case, inode, node)
+    if found in flags:
+        return []
+    expected = f"inode flags {any_of([each or 'none' for each in flags])}"
+    return [_attribute(case, "flags lost", inode, node, expected, found or "none", floor)]
 
 
 def _target(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:

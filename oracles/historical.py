@@ -6,22 +6,23 @@ Out:      a Verdict; none where there is no tree.
 Not here: whether what was promised is still there (durable).
 """
 
-from oracles.case import Case, any_of, best_verdict, describe, describe_node, role
+from oracles.case import Case, any_of, best_verdict, changed_flags, describe, describe_node, role
 from oracles.content import ZERO, Difference, Piece, first_difference, size_of
-from oracles.model import Slot
+from oracles.model import CLOCK, Slot
 from oracles.observation import Node
 from oracles.ordered import shown_since
 from oracles.profiles import promise
-from oracles.recovered import Recovered
+from oracles.recovered import Recovered, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 from workloads.text import format_operation as words
 
 NAME = "historical"
 CHECKS = (
-    "Every recovered name led to that object at some time, every size, mode, owner, extended attribute, "
-    "symlink target and device number was so at some time, and every byte was written at that place by an "
-    "operation that had begun, or is zero. On ext4 also that bytes which a truncate cut off are not back, "
-    "once names, link counts or attributes show that the truncate is on disk."
+    "Every recovered name led to that object at some time, every size, mode, owner, inode flag, "
+    "time that was set, extended attribute, symlink target and device number was so at some time, and "
+    "every byte was written at that place by an operation that had begun, or is zero. On ext4 also that "
+    "bytes which a truncate cut off are not back, once names, link counts or attributes show that the "
+    "truncate is on disk."
 )
 NOT_CHECKED = (
     "Whether these values were there at the same time (ordered), and times. The base disk is zeros, so what "
@@ -29,6 +30,7 @@ NOT_CHECKED = (
 )
 
 ZEROS = frozenset((ZERO,))
+NO_TIMES = frozenset((CLOCK,))
 
 
 def judge(case: Case) -> Verdict | None:
@@ -79,12 +81,18 @@ def _role(case: Case, recovered: Recovered, slot: Slot | None) -> str:
 
 def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
     found = []
-    object_ = case.model.inodes[inode]
-    mode = case.model.mode(inode)
-    if node.mode != mode:
-        found.append(("mode that never was", f"mode {mode:o}", f"mode {node.mode:o}"))
-    if (node.uid, node.gid) != (0, 0):
-        found.append(("owner that never was", "owner 0:0", f"owner {node.uid}:{node.gid}"))
+    object_, window = case.model.inodes[inode], case.window
+    if node.mode not in (modes := window.modes(inode, 0)):
+        known = any_of([f"{mode:o}" for mode in modes])
+        found.append(("mode that never was", f"mode {known}", f"mode {node.mode:o}"))
+    if (node.uid, node.gid) not in (owners := window.owners(inode, 0)):
+        known = any_of([f"{user}:{group}" for user, group in owners])
+        found.append(("owner that never was", f"owner {known}", f"owner {node.uid}:{node.gid}"))
+    if node.mtime not in (window.mtimes(inode, 0) if inode in case.model.mtimes else NO_TIMES):
+        found.append(("time that never was", "a time that was set", f"mtime {node.mtime} s"))
+    if inode in case.model.flags and (now := changed_flags(case, inode, node)) not in window.flags(inode, 0):
+        known = any_of([each or "none" for each in window.flags(inode, 0)])
+        found.append(("flags that never were", known, now or "none"))
     unread = any(error.startswith("readlink") for error in node.errors)
     if object_.kind == "symlink" and node.target != object_.target and not unread:
         found.append(("target that never was", f"-> {object_.target}", f"-> {node.target}"))
@@ -96,8 +104,8 @@ def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
 def _xattrs(case: Case, inode: int, node: Node) -> list[Violation]:
     violations = []
     for name, value in node.xattrs.items():
-        if not name.startswith("user."):
-            continue  # the kernel's own: security, acl
+        if not is_ours(name):
+            continue
         known = case.window.xattr_values(inode, name, 0)
         if value in known or any(error.startswith("getxattr") for error in node.errors):
             continue

@@ -19,7 +19,9 @@ import msgspec
 
 from oracles import content as contents
 from oracles.content import Content, Source
-from oracles.timeline import Timeline
+from oracles.observation import TREE_SHIFT
+from oracles.timeline import T, Timeline
+from workloads import acl
 from workloads.history import History, Step
 from workloads.text import format_operation as words
 from workloads.workload import Operation
@@ -35,6 +37,8 @@ SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
 Slot = tuple[int, str]  # a directory's id and a name in it
 Ranges = tuple[tuple[int, int], ...]
+Times = frozenset[int]  # seconds, CLOCK for a time that a clock gave; more than one where nobody says
+CLOCK = -1
 
 
 class Disagreement(Exception):
@@ -121,6 +125,11 @@ class Model:
         self.allocated: dict[int, Timeline[Ranges]] = {}
         self.xattrs: dict[int, dict[str, Timeline[str | None]]] = {}
         self.nlink: dict[int, Timeline[int]] = {}
+        self.modes: dict[int, Timeline[int]] = {}
+        self.owners: dict[int, Timeline[tuple[int, int]]] = {}
+        self.mtimes: dict[int, Timeline[Times]] = {}  # only of objects that utimes set
+        self.flags: dict[int, Timeline[str]] = {}  # only of objects that chattr changed
+        self.flags_changed: dict[int, set[str]] = {}  # and which it ever did
         self.chains: list[Chain] = []
         self.chains_of: dict[int, list[int]] = {}
         self.renames: list[Rename] = []
@@ -137,11 +146,6 @@ class Model:
 
     def kind(self, inode: int) -> str:
         return self.inodes[inode].kind
-
-    def mode(self, inode: int) -> int:
-        if self.inodes[inode].device == WHITEOUT_DEVICE:
-            return 0
-        return CREATED_MODE[self.kind(inode)]
 
     def ids(self, number: int, kind: str, until: int) -> list[int]:
         """Objects of that kind that had this inode number by then, latest first."""
@@ -192,6 +196,7 @@ class _Builder:
         self.chain_at: dict[Slot, int] = {}
         self.time = 0
         self.step: Step | None = None
+        self.subvolumes: set[int] = set()
         self.kept: dict[str, tuple[int, str]] = {}  # descriptor to (inode, flags)
         self._new_inode(history.root_inode, "dir", "the root")
 
@@ -290,6 +295,8 @@ class _Builder:
         model.by_number.setdefault(number, []).append(id_)
         model.xattrs[id_] = {}
         model.nlink[id_] = Timeline(self.time, 0)
+        model.modes[id_] = Timeline(self.time, 0 if device == WHITEOUT_DEVICE else CREATED_MODE[kind])
+        model.owners[id_] = Timeline(self.time, (0, 0))
         model.chains_of[id_] = []
         if kind == "file":
             model.content[id_] = Timeline(self.time, contents.EMPTY)
@@ -355,10 +362,54 @@ class _Builder:
             timeline = self.model.entries[slot] = Timeline(0, None)
             self.model.names_in[slot[0]].add(slot[1])
         timeline.change(self.time, inode)
+        self.touch(slot[0])
         if inode is None:
             self.now.pop(slot, None)
         else:
             self.now[slot] = inode
+
+    # --- subvolumes
+
+    def named(self, path: str) -> int:
+        """The object there, whatever the step's inode number says: it is that of another object."""
+        inode = self.model.root if path == "." else self.now.get(self.parent(path))
+        if inode is None:
+            raise self._wrong(f"there is no {path}")
+        return inode
+
+    def tree(self, directory: int) -> list[tuple[Slot, int]]:
+        """Every name below it, parents first."""
+        found = []
+        for name in sorted(self.model.names_in.get(directory, ())):
+            inode = self.now.get((directory, name))
+            if inode is not None:
+                found += [((directory, name), inode), *self.tree(inode)]
+        return found
+
+    def drop_tree(self, top: Slot) -> None:
+        for slot, _ in reversed([(top, self.now[top]), *self.tree(self.now[top])]):
+            self.model.linked.append((self.time, self.drop_name(slot), "unlink"))
+
+    def copy(self, operation: Operation, inode: int, tree: int) -> int:
+        """The same object in another subvolume, as yet without a name."""
+        model, old = self.model, self.model.inodes[inode]
+        number = old.number % (1 << TREE_SHIFT) | tree << TREE_SHIFT
+        new = self._new_inode(number, old.kind, words(operation), old.target, old.device)
+        self.carry(model.modes, inode, new)
+        self.carry(model.owners, inode, new)
+        self.carry(model.flags, inode, new)
+        self.carry(model.content, inode, new)
+        self.carry(model.allocated, inode, new)
+        if inode in model.flags_changed:
+            model.flags_changed[new] = set(model.flags_changed[inode])
+        model.xattrs[new] = {
+            name: Timeline(self.time, line.last) for name, line in model.xattrs[inode].items()
+        }
+        return new
+
+    def carry(self, timelines: dict[int, Timeline[T]], inode: int, new: int) -> None:
+        if inode in timelines:
+            timelines[new] = Timeline(self.time, timelines[inode].last)
 
     # --- content
 
@@ -368,6 +419,15 @@ class _Builder:
             raise self._wrong(f"{operation.path} is no file")
         return inode
 
+    def sized(self, path: str) -> int:
+        """The file there, whatever the step's inode number says: it is that of another object."""
+        inode = self.kept[path][0] if path in self.kept else self.named(path)
+        if self.model.kind(inode) == "symlink":
+            inode = self._target(self.parent(path)[0], inode, 0)
+        if self.model.kind(inode) != "file":
+            raise self._wrong(f"{path} is no file")
+        return inode
+
     def persist(self, like: str, inode: int, start: int = 0, end: int = ALL_BYTES) -> None:
         assert self.step is not None
         call = words(self.step.operation)
@@ -375,6 +435,13 @@ class _Builder:
 
     def change(self, inode: int, content: Content) -> None:
         self.model.content[inode].change(self.time, content)
+        self.touch(inode, surely=False)
+
+    def touch(self, inode: int, surely: bool = True) -> None:
+        """Its content changed: a clock sets its time; or may, where nobody says."""
+        timeline = self.model.mtimes.get(inode)
+        if timeline is not None:
+            timeline.change(self.time, frozenset((CLOCK,)) if surely else timeline.last | {CLOCK})
 
     def allocate(self, inode: int, start: int, end: int) -> None:
         timeline = self.model.allocated[inode]
@@ -398,6 +465,41 @@ def _mknod(fs: _Builder, operation: Operation) -> None:
 
 def _mkfifo(fs: _Builder, operation: Operation) -> None:
     fs.make(operation, "fifo", operation.path)
+
+
+def _subvolume(fs: _Builder, operation: Operation) -> None:
+    if operation.mode == "create":
+        inode = fs.make(operation, "dir", operation.path)
+        # fs/btrfs/inode.c btrfs_new_subvol_inode(): all that the umask leaves
+        fs.model.modes[inode] = Timeline(fs.time, 0o777)
+        fs.subvolumes.add(inode)
+        return
+    slot = fs.parent(operation.path)
+    if fs.now.get(slot) not in fs.subvolumes:
+        raise fs._wrong(f"{operation.path} is no subvolume")
+    fs.drop_tree(slot)
+
+
+def _snapshot(fs: _Builder, operation: Operation) -> None:
+    """All of a subvolume at once, with inode numbers of its own."""
+    assert fs.step is not None
+    source = fs.named(operation.path)
+    if source != fs.model.root and source not in fs.subvolumes:
+        raise fs._wrong(f"{operation.path} is no subvolume")
+    tree = fs.step.inode >> TREE_SHIFT
+    below = fs.tree(source)
+    if fs.subvolumes & {inode for _, inode in below}:
+        raise fs._wrong(f"{operation.path} holds a subvolume: what a snapshot shows for it is not modelled")
+    copies = {source: fs.copy(operation, source, tree)}
+    fs.subvolumes.add(copies[source])
+    for _, inode in below:
+        if inode not in copies:
+            copies[inode] = fs.copy(operation, inode, tree)
+    fs.add_name(fs.parent(operation.path2), copies[source])
+    for (directory, name), inode in below:
+        fs.add_name((copies[directory], name), copies[inode])
+    for inode, copy in copies.items():  # after the names, which touch directories
+        fs.carry(fs.model.mtimes, inode, copy)
 
 
 def _symlink(fs: _Builder, operation: Operation) -> None:
@@ -454,6 +556,82 @@ def _write(fs: _Builder, operation: Operation) -> None:
     how = fs.how(operation)
     if "sync" in how and start < end:
         fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end)
+
+
+def _between(fs: _Builder, operation: Operation) -> tuple[int, int, int, int]:
+    """Source, target, and the source's bytes that clone, dedupe and copyrange are about."""
+    source, target = fs.sized(operation.path), fs.sized(operation.path2)
+    size = contents.size_of(fs.model.content[source].last)
+    end = operation.offset + operation.length if operation.length else size
+    if end > size:
+        raise fs._wrong(f"{operation.path} has but {size} bytes")
+    return source, target, operation.offset, end
+
+
+def _clone(fs: _Builder, operation: Operation) -> None:
+    source, target, start, end = _between(fs, operation)
+    fs.model.extending.add(fs.time)
+    by = operation.at - start
+    new = fs.model.content[target].last
+    moved = contents.shifted(contents.part(fs.model.content[source].last, start, end), by)
+    for extent in moved:
+        new = contents.written(new, extent.start, extent.end, extent.source)
+    fs.change(target, new)
+    _share_blocks(fs, source, target, (start, end), by)
+
+
+def _dedupe(fs: _Builder, operation: Operation) -> None:
+    source, target, start, end = _between(fs, operation)
+    _share_blocks(fs, source, target, (start, end), operation.at - start)
+
+
+def _share_blocks(fs: _Builder, source: int, target: int, part: tuple[int, int], by: int) -> None:
+    """The target has blocks where the source has data; its reserved space need not be taken along."""
+    start, end = part
+    timeline = fs.model.allocated[target]
+    kept = without(timeline.last, start + by, end + by)
+    written = [each for each in contents.part(fs.model.content[source].last, start, end) if each.source.stamp]
+    for low, high in fs.model.allocated[source].last:
+        for extent in written:
+            kept = union(kept, max(low, extent.start) + by, min(high, extent.end) + by)
+    timeline.change(fs.time, kept)
+
+
+def _chmod(fs: _Builder, operation: Operation) -> None:
+    inode, mode = fs.there(operation.path, follow=True), int(operation.mode, 8)
+    fs.model.modes[inode].change(fs.time, mode)
+    line = fs.model.xattrs[inode].get(acl.ACCESS)
+    if line is not None and line.last is not None:
+        entries = acl.decoded(bytes.fromhex(line.last))
+        line.change(fs.time, acl.encoded(acl.with_mode(entries, mode)).hex())
+
+
+def _setfacl(fs: _Builder, operation: Operation) -> None:
+    inode, entries = fs.there(operation.path, follow=True), acl.entries(operation.value)
+    line = fs.model.xattrs[inode].setdefault(acl.ACCESS, Timeline(0, None))
+    line.change(fs.time, acl.encoded(entries).hex())
+    fs.model.modes[inode].change(fs.time, acl.mode_of(entries))
+
+
+def _chown(fs: _Builder, operation: Operation) -> None:
+    user, group = operation.value.split(":")
+    inode = fs.there(operation.path, follow=True)
+    fs.model.owners[inode].change(fs.time, (int(user), int(group)))
+
+
+def _utimes(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=True)
+    timeline = fs.model.mtimes.setdefault(inode, Timeline(0, frozenset((CLOCK,))))
+    timeline.change(fs.time, frozenset((operation.length,)))
+
+
+def _chattr(fs: _Builder, operation: Operation) -> None:
+    inode = fs.there(operation.path, follow=True)
+    timeline = fs.model.flags.setdefault(inode, Timeline(0, ""))
+    sign, letter = operation.mode[0], operation.mode[1]
+    fs.model.flags_changed.setdefault(inode, set()).add(letter)
+    flags = set(timeline.last) - {letter} | ({letter} if sign == "+" else set())
+    timeline.change(fs.time, "".join(sorted(flags)))
 
 
 def _mmapwrite(fs: _Builder, operation: Operation) -> None:
@@ -561,7 +739,7 @@ def _sync(fs: _Builder, operation: Operation) -> None:
     fs.persist("sync", -1)
 
 
-def _evict(fs: _Builder, operation: Operation) -> None:
+def _nothing(fs: _Builder, operation: Operation) -> None:
     """Leaves the disk's meaning as it is."""
 
 
@@ -570,6 +748,8 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "mkdir": _mkdir,
     "mknod": _mknod,
     "mkfifo": _mkfifo,
+    "subvol": _subvolume,
+    "snapshot": _snapshot,
     "symlink": _symlink,
     "link": _link,
     "unlink": _unlink,
@@ -577,6 +757,17 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "rename": _rename,
     "write": _write,
     "append": _write,
+    "clone": _clone,
+    "dedupe": _dedupe,
+    "copyrange": _clone,
+    "chmod": _chmod,
+    "chown": _chown,
+    "setfacl": _setfacl,
+    "utimes": _utimes,
+    "chattr": _chattr,
+    "sync_file_range": _nothing,
+    "syncfs": _sync,
+    "wait": _nothing,
     "pwrite": _write,
     "mmapwrite": _mmapwrite,
     "msync": _msync,
@@ -592,7 +783,7 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "sync": _sync,
     "remount": _sync,
     "umount": _sync,
-    "evict": _evict,
+    "evict": _nothing,
 }
 
 

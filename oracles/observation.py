@@ -8,6 +8,8 @@ Not here: how it was obtained (harness/recover.py), what it means (the oracles).
 
 import msgspec
 
+TREE_SHIFT = 40
+
 
 class Run(msgspec.Struct, frozen=True, array_like=True):
     """A run of equal content in a file.
@@ -29,10 +31,14 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
     path:    relative to the mount, "." for the root; bytes outside printable ASCII as Latin-1.
     kind:    file, dir, symlink, fifo, chr, blk, sock.
+    ino:     st_ino; in a btrfs subvolume that is not the mount's root, plus the id of its tree << TREE_SHIFT,
+             since each subvolume counts inodes anew.
     dtype:   the kind that the directory entry claimed (d_type), "" where it claimed none.
     mode:    permission bits, 0o7777. size: bytes. blocks: 512 B units.
     xattrs:  name to value in hex.
     content: files: runs that cover [0, size).
+    mtime:   seconds, only where it lies before 2001: set by a workload, not by a clock; else -1.
+    flags:   inode flags, letters of workloads.workload.INODE_FLAGS; "" where they were not asked for.
     device:  chr and blk: "MAJOR:MINOR".
     data:    files: [start, end) byte ranges that SEEK_DATA and SEEK_HOLE report as data.
     errors:  calls that failed on it, as "read: EIO"; empty when all went well.
@@ -51,6 +57,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     xattrs: dict[str, str] = {}
     target: str = ""
     device: str = ""
+    mtime: int = -1
+    flags: str = ""
     content: tuple[Run, ...] = ()
     data: tuple[tuple[int, int], ...] = ()
     errors: tuple[str, ...] = ()
@@ -76,9 +84,12 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`.
     untouched:    recovery and the first unmount wrote nothing, so the second mount saw the same bytes as the
                   first; then the second walk, which could only repeat the first, was left out.
-    probe:        what failed while a file was created, written and removed in every directory (and fsynced
-                  in the root) and everything was deleted, each as "unlink A/foo: EIO";
-                  empty when all of it succeeded. probe_steps: how many calls it made.
+    first_probe:  what failed while a file without a name was made, filled with one block and fsynced, after
+                  the first walk in the same mount; empty when all of it succeeded. Only done in states whose
+                  last write committed something (FUA), and where that mount had something to replay.
+    probe:        what failed after the second mount while a file was created, written and removed in every
+                  directory (and fsynced in the root) and everything was deleted, each as
+                  "unlink A/foo: EIO"; empty when all of it succeeded. probe_steps: how many calls it made.
     kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
     fsck:         None when it did not run.
     death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";
@@ -92,6 +103,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     second_mount_errno: int = 0
     second_tree: Tree | None = None
     untouched: bool = False
+    first_probe: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
     probe_steps: int = 0
     kernel_log: tuple[str, ...] = ()

@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 from oracles.case import Case
 from oracles.observation import Tree
-from oracles.recovered import is_mkfs_directory
+from oracles.recovered import is_mkfs_directory, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "ordered"
 CHECKS = (
-    "That names, the objects they lead to, link counts of files, modes, symlink targets, device numbers "
-    "and extended "
-    "attributes are together those of one time between the last completed sync and the cut."
+    "That names, the objects they lead to, link counts of files, modes, owners, symlink targets, device "
+    "numbers and extended attributes are together those of one time between the last completed sync and "
+    "the cut."
 )
 NOT_CHECKED = "Sizes, content and blocks; on btrfs, anything after an fsync or fdatasync has begun."
 
@@ -34,6 +34,7 @@ class Facts(NamedTuple):
     number: int
     kind: str
     mode: int
+    owner: tuple[int, int]
     nlink: int
     target: str
     device: str
@@ -73,12 +74,13 @@ def found_snapshot(case: Case, tree: Tree) -> Snapshot:
     for node in tree:
         if is_mkfs_directory(node.path.partition("/")[0], case.profile.filesystem):
             continue
-        xattrs = {key: value for key, value in node.xattrs.items() if key.startswith("user.")}
+        xattrs = {key: value for key, value in node.xattrs.items() if is_ours(key)}
         root = node.path == "."
         found[node.path] = Facts(
             node.ino,
             node.kind,
             0 if root else node.mode,  # mkfs chose it
+            (node.uid, node.gid),
             0 if node.kind == "dir" else node.nlink,
             node.target,
             node.device,
@@ -104,7 +106,8 @@ def _collect(case: Case, time: int, inode: int, path: str, into: Snapshot) -> No
     into[path] = Facts(
         object_.number,
         object_.kind,
-        0 if inode == model.root else model.mode(inode),
+        0 if inode == model.root else model.modes[inode].at(time),
+        model.owners[inode].at(time),
         0 if is_directory else model.nlink[inode].at(time),
         object_.target,
         object_.device,

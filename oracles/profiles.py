@@ -63,8 +63,8 @@ COMMON = (
     ),
     Promise(
         "sync",
-        "What happened before a completed sync, or a completed unmount, is on disk.",
-        "sync(2), NOTES (Linux waits for the writes); umount(2)",
+        "What happened before a completed sync, syncfs or unmount is on disk.",
+        "sync(2), NOTES (Linux waits for the writes; syncfs() does so for one filesystem); umount(2)",
     ),
     Promise(
         "fsync-data",
@@ -73,8 +73,8 @@ COMMON = (
     ),
     Promise(
         "fsync-attributes",
-        "A completed fsync puts the object's own metadata on disk: mode, extended attributes, device "
-        "number, preallocation.",
+        "A completed fsync puts the object's own metadata on disk: mode, owner, times, inode flags, "
+        "extended attributes, device number, preallocation.",
         "fsync(2) (metadata of the inode); inode(7); fstests generic/066, generic/468, generic/535, "
         "generic/677, "
         "generic/745",
@@ -133,8 +133,9 @@ _BTRFS = (
         "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), log_all_new_ancestors(); "
         'd4682ba03ef6 ("Btrfs: sync log after logging new name"); '
         "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
-        "generic/547; of a "
-        "file without names, that they are gone: generic/764",
+        "generic/547; of a file without names, that they are gone: generic/764; btrfs_log_inode_parent() "
+        "commits where the "
+        "subvolume is new; of a deleted snapshot's directory: btrfs/118, btrfs/120",
     ),
     Promise(
         "fdatasync-new-name",
@@ -236,6 +237,16 @@ PROFILES = (
         # Both are the default since btrfs-progs 5.15 (mkfs.btrfs -O list-all, -R list-all); said
         # aloud for older ones.
         ("mkfs.btrfs", "-q", "-f", "-O", "no-holes", "-R", "free-space-tree"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        promises=_BTRFS,
+    ),
+    Profile(
+        "btrfs-holes",
+        "btrfs",
+        # Without no-holes each hole has a file extent item, which fsync has to log and replay to keep:
+        # code of its own (fs/btrfs/file.c fill_holes()). The default until btrfs-progs 5.15.
+        ("mkfs.btrfs", "-q", "-f", "-O", "^no-holes"),
         "btrfs-progs",
         _BTRFS_CHECK,
         promises=_BTRFS,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from oracles.model import Slot
 from oracles.observation import Node, Tree
 from oracles.window import Window
+from workloads import acl
 
 FOREIGN = -1  # an object that the name never led to
 BROKEN_NAME = -2  # a name whose object could not be looked at
@@ -52,6 +53,11 @@ def readings(tree: Tree, window: Window) -> Iterator[Recovered]:
     sure = {number: ids[0] for number, ids in candidates.items() if ids}
     for choice in itertools.islice(choices, READINGS_MAX):
         yield _read(tree, window, {**sure, **dict(zip(unsure, choice, strict=True))})
+
+
+def is_ours(xattr: str) -> bool:
+    """Attributes that workloads set: the kernel keeps others of its own."""
+    return xattr.startswith("user.") or xattr == acl.ACCESS
 
 
 def split(path: str) -> tuple[str, str]:

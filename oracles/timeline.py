@@ -41,10 +41,14 @@ class Timeline(Generic[T]):
 
     def at(self, time: int) -> T:
         """The value at `time`; the first one before the start."""
+        if len(self.values) == 1:
+            return self.values[0]
         return self.values[max(bisect_right(self.times, time) - 1, 0)]
 
     def within(self, first: int, last: int) -> list[T]:
-        """Every value of the times first to last, oldest first."""
+        """Every value of the times first to last, oldest first; not to be changed."""
+        if len(self.values) == 1:
+            return self.values
         begin = max(bisect_right(self.times, first) - 1, 0)
         return self.values[begin : max(bisect_right(self.times, last), begin + 1)]
 

@@ -15,16 +15,21 @@ from oracles.verdict import Tier, Verdict, Violation
 NAME = "usable"
 CHECKS = (
     "That every file reads, that a new file can be made, written and removed in every directory, and fsynced "
-    "in the root, and that everything can be deleted until the root is empty."
+    "in the root, and that everything can be deleted until the root is empty. In the mount that replayed a "
+    "log: that a new file without a name can be made, filled and fsynced."
 )
-NOT_CHECKED = "What the files hold, and use by several processes at once."
+NOT_CHECKED = (
+    "What the files hold, and use by several processes at once. The mount that replayed a log is put to use "
+    "only in states whose last write was one with FUA."
+)
 
 PROBE_STAGE = "probe"  # what Observation.death_during says of the probe
 
 
 def judge(case: Case) -> Verdict | None:
     seen = case.observation
-    violations = [_violation(case, failure) for failure in (*unreadable(seen), *seen.probe)]
+    failures = (*unreadable(seen), *seen.first_probe, *seen.probe)
+    violations = [_violation(case, failure) for failure in failures]
     if seen.death and PROBE_STAGE in seen.death_during:
         violations.append(
             Violation(

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from oracles.content import Content, Piece, merged_pieces, size_of
-from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot
+from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
 from oracles.verdict import Tier
 from workloads.text import format_operation as words
 
@@ -312,7 +312,7 @@ class Window:
         """A call that failed may have done part of its work; Step.inode of a symlink is not whom the call
         reached through it."""
         step = self.model.steps[time - 1]
-        if step.result < 0:
+        if step.result < 0 or step.operation.word == "wait":
             return False
         if step.operation.word in KEEPING_RESERVATION:
             return True
@@ -415,6 +415,20 @@ class Window:
         if self.xattr_may_vanish(inode, name, first):
             values.add(None)
         return frozenset(values)
+
+    def modes(self, inode: int, first: int) -> list[int]:
+        return self.model.modes[inode].within(first, self.now)
+
+    def owners(self, inode: int, first: int) -> list[tuple[int, int]]:
+        return self.model.owners[inode].within(first, self.now)
+
+    def mtimes(self, inode: int, first: int) -> Times:
+        """CLOCK among them: any time that a clock gave."""
+        return frozenset().union(*self.model.mtimes[inode].within(first, self.now))
+
+    def flags(self, inode: int, first: int) -> list[str]:
+        """Of those flags alone that the workload changed."""
+        return self.model.flags[inode].within(first, self.now)
 
     def xattr_may_vanish(self, inode: int, name: str, first: int) -> bool:
         if self.filesystem != "xfs":

@@ -17,8 +17,8 @@ import msgspec
 
 from oracles.verdict import Answer
 from reports.digest import Digest, worst
-from reports.figures import FIGURES, LABELS, LogFigures, total
-from reports.results import Finding, Question, Summary
+from reports.figures import FIGURES, LABELS
+from reports.results import Finding, LogFigures, Question, Summary
 from reports.terminal import number
 
 
@@ -77,6 +77,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 class Pair(msgspec.Struct, frozen=True):
     """One workload on one profile, on both kernels. a, b: numbers of experiments, 0 for one not done.
+    a_logs, b_logs: of every recording; the first is the one that was recovered.
     a_trouble, b_trouble: why an experiment examined nothing, or ""."""
 
     profile: str
@@ -86,8 +87,8 @@ class Pair(msgspec.Struct, frozen=True):
     b: int
     a_states: int
     b_states: int
-    a_log: LogFigures
-    b_log: LogFigures
+    a_logs: tuple[LogFigures, ...]
+    b_logs: tuple[LogFigures, ...]
     cells: tuple[Cell, ...]
     a_trouble: str = ""
     b_trouble: str = ""
@@ -134,8 +135,6 @@ class Comparison(msgspec.Struct, frozen=True):
     same_program: bool
     changes: dict[str, int]
     findings: tuple[FindingPair, ...]
-    a_log: LogFigures
-    b_log: LogFigures
     pairs: tuple[Pair, ...]
 
 
@@ -152,8 +151,6 @@ def compare(question: Question, summary: Summary, digests: Iterable[Digest]) -> 
         same_program=programs[0] == programs[1],
         changes={change.value: counts[change] for change in Change},
         findings=finding_pairs(summary.findings, a_word),
-        a_log=total(pair.a_log for pair in pairs),
-        b_log=total(pair.b_log for pair in pairs),
         pairs=pairs,
     )
 
@@ -200,8 +197,8 @@ def _pair(a: Digest | None, b: Digest | None, findings: Sequence[Finding]) -> Pa
         b=b.number if b else 0,
         a_states=a.state_count if a else 0,
         b_states=b.state_count if b else 0,
-        a_log=a.figures if a else LogFigures(),
-        b_log=b.figures if b else LogFigures(),
+        a_logs=a.figures if a else (),
+        b_logs=b.figures if b else (),
         cells=tuple(cells),
         a_trouble=a.reason if a else NOT_DONE,
         b_trouble=b.reason if b else NOT_DONE,
@@ -321,21 +318,50 @@ def headline(comparison: Comparison) -> str:
     return "No difference: A and B keep every promise."
 
 
+class Spread(msgspec.Struct, frozen=True):
+    """The least and the most of one figure over all recordings of one side."""
+
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.least:,}" if self.least == self.most else f"{self.least:,} to {self.most:,}"
+
+
+def spread(logs: Sequence[LogFigures], name: str) -> Spread:
+    values = [getattr(log, name) for log in logs]
+    return Spread(min(values), max(values))
+
+
+def apart(pair: Pair, name: str) -> bool:
+    """Whether every recording of A has less of it than every one of B, or more."""
+    a, b = spread(pair.a_logs, name), spread(pair.b_logs, name)
+    return a.most < b.least or b.most < a.least
+
+
 def log_differences(comparison: Comparison) -> list[Pair]:
-    """Pairs whose logs differ, the largest difference in FLUSH and FUA first, then in bytes."""
+    """Pairs whose logs differ, whatever the recording: the largest difference in FLUSH and FUA first, then in
+    bytes."""
 
     def size(pair: Pair) -> tuple[int, int, int]:
-        a, b = pair.a_log, pair.b_log
+        a, b = pair.a_logs[0], pair.b_logs[0]
         commits = abs(a.flush - b.flush) + abs(a.fua - b.fua)
         return (-commits, -abs(a.bytes - b.bytes), -abs(a.entries - b.entries))
 
-    both = [pair for pair in comparison.pairs if pair.a and pair.b and pair.a_log != pair.b_log]
-    return sorted(both, key=size)
+    return sorted(
+        (pair for pair in recorded(comparison) if any(apart(pair, name) for name in FIGURES)), key=size
+    )
 
 
-def differing(a: LogFigures, b: LogFigures) -> list[str]:
-    """ "FLUSH 5 -> 4" for each figure that differs."""
-    values = [
-        (label, getattr(a, name), getattr(b, name)) for name, label in zip(FIGURES, LABELS, strict=True)
+def recorded(comparison: Comparison) -> list[Pair]:
+    """Those with a log on both sides."""
+    return [pair for pair in comparison.pairs if pair.a_logs and pair.b_logs]
+
+
+def differing(pair: Pair) -> list[str]:
+    """ "FLUSH 5 -> 4" for each figure that differs; "5 to 6 -> 4" where recordings of one side do."""
+    return [
+        f"{label} {spread(pair.a_logs, name)} -> {spread(pair.b_logs, name)}"
+        for name, label in zip(FIGURES, LABELS, strict=True)
+        if apart(pair, name)
     ]
-    return [f"{label} {before:,} -> {after:,}" for label, before, after in values if before != after]

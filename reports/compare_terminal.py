@@ -8,9 +8,9 @@ Not here: what is compared (compare.py), the page (html.py).
 
 from pathlib import Path
 
-from reports.compare import Comparison, differing, log_differences, verdict_words
+from reports.compare import Comparison, differing, log_differences, recorded, verdict_words
 from reports.results import Question, Summary
-from reports.terminal import folded, line, number, unknown
+from reports.terminal import failed, folded, line, number, unknown
 
 FINDINGS_SHOWN = 4
 LOGS_SHOWN = 3
@@ -32,6 +32,7 @@ def comparison_lines(
         *folded("verdicts", verdict_words(comparison)),
         *finding_lines(comparison, summary),
         *unknown(summary),
+        *failed(summary),
         *log_lines(comparison),
         line("report", str(report_path), cut=False),
         line("exit", exit_words(comparison)),
@@ -59,21 +60,18 @@ def finding_lines(comparison: Comparison, summary: Summary) -> list[str]:
 
 def log_lines(comparison: Comparison) -> list[str]:
     """Counts of the recorded logs where they differ; never a time."""
-    found = log_differences(comparison)
-    both = sum(bool(pair.a and pair.b) for pair in comparison.pairs)
+    found, both = log_differences(comparison), recorded(comparison)
+    if not both:
+        return []
+    times = min(min(len(pair.a_logs), len(pair.b_logs)) for pair in both)
+    counted = f"counted in {number(times, 'recording')} a side"
     if not found:
-        return (
-            [line("logs", f"the same counts of entries, FLUSH, FUA and bytes in all {both:,}")]
-            if both
-            else []
-        )
-    lines = [
-        line("logs", f"{len(found):,} of {both:,} differ in counts (exact for each log recorded; A -> B):")
-    ]
+        return [line("logs", f"no difference in entries, FLUSH, FUA or bytes of {len(both):,}, {counted}")]
+    lines = [line("logs", f"{len(found):,} of {len(both):,} differ, {counted} (A -> B):")]
     several = len({pair.profile for pair in comparison.pairs}) > 1
     for pair in found[:LOGS_SHOWN]:
         name = f"{pair.profile} {pair.workload}" if several else pair.workload
-        lines.append(line("", f"   {name}: {', '.join(differing(pair.a_log, pair.b_log))}"))
+        lines.append(line("", f"   {name}: {', '.join(differing(pair))}"))
     more = len(found) - LOGS_SHOWN
     return [*lines, line("", f"   and {more:,} more, in the report")] if more > 0 else lines
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from oracles.verdict import Answer, Violation
-from reports.figures import LogFigures, log_figures
-from reports.results import EntryFlag, EntrySummary, Experiment, read_experiment
+from reports.figures import log_figures
+from reports.results import EntryFlag, EntrySummary, Experiment, LogFigures, read_experiment
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -42,7 +42,8 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, frozen=True):
-    """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages."""
+    """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages.
+    figures: of the log that was recovered, then of other recordings of the same."""
 
     number: int
     workload: str
@@ -57,7 +58,7 @@ class Digest(msgspec.Struct, frozen=True):
     seconds: float
     recover_seconds: float
     parts: tuple[Part, ...]
-    figures: LogFigures
+    figures: tuple[LogFigures, ...]
 
     @property
     def entry_count(self) -> int:
@@ -112,7 +113,7 @@ def digest(experiment: Experiment) -> Digest:
         seconds=sum(facts.seconds.values()),
         recover_seconds=facts.seconds.get("recover", 0.0),
         parts=parts(experiment),
-        figures=log_figures(facts.entries),
+        figures=(log_figures(facts.entries), *facts.other_recordings),
     )
 
 

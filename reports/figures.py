@@ -2,30 +2,15 @@
 What a recorded log amounts to, counted.
 
 In:       the entries of one log.
-Out:      LogFigures: counts and bytes, exact for this log.
+Out:      LogFigures (results.py): counts and bytes, exact for this log.
 Not here: times (a log has none), the entries' data, what they are for.
 """
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
-from reports.results import EntryFlag, EntrySummary
+from reports.results import EntryFlag, EntrySummary, LogFigures
 
 SECTOR_BYTES = 512
-
-
-class LogFigures(msgspec.Struct, frozen=True):
-    """entries: without our marks. flush, fua: entries with that flag. bytes: written, discards left out;
-    metadata_bytes: those of them that the filesystem flagged as metadata.
-    windows: what lies between two FLUSHes; an end without a FLUSH is one, too."""
-
-    entries: int = 0
-    flush: int = 0
-    fua: int = 0
-    bytes: int = 0
-    metadata_bytes: int = 0
-    windows: int = 0
 
 
 FIGURES = ("entries", "flush", "fua", "windows", "bytes", "metadata_bytes")
@@ -49,8 +34,3 @@ def log_figures(entries: Sequence[EntrySummary]) -> LogFigures:
 def written_bytes(entries: Iterable[EntrySummary]) -> int:
     """A discard has sectors and writes none."""
     return SECTOR_BYTES * sum(e.sector_count for e in entries if not e.flags & EntryFlag.DISCARD)
-
-
-def total(figures: Iterable[LogFigures]) -> LogFigures:
-    ones = list(figures)
-    return LogFigures(*(sum(getattr(one, name) for one in ones) for name in LogFigures.__struct_fields__))

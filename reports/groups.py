@@ -234,6 +234,7 @@ def problems(seen: Observation) -> list[str]:
         found.append("fsck did not end in time")
     if seen.fsck and seen.fsck.exit and not seen.fsck.timed_out:
         found.append(f"fsck exit status {seen.fsck.exit}")
+    found += [f"probe of the first mount: {failed}" for failed in seen.first_probe]
     return found + [f"probe: {failed}" for failed in seen.probe]
 
 

@@ -23,7 +23,7 @@ from oracles.verdict import Answer, Verdict
 from reports import compare
 from reports.charts import run_charts
 from reports.digest import ENTRY_KINDS, Digest, digest, experiment_folders
-from reports.figures import FIGURES, LABELS, LogFigures, written_bytes
+from reports.figures import FIGURES, LABELS, written_bytes
 from reports.groups import Trees, anchor, answer, groups, sighting
 from reports.matrix import matrix, stock_rows
 from reports.results import (
@@ -187,17 +187,19 @@ def compare_context(comparison: compare.Comparison, question: Question) -> dict[
         "rows": list(zip(*columns, strict=True)),
         "oracles": list(dict.fromkeys(cell.oracle for pair in comparison.pairs for cell in pair.cells)),
         "log_pairs": compare.log_differences(comparison),
-        "done_count": sum(bool(pair.a and pair.b) for pair in comparison.pairs),
+        "recorded": compare.recorded(comparison),
+        "times": max((len(pair.a_logs) for pair in comparison.pairs), default=0),
         "figure_names": FIGURES,
         "figure_labels": LABELS,
         "figure": figure_words,
+        "apart": compare.apart,
     }
 
 
-def figure_words(a: LogFigures, b: LogFigures, name: str) -> str:
+def figure_words(pair: compare.Pair, name: str) -> str:
     """ "5 → 4", or "5" when they are the same."""
-    before, after = getattr(a, name), getattr(b, name)
-    return f"{before:,}" if before == after else f"{before:,} → {after:,}"
+    a, b = (str(compare.spread(logs, name)) for logs in (pair.a_logs, pair.b_logs))
+    return a if a == b else f"{a} → {b}"
 
 
 def pair_text(pair: compare.Pair) -> str:

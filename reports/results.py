@@ -37,6 +37,19 @@ class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
     mark: str = ""
 
 
+class LogFigures(msgspec.Struct, frozen=True):
+    """entries: without our marks. flush, fua: entries with that flag. bytes: written, discards left out;
+    metadata_bytes: those of them that the filesystem flagged as metadata.
+    windows: what lies between two FLUSHes; an end without a FLUSH is one, too."""
+
+    entries: int = 0
+    flush: int = 0
+    fua: int = 0
+    bytes: int = 0
+    metadata_bytes: int = 0
+    windows: int = 0
+
+
 class State(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
@@ -58,6 +71,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
     config:    variants of its kernel.
+    other_recordings: what other recordings of the same amounted to; only this one was recovered.
     """
 
     number: int
@@ -73,6 +87,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     trouble: str = ""
     device_bytes: int = 0
     config: tuple[str, ...] = ()
+    other_recordings: tuple[LogFigures, ...] = ()
 
 
 class Judgement(msgspec.Struct, frozen=True):

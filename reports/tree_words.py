@@ -75,6 +75,12 @@ def notes(node: Node, operations: Mapping[int, str]) -> list[str]:
         found.append(f"{size_words(node.blocks * 512)} allocated")
     if node.target:
         found.append(f"leads to {visible(node.target)}")
+    if (node.uid, node.gid) != (0, 0):
+        found.append(f"owner {node.uid}:{node.gid}")
+    if node.mtime >= 0:
+        found.append(f"mtime {node.mtime} s")
+    if node.flags:
+        found.append(f"inode flags {node.flags}")
     if node.device:
         found.append(f"device {node.device}")
     if node.dtype and node.dtype != node.kind:

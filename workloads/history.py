@@ -24,6 +24,7 @@ class Step(msgspec.Struct, frozen=True):
     inode:       st_ino of the object at operation.path (path2 for link and rename) after the
                  operation; 0 where there is none (after unlink, sync ...).
     blocks:      st_blocks (512 B units) of that object then.
+                 In a btrfs subvolume as oracles/observation.py's Node.ino.
     left_inode:  rename: st_ino of what then stands at the old name (exchange, whiteout); 0 for nothing.
     """
 

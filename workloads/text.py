@@ -29,12 +29,15 @@ from types import MappingProxyType
 
 import msgspec
 
+from workloads import acl
 from workloads.workload import (
     FALLOCATE_MODES,
+    INODE_FLAGS,
     NODE_MODES,
     OPEN_FLAGS,
     PWRITE_MODES,
     RENAME_MODES,
+    SUBVOLUME_MODES,
     Operation,
     Workload,
 )
@@ -45,6 +48,10 @@ VALUE_BYTES_MAX = 65536  # the same file: XATTR_SIZE_MAX
 NUMBER_MAX = 1 << 30
 MAJOR_MAX = 4095  # include/linux/kdev_t.h: 12 and 20 bits
 MINOR_MAX = 1048575
+# The walk tells a time only when it lies before 2001, so that what a clock set is no fact of a tree.
+SECONDS_MAX = 999_999_999
+WAIT_MS_MAX = 10_000
+ID_MAX = 65535
 DESCRIPTOR_COUNT_MAX = 64  # harness/agent/calls.c: KEPT_MAX
 SECTOR = 512  # of the guest's disks: the unit of O_DIRECT
 OPERATION_COUNT_MAX = 60_000  # a stamp is a u16 (history.py)
@@ -62,6 +69,12 @@ class Kind(Enum):
     DESCRIPTOR = "a descriptor, @ and a name"
     TARGET = "the text of a symlink"
     NUMBER = "bytes, with K or M when wanted"
+    PERMISSIONS = "three octal digits"
+    OWNER = "UID:GID"
+    ACL = "an access control list, as u::rw-,u:1000:r--,g::r--,m::r--,o::---"
+    FLAG = "+ or - and an inode flag"
+    SECONDS = "seconds since 1970"
+    MILLISECONDS = "milliseconds"
     MODE = "one of the argument's choices"
     FLAGS = "some of the argument's choices, joined by commas"
     XATTR = "an attribute's name, user.…"
@@ -98,6 +111,17 @@ _PWRITE_MODE = Argument("HOW", "mode", Kind.MODE, PWRITE_MODES)
 _OLD = Argument("OLD", "path", Kind.BELOW_ROOT)
 _LINKED = Argument("OLD", "path", Kind.FILE)
 _NEW = Argument("NEW", "path2", Kind.BELOW_ROOT)
+_SOURCE = Argument("SOURCE", "path", Kind.FILE)
+_TO = Argument("TARGET", "path2", Kind.FILE)
+_AT = Argument("AT", "at", Kind.NUMBER)
+_DEED = Argument("DEED", "mode", Kind.MODE, SUBVOLUME_MODES)
+_SUBVOLUME = Argument("SUBVOLUME", "path", Kind.ANYWHERE)
+_PERMISSIONS = Argument("PERMISSIONS", "mode", Kind.PERMISSIONS)
+_OWNER = Argument("UID:GID", "value", Kind.OWNER)
+_ACL = Argument("ENTRIES", "value", Kind.ACL)
+_SECONDS = Argument("SECONDS", "length", Kind.SECONDS)
+_MILLISECONDS = Argument("MILLISECONDS", "length", Kind.MILLISECONDS)
+_FLAG = Argument("FLAG", "mode", Kind.FLAG)
 _TARGET = Argument("TARGET", "target", Kind.TARGET)
 _OFFSET = Argument("OFFSET", "offset", Kind.NUMBER)
 _LENGTH = Argument("LENGTH", "length", Kind.NUMBER)
@@ -115,6 +139,8 @@ WORDS = MappingProxyType(
         "mkdir": Word((_PATH,), "make a directory"),
         "mknod": Word((_PATH, _TYPE, _DEVICE), "make a device node, TYPE: " + ", ".join(NODE_MODES)),
         "mkfifo": Word((_PATH,), "make a named pipe"),
+        "subvol": Word((_DEED, _PATH), "btrfs: a subvolume, DEED: " + ", ".join(SUBVOLUME_MODES)),
+        "snapshot": Word((_SUBVOLUME, _NEW), "btrfs: a writable snapshot of a subvolume, or of the root"),
         "symlink": Word((_TARGET, _PATH), "make a symlink at PATH that holds TARGET"),
         "open": Word(
             (_ANY, _NEW_DESCRIPTOR, _OPEN_FLAGS),
@@ -142,31 +168,32 @@ WORDS = MappingProxyType(
         ),
         "truncate": Word((_FILE, _SIZE), "set the size, smaller or larger"),
         "fallocate": Word((_FILE, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
+        "clone": Word(
+            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT),
+            "share all of SOURCE, or these bytes, with TARGET",
+            optional=3,
+        ),
+        "dedupe": Word((_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "share bytes of SOURCE that TARGET holds, too"),
+        "copyrange": Word(
+            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "copy_file_range, bytes of SOURCE to TARGET"
+        ),
+        "chmod": Word((_OBJECT, _PERMISSIONS), "set the permissions"),
+        "chown": Word((_OBJECT, _OWNER), "set owner and group"),
+        "setfacl": Word((_OBJECT, _ACL), "set the access control list, every entry of it"),
+        "utimes": Word((_OBJECT, _SECONDS), "set the time of the last change"),
+        "chattr": Word((_OBJECT, _FLAG), "set (+) or clear (-) an inode flag: " + " ".join(INODE_FLAGS)),
         "setxattr": Word((_OBJECT, _NAME, _VALUE), "set the attribute NAME to VALUE"),
         "removexattr": Word((_OBJECT, _NAME), "remove the attribute NAME"),
         "fsync": Word((_OBJECT,), "make a file or directory durable"),
         "fdatasync": Word((_OBJECT,), "make a file's data and size durable"),
+        "sync_file_range": Word((_FILE, _OFFSET, _LENGTH), "write pages out; promises nothing"),
+        "syncfs": Word((), "make everything durable"),
         "sync": Word((), "make everything durable"),
         "evict": Word((_ANY,), "drop the inode from the kernel's cache"),
+        "wait": Word((_MILLISECONDS,), "let time pass"),
         "remount": Word((), "unmount and mount again"),
         "umount": Word((), "end without a crash; only as the last word of run"),
     }
-)
-
-# Words the design names for later; whoever uses one is told so, not "unknown".
-LATER = (
-    "clone",
-    "dedupe",
-    "copyrange",
-    "chmod",
-    "chown",
-    "utimes",
-    "chattr",
-    "syncfs",
-    "sync_file_range",
-    "snapshot",
-    "subvol",
-    "wait",
 )
 
 BLOCKS = ("setup", "run")
@@ -329,7 +356,7 @@ def _is_descriptor(text: str) -> bool:
 
 def _block(place: _Place, line: int, tokens: list[_Token], found: Iterable[str]) -> str:
     name = tokens[0].text
-    if name in WORDS or name in LATER:
+    if name in WORDS:
         raise place.error(line, 1, f"operation {name} is not indented below setup or run")
     if name not in BLOCKS:
         raise place.error(line, 1, f"unknown block {_shown(name)}: only setup and run")
@@ -381,10 +408,7 @@ def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
             raise place.error(line, token.column, f"{argument.shown} of {head.text}: {error}") from None
     if len(given) > len(wanted):
         extra = given[len(wanted)]
-        later = f" ({extra.text} is known, but not yet built)" if extra.text in LATER else ""
-        raise place.error(
-            line, extra.column, f"extra argument {_shown(extra.text)}{later}: {usage(head.text)}"
-        )
+        raise place.error(line, extra.column, f"extra argument {_shown(extra.text)}: {usage(head.text)}")
     if len(given) < len(wanted) and len(given) != len(wanted) - WORDS[head.text].optional:
         missing = wanted[len(given)].shown
         raise place.error(
@@ -421,11 +445,9 @@ def usage(word: str) -> str:
 
 
 def _unknown_word(word: str) -> str:
-    if word in LATER:
-        return f"{word} is known, but not yet built"
     if word in BLOCKS:
         return f"{word} opens a block: it starts its line"
-    near = difflib.get_close_matches(word.lower(), (*WORDS, *LATER), n=1)
+    near = difflib.get_close_matches(word.lower(), WORDS, n=1)
     return f"unknown word {_shown(word)}" + (
         f"; did you mean {near[0]}?" if near else f"; known: {', '.join(WORDS)}"
     )
@@ -444,6 +466,23 @@ def _value(argument: Argument, text: str) -> str | int:
             return _descriptor(text)
         case Kind.FILE | Kind.ANYTHING if _is_descriptor(text):
             return _descriptor(text)
+        case Kind.PERMISSIONS:
+            if not re.fullmatch("[0-7]{3}", text):
+                raise ValueError(f"{_shown(text)} is not three octal digits, as 640")
+            return text
+        case Kind.OWNER:
+            return _owner(text)
+        case Kind.ACL:
+            acl.entries(text)
+            return text
+        case Kind.FLAG:
+            if text[:1] not in ("+", "-") or len(text) != 2 or text[1] not in INODE_FLAGS:
+                raise ValueError(f"{_shown(text)} is not + or - and one of {', '.join(INODE_FLAGS)}")
+            return text
+        case Kind.SECONDS:
+            return _small(text, SECONDS_MAX)
+        case Kind.MILLISECONDS:
+            return _small(text, WAIT_MS_MAX)
         case Kind.DEVICE:
             return _device(text)
         case Kind.XATTR:
@@ -499,6 +538,19 @@ def _descriptor(text: str) -> str:
     if not re.fullmatch(r"@[A-Za-z0-9_-]{1,32}", text):
         raise ValueError(f"{_shown(text)} is no @ and a name of letters, digits, _ and -")
     return text
+
+
+def _owner(text: str) -> str:
+    match = re.fullmatch(r"(0|[1-9][0-9]{0,4}):(0|[1-9][0-9]{0,4})", text)
+    if match is None or max(int(match[1]), int(match[2])) > ID_MAX:
+        raise ValueError(f"{_shown(text)} is no UID:GID, each 0 to {ID_MAX}")
+    return text
+
+
+def _small(text: str, largest: int) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) > largest:
+        raise ValueError(f"{_shown(text)} is no number from 0 to {largest}")
+    return int(text)
 
 
 def _device(text: str) -> str:
@@ -567,10 +619,16 @@ def format(workload: Workload) -> str:
 def format_operation(operation: Operation) -> str:
     """One line without indentation, as in the text: `write A/foo 0 8K`."""
     word = WORDS[operation.word]
-    values = [getattr(operation, argument.field) for argument in word.arguments]
-    if word.optional and not any(values[-word.optional :]):
-        del values[-word.optional :]
-    return " ".join([operation.word, *map(_argument, values)])
+    arguments = word.arguments
+    if word.optional and not any(getattr(operation, a.field) for a in arguments[-word.optional :]):
+        arguments = arguments[: -word.optional]
+    return " ".join([operation.word, *(_shown_value(operation, argument) for argument in arguments)])
+
+
+def _shown_value(operation: Operation, argument: Argument) -> str:
+    value = getattr(operation, argument.field)
+    plain = argument.kind in (Kind.SECONDS, Kind.MILLISECONDS)
+    return str(value) if plain else _argument(value)
 
 
 def _argument(value: str | int) -> str:

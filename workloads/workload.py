@@ -25,6 +25,8 @@ PWRITE_MODES = (
     "direct-sync",
 )  # open(2): O_DIRECT, O_DSYNC, O_SYNC
 OPEN_FLAGS = ("creat", "trunc", "dsync", "sync")  # open(2)
+INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
+SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
 RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
@@ -37,14 +39,19 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
              rename the existing name, for symlink the new name; "" for sync, remount, umount.
     path2:   link and rename: the new name.
     target:  symlink: the text the link holds.
-    offset, length: bytes; for truncate, `length` is the new size; for append, how much is added.
+    offset, length: bytes; for truncate, `length` is the new size; for append, how much is added;
+             for clone, dedupe and copyrange of the source (path), 0 0 being all of it; for utimes `length` is
+             seconds since 1970, for wait milliseconds.
+    at:      clone, dedupe, copyrange: the offset in the target (path2).
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
-             by commas.
+             by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
+             of INODE_FLAGS.
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".
-    name, value: setxattr and removexattr: "user.x" and its value.
+    name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID";
+             setfacl: the entries of the list (acl.py).
     line:    1-based line in the text it came from, 0 when it came from no text.
     """
 
@@ -59,6 +66,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     value: str = ""
     device: str = ""
     descriptor: str = ""
+    at: int = 0
     line: int = 0
 
 

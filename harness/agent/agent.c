@@ -37,7 +37,7 @@
 #define BUFFER_BYTES (16 << 20)
 #define LINE_REPORT_BYTES 8192 /* a longer report goes through the outbox */
 
-enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4 };
+enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4, WANT_FLAGS = 8, FIRST_PROBE = 16 };
 
 struct write { /* kind 0: data follows; 1: zeros */
 	uint64_t offset;
@@ -212,8 +212,10 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	struct changed_blocks changed = { 0, numbers, blocks, BUFFER_BYTES };
 	bool want_changes = request->flags & WANT_CHANGES;
 	enum store store = want_changes ? STORE_TELLS : STORE_SMALL;
-	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE };
+	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE,
+				     request->flags & FIRST_PROBE };
 
+	walk_flags = request->flags & WANT_FLAGS;
 	state_device(sectors, store);
 	recover(&recovery, want_changes ? &changed : NULL);
 	/* What a full store makes the kernel say; its own status decides. */

@@ -67,12 +67,14 @@ struct walked {
 	char paths[1 << 22];
 	char *path[WALKED_MAX];
 	bool directory[WALKED_MAX];
+	bool locked[WALKED_MAX]; /* immutable or append only: the probe must open that first */
 	size_t used;
 	int count;
 	bool truncated;
 };
 
 extern struct walked walked;
+extern bool walk_flags; /* whether the walk tells inode flags */
 void walk(struct text *out);
 
 /* calls.c */
@@ -97,7 +99,7 @@ struct stat;
 extern const struct inode_flag inode_flags[];
 int do_call(const struct operation *operation);
 void close_all_kept(void);
-uint64_t tree_of(const char *directory);
+uint64_t tree_of(const char *path);
 bool object_status(const char *path, struct stat *status, uint64_t *number);
 
 /* operations.c */
@@ -109,6 +111,7 @@ struct recovery {
 	const char *filesystem;
 	const char *options;
 	bool verbose; /* say each stage, to know where a guest died */
+	bool first_probe; /* put the mount that replayed to use before it ends */
 };
 
 int mount_filesystem(const char *device, const char *filesystem, const char *options);

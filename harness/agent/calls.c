@@ -505,11 +505,11 @@ static int snapshot(const struct operation *operation)
 	return result;
 }
 
-/* The id of the btrfs tree that a directory lies in, ioctl_btrfs(2): INO_LOOKUP. */
-uint64_t tree_of(const char *directory)
+/* The id of the btrfs tree that a file or directory lies in: BTRFS_IOC_INO_LOOKUP. */
+uint64_t tree_of(const char *path)
 {
 	static struct btrfs_ioctl_ino_lookup_args arguments;
-	int file = open(directory, O_RDONLY | O_DIRECTORY);
+	int file = open(path, O_RDONLY | O_NOATIME);
 
 	arguments.treeid = 0;
 	arguments.objectid = BTRFS_FIRST_FREE_OBJECTID;
@@ -553,13 +553,13 @@ bool object_status(const char *path, struct stat *status, uint64_t *number)
 	if (is_kept(path) ? find_kept(path) == NULL || fstat(find_kept(path)->file, status) : lstat(path, status))
 		return false;
 	*number = status->st_ino;
-	if (!is_kept(path) && !stat(".", &top) && status->st_dev != top.st_dev) {
-		char directory[PATH_BYTES];
-		const char *slash = strrchr(path, '/');
+	if (stat(".", &top) || status->st_dev == top.st_dev)
+		return true;
+	const char *slash = strrchr(path, '/');
+	char directory[PATH_BYTES];
 
-		snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-		*number |= tree_of(S_ISDIR(status->st_mode) ? path : directory) << TREE_SHIFT;
-	}
+	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	*number |= tree_of(is_kept(path) || S_ISDIR(status->st_mode) ? path_of(path) : directory) << TREE_SHIFT;
 	return true;
 }
 
@@ -621,7 +621,7 @@ static int do_content(const struct operation *operation)
 
 static int do_attribute(const struct operation *operation)
 {
-	if (is(operation, "setxattr"))
+	if (is(operation, "setxattr") || is(operation, "setfacl"))
 		return set_xattr(operation);
 	if (is(operation, "removexattr"))
 		return remove_xattr(operation);

@@ -192,21 +192,22 @@ const char *state_device(uint64_t sectors, enum store store)
 }
 
 /*
- * What was written to it: USED/TOTAL METADATA in the snapshot's status, counted when a chunk is given away,
- * that is before it is written; a store that tells counts its metadata, so this is asked of the others.
+ * What was written to it: USED/TOTAL METADATA in the snapshot's status, in sectors, counted when a chunk is
+ * given away, that is before it is written. A store that tells counts its metadata among the used ones.
  * A full store says "Invalid" or "Overflow", and the snapshot fails all that comes (dm-snap.c).
  */
 enum written state_device_written(void)
 {
 	struct dm_target_spec *target = (void *)(request.bytes + sizeof(request.header));
 	const char *status = (char *)(target + 1);
+	unsigned long long used, total, metadata;
 
 	memset(&request, 0, sizeof(request.header));
 	if (dm(DM_TABLE_STATUS, "state", 0))
 		die("dm status");
-	if (*status < '0' || *status > '9')
+	if (sscanf(status, "%llu/%llu %llu", &used, &total, &metadata) != 3)
 		return WRITTEN_TOO_MUCH;
-	return status[0] == '0' && status[1] == '/' ? WRITTEN_NOTHING : WRITTEN_SOMETHING;
+	return used == metadata ? WRITTEN_NOTHING : WRITTEN_SOMETHING;
 }
 
 struct disk_exception { /* drivers/md/dm-snap-persistent.c */

@@ -6,8 +6,10 @@
 #include "agent.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -78,11 +80,26 @@ static void probe_empty(void)
 	step(length >= 0 && length <= 48, "empty", MOUNT_POINT);
 }
 
+/* Clear the flags that forbid changes, as chattr -i -a does. */
+static bool unlock(const char *path)
+{
+	int file = open(path, O_RDONLY), flags = 0;
+	bool done = file >= 0 && !ioctl(file, FS_IOC_GETFLAGS, &flags);
+
+	flags &= ~(FS_IMMUTABLE_FL | FS_APPEND_FL);
+	done = done && !ioctl(file, FS_IOC_SETFLAGS, &flags);
+	close(file);
+	return done;
+}
+
 static void probe(void)
 {
 	probe_steps = 0;
 	probe_failed = false;
 	put(&report, ",\"probe\":[");
+	for (int i = 0; i < walked.count; i++)
+		if (walked.locked[i])
+			step(unlock(walked.path[i]), "unlock", walked.path[i]);
 	for (int i = 0; i < walked.count; i++)
 		if (walked.directory[i])
 			probe_directory(walked.path[i]);
@@ -94,6 +111,28 @@ static void probe(void)
 	}
 	if (!walked.truncated)
 		probe_empty();
+}
+
+/*
+ * The mount that replayed a log goes on being used, with what replay left in memory: the next inode number,
+ * the free space. So one new file is made, filled and synced before the first unmount, without a name: the
+ * tree stays as it was. Its block comes from the free space, where no replayed extent may be. Left out where
+ * the mount wrote nothing, that is where there was nothing to replay, and where the host does not ask for it.
+ */
+static void probe_first_mount(void)
+{
+	static const char bytes[BLOCK_BYTES] = "powercut-probe\n";
+	int file;
+
+	probe_failed = false;
+	put(&report, ",\"first_probe\":[");
+	file = open(MOUNT_POINT, O_TMPFILE | O_WRONLY, 0600);
+	if (step(file >= 0, "create", MOUNT_POINT)) {
+		step(write(file, bytes, sizeof(bytes)) == sizeof(bytes), "write", MOUNT_POINT);
+		step(!fsync(file), "fsync", MOUNT_POINT);
+		close(file);
+	}
+	put(&report, "]");
 }
 
 /* --- one state --------------------------------------------------------------------------------- */
@@ -163,6 +202,10 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 		walk(&report);
 		size_t tree_length = report.length - tree;
 
+		if (recovery->first_probe && state_device_written() != WRITTEN_NOTHING) {
+			stage(recovery, "probe of the first mount");
+			probe_first_mount();
+		}
 		stage(recovery, "unmount");
 		error = unmount();
 		put(&report, ",\"umount_errno\":%d", error);

@@ -6,14 +6,17 @@
 #include "agent.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define CLOCK_STARTS 1000000000 /* no guest's clock shows an earlier second; workloads/text.py: SECONDS_MAX */
 #define READ_WHOLE_BYTES (4 << 20) /* a larger file is read where SEEK_DATA says it has data */
 #define CELL_BYTES 8 /* workloads/history.py: stamped() */
 #define CELL_MAGIC 0xC5B7
@@ -76,6 +79,25 @@ static void close_later(int file)
 		first_open = file; /* the lowest: the kernel gives the lowest that is free */
 	if (open_count == OPEN_MAX_COUNT)
 		close_all();
+}
+
+/* --- inode flags: one more call an object, so only when they are asked for ----------------------- */
+
+bool walk_flags;
+static bool locked; /* of the object last asked */
+
+static void put_flags(struct text *out, int file)
+{
+	int flags = 0;
+
+	if (!walk_flags || ioctl(file, FS_IOC_GETFLAGS, &flags))
+		return;
+	locked = flags & (FS_IMMUTABLE_FL | FS_APPEND_FL);
+	put(out, ",\"flags\":\"");
+	for (const struct inode_flag *flag = inode_flags; flag->letter; flag++)
+		if (flags & flag->bit)
+			put(out, "%c", flag->letter);
+	put(out, "\"");
 }
 
 /* --- content ----------------------------------------------------------------------------------- */
@@ -209,6 +231,7 @@ static void put_file(struct text *out, const char *path, uint64_t size, struct e
 	put(out, "],\"data\":[");
 	put_bytes(out, ranges.bytes, ranges.length);
 	put(out, "]");
+	put_flags(out, file);
 	close_later(file);
 }
 
@@ -264,7 +287,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
 }
 
-static struct name *list_directory(const char *path, int *count, struct errors *errors)
+static struct name *list_directory(struct text *out, const char *path, int *count, struct errors *errors)
 {
 	static char buffer[1 << 16];
 	struct name *names = NULL;
@@ -296,6 +319,7 @@ static struct name *list_directory(const char *path, int *count, struct errors *
 			++*count;
 		}
 	}
+	put_flags(out, directory);
 	close_later(directory);
 	if (*count)
 		qsort(names, *count, sizeof(*names), by_name);
@@ -314,11 +338,19 @@ static void remember(const char *path, bool directory)
 	}
 	memcpy(walked.paths + walked.used, path, length);
 	walked.path[walked.count] = walked.paths + walked.used;
+	walked.locked[walked.count] = locked;
 	walked.directory[walked.count++] = directory;
 	walked.used += length;
 }
 
-static void walk_path(struct text *out, char *path, size_t length, unsigned char type, int depth)
+/* The subvolume that a walk is in. tree: its id, 0 for that of the mount's root. */
+struct subvolume {
+	dev_t device;
+	uint64_t tree;
+};
+
+static void walk_path(struct text *out, char *path, size_t length, unsigned char type, int depth,
+		      struct subvolume in)
 {
 	static const size_t skip = sizeof(MOUNT_POINT); /* with its slash */
 	struct errors errors = { "" };
@@ -326,6 +358,8 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 	struct name *names = NULL;
 	int count = 0;
 	bool root = length < skip;
+
+	locked = false;
 
 	put(out, root ? "{\"path\":" : ",{\"path\":");
 	put_string(out, root ? "." : path + skip, root ? 1 : length - skip);
@@ -337,11 +371,17 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 		put(out, "]}");
 		return;
 	}
+	if (root)
+		in.device = status.st_dev;
+	if (status.st_dev != in.device)
+		in = (struct subvolume){ status.st_dev, tree_of(path) };
 	put(out, ",\"kind\":\"%s\",\"ino\":%llu,\"mode\":%u,\"nlink\":%lu,\"size\":%lld,\"blocks\":%lld",
-	    kind_name(status.st_mode), (unsigned long long)status.st_ino, status.st_mode & 07777,
+	    kind_name(status.st_mode), (unsigned long long)(status.st_ino | in.tree << TREE_SHIFT), status.st_mode & 07777,
 	    (unsigned long)status.st_nlink, (long long)status.st_size, (long long)status.st_blocks);
 	if (status.st_uid || status.st_gid)
 		put(out, ",\"uid\":%u,\"gid\":%u", status.st_uid, status.st_gid);
+	if (status.st_mtim.tv_sec >= 0 && status.st_mtim.tv_sec < CLOCK_STARTS)
+		put(out, ",\"mtime\":%lld", (long long)status.st_mtim.tv_sec);
 	if (type)
 		put(out, ",\"dtype\":\"%s\"", kind_name(type << 12)); /* DTTOIF */
 	put_xattrs(out, path, &errors);
@@ -352,7 +392,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 	if (S_ISREG(status.st_mode))
 		put_file(out, path, status.st_size, &errors);
 	if (S_ISDIR(status.st_mode))
-		names = list_directory(path, &count, &errors);
+		names = list_directory(out, path, &count, &errors);
 	if (S_ISDIR(status.st_mode) && depth > 64) {
 		errno = ELOOP; /* a directory below itself */
 		note(&errors, "walk");
@@ -372,7 +412,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 			continue;
 		path[length] = '/';
 		memcpy(path + length + 1, names[i].text, name_length + 1);
-		walk_path(out, path, length + 1 + name_length, names[i].type, depth + 1);
+		walk_path(out, path, length + 1 + name_length, names[i].type, depth + 1, in);
 		path[length] = 0;
 	}
 	free(names);
@@ -386,7 +426,7 @@ void walk(struct text *out)
 	walked.count = walked.used = 0;
 	walked.truncated = false;
 	put(out, "[");
-	walk_path(out, path, strlen(path), 0, 0);
+	walk_path(out, path, strlen(path), 0, 0, (struct subvolume){ 0 });
 	put(out, "]");
 	close_all();
 }

@@ -30,5 +30,6 @@ def test_a_planted_bug_is_the_only_difference(tmp_path, kernel_word):
     ((pair, cell),) = differences(comparison)
     assert (pair.workload, cell.oracle, cell.change) == ("xattrs-over-two-fsyncs", "durable", "fixed")
     assert {one.side for one in comparison.findings} == {"A"}
+    assert {len(logs) for pair in comparison.pairs for logs in (pair.a_logs, pair.b_logs)} == {3}
     assert sum(comparison.changes[change] for change in ALIKE) == 10 * len(DEMONSTRATION) - 1
     assert compare_lines(folder)[-1] == "exit       1: something is BROKEN in A"

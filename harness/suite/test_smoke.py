@@ -44,7 +44,7 @@ def test_demonstration_on_btrfs_holds(main_job, kernel_word):
     assert (folder / "report" / "index.html").exists()
 
 
-@pytest.mark.parametrize("name", ["ext4", "xfs", "btrfs-single", "btrfs-noholes"])
+@pytest.mark.parametrize("name", ["ext4", "xfs", "btrfs-single", "btrfs-noholes", "btrfs-holes"])
 def test_other_profiles_hold(main_job, kernel_word, name):
     """A few workloads on each other profile: all hold, none is UNKNOWN."""
     chosen = [

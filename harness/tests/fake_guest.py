@@ -16,6 +16,7 @@ from pathlib import Path
 from harness.guest import INBOX_BYTES, OUTBOX_BYTES, GuestTrouble, LostGuest
 from harness.recover import (
     BUILD_ONLY,
+    FIRST_PROBE,
     REPLY,
     REPLY_MAGIC,
     REQUEST,
@@ -103,6 +104,8 @@ class FakeGuest:
         if flags & BUILD_ONLY:
             return ["built"]
         self._keeper.asked.append(sequence)
+        if flags & FIRST_PROBE:
+            self._keeper.used.append(sequence)
         fate = self._keeper.next_fate(sequence)
         if fate in ("panic", "hang", "exit"):
             self._alive = False
@@ -140,6 +143,7 @@ class FakeKeeper:
         self._guest: FakeGuest | None = None
         self.boots = 0
         self.asked: list[int] = []
+        self.used: list[int] = []  # those whose first mount was to be put to use
 
     def next_fate(self, sequence: int) -> str:
         left = self._fates.get(sequence)

@@ -9,8 +9,11 @@ import pytest
 from harness import compare, main, run
 from harness.store import new_run, write_question
 from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
+from kernel.kernel import Kernel, Provenance
 from kernel.tests.tinytree import make_tree
+from oracles.profiles import profile
 from reports.results import Question, read_question
+from workloads.library import select
 
 Powercut = Callable[..., tuple[int, str, str]]
 
@@ -21,8 +24,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
-    for module in (run, main):
-        monkeypatch.setattr(module, "build", lambda *_: pytest.fail("a kernel was about to be built"))
+    monkeypatch.setattr(run, "build", lambda *_: pytest.fail("a kernel was about to be built"))
     return tmp_path / "here"
 
 
@@ -110,6 +112,16 @@ def test_one_run_is_asked_for_with_both_kernels(
     assert wish.kernels == (str(trees[2]), str(trees[0]))
     assert (wish.against, wish.with_fsck) == (str(trees[2]), False)
     assert [one.name for one in wish.workloads] == ["replace-by-rename"]
+
+
+def test_what_is_compared_is_recorded_three_times() -> None:
+    """A run records once: its log is only recovered, not counted against another."""
+    provenance = Provenance("K", "key", "6.12", (), "", (), "gcc", 1.0, 1, 1, "")
+    kernels = {(word, ()): Kernel(word, provenance) for word in ("A", "B")}
+    wish = run.Wish(select(("replace-by-rename",)), (profile("btrfs"),), ("A", "B"))
+    for against, recordings in (("A", 3), ("", 1)):
+        plans = run.plans_of(msgspec.structs.replace(wish, against=against), kernels)
+        assert [(plan.kernel, plan.recordings) for plan in plans] == [("A", recordings), ("B", recordings)]
 
 
 def test_a_stopped_compare_goes_on_as_one(

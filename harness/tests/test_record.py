@@ -104,6 +104,13 @@ def test_the_agent_is_told_the_operations_as_lines_of_fields(tmp_path: Path) -> 
     ]
 
 
+def test_an_access_control_list_goes_to_the_agent_as_the_attribute_it_is() -> None:
+    workload = parse("run\n  setfacl A u::rw-,u:7:r--,g::r--,m::r--,o::---\n")
+    fields = program(PROFILE, workload).splitlines()[1].split("\t")
+    assert fields[7] == "system.posix_acl_access"
+    assert fields[8].startswith("02000000" + "01000600ffffffff" + "0200040007000000")
+
+
 def test_an_operation_that_failed_keeps_its_errno(tmp_path: Path) -> None:
     steps = [dict(step, result=-17) for step in REPORT["steps"]]
     assert [step.result for step in Recorder(tmp_path, steps=steps).record().history.run] == [-17, -17]

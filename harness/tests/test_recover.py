@@ -92,6 +92,18 @@ def test_random_entries_with_discards_flushes_and_marks_are_recovered_right(tmp_
     assert rest_is_right(scene, scene.run())
 
 
+@pytest.mark.parametrize("first", [0, 3, 4])
+def test_the_first_mount_is_used_where_the_last_write_committed(tmp_path: Path, first: int) -> None:
+    """That is behind a write with FUA, a mark between them or not, wherever the way to it began."""
+    mark = Entry(0, 0, EntryFlag.MARK, b"", "done-1")
+    commit = Entry(8, 1, EntryFlag.FUA, b"super".ljust(512, b"."))
+    entries = (written(0, b"one"), mark, commit, mark, written(16, b"two"), written(24, b"three"))
+    scene = Scene(tmp_path, entries)
+    found = scene.run([State(prefix) for prefix in range(first, 7)])
+    specs = [one.spec for one in found if not one.same_as]
+    assert [specs[sequence] for sequence in scene.keeper.used] == ["O:3" if first < 4 else "O:4"]
+
+
 def test_an_empty_log_has_one_state(tmp_path: Path) -> None:
     scene = Scene(tmp_path, ())
     assert rest_is_right(scene, scene.run())

@@ -108,6 +108,7 @@ def test_old_lists_do_when_there_is_no_network(world: Path) -> None:
     stages: list[str] = []
     assert offer("7.2", lambda stage, _fraction: stages.append(stage)).version == "7.2.13-1"
     assert "old ones" in stages[-1]
+    assert "deb.debian.org" in (world / "cache/apt/sid/sources.list").read_text()
 
 
 @pytest.mark.parametrize(

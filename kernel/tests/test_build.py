@@ -13,7 +13,7 @@ from kernel import build as building
 from kernel import cache
 from kernel.build import build, built, key, parse
 from kernel.fragments import fragments, requests
-from kernel.kernel import BuildFailed, Kernel
+from kernel.kernel import BadKernel, BuildFailed, Kernel
 from kernel.make import environment
 from kernel.tests.tinytree import hold, make_tree
 
@@ -63,6 +63,70 @@ def test_the_users_tree_is_not_touched(tree: Path, patch: Path) -> None:
     before = look()
     build(f"{tree}+{patch}")
     assert look() == before
+
+
+def test_a_git_tree_that_was_built_in_place_and_changed_is_built_as_it_stands(tree: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tree)], check=True)
+    (tree / ".gitignore").write_text(".*\n*.o\n!.gitignore\n")
+    subprocess.run(["git", "-C", str(tree), "add", "-A"], check=True)
+    (tree / "fs/a.c").write_text("int changed;\n")
+    for leftover in (".config", "fs/a.o"):
+        (tree / leftover).write_text("CONFIG_LEFTOVER=y\n")
+    kernel = build(str(tree))
+    assert program(kernel) == "int changed;\nint b;\n"
+    assert "LEFTOVER" not in Path(kernel.path).with_name("config").read_text()
+    assert (tree / "fs/a.o").read_text() == "CONFIG_LEFTOVER=y\n"
+
+
+def test_a_change_of_a_folder_that_does_not_apply_names_the_folders_file(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "fix").mkdir()
+    (tmp_path / "fix/6.12.patch").write_text(PATCH.replace("-int a;", "-int z;"))
+    with pytest.raises(
+        BadKernel, match=r"fix \(6\.12\.patch\) does not apply: fs/a\.c, hunk 1.*\n +1 int a;"
+    ):
+        build(f"{tree}+{tmp_path}/fix")
+    (tmp_path / "fix/6.12.patch").write_text(PATCH)
+    kernel = build(f"{tree}+{tmp_path}/fix")
+    assert kernel.provenance.series[0].file == "6.12.patch"
+
+
+def test_two_variants_of_one_source_build_at_once(tree: Path) -> None:
+    hold(tree).touch()
+    kernels: dict[tuple[str, ...], Kernel] = {}
+
+    def one(variants: tuple[str, ...]) -> None:
+        kernels[variants] = build(str(tree), variants=variants)
+
+    threads = [threading.Thread(target=one, args=(variants,)) for variants in ((), ("small",), ("debug",))]
+    for thread in threads:
+        thread.start()
+    wait_for(lambda: len({place.split("/objects/")[1] for place in makes(cache.root())}) == 3)
+    hold(tree).unlink()
+    for thread in threads:
+        thread.join()
+    configs = {
+        variants: Path(kernel.path).with_name("config").read_text() for variants, kernel in kernels.items()
+    }
+    assert "CONFIG_XFS_DEBUG=y" in configs["debug",]
+    assert "XFS_DEBUG" not in configs[()] + configs["small",]
+    assert {program(kernel) for kernel in kernels.values()} == {"int a;\nint b;\n"}
+
+
+def test_two_series_on_one_source_build_at_once(tree: Path, patch: Path) -> None:
+    other = patch.with_name("y.patch")
+    other.write_text(PATCH.replace("int A;", "int Y;"))
+    build(str(tree))
+    programs: dict[str, str] = {}
+
+    def one(name: Path) -> None:
+        programs[name.name] = program(build(f"{tree}+{name}"))
+
+    threads = [threading.Thread(target=one, args=(name,)) for name in (patch, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert programs == {"x.patch": "int A;\nint b;\n", "y.patch": "int Y;\nint b;\n"}
 
 
 def test_a_kernel_is_built_once(tree: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from oracles.case import Case, Prepared, prepare
 from oracles.content import runs_of, size_of
 from oracles.model import Model
-from oracles.observation import Node, Observation, Tree
+from oracles.observation import TREE_SHIFT, Node, Observation, Tree
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier, Verdict
 from workloads.history import History, Step
@@ -56,11 +56,16 @@ class Numbers:
         self.next = root + 1
         self.reuse = reuse
         self.free: list[int] = []
+        self.trees = 255
 
     def after(self, operation: Operation) -> int:
         path = operation.path
         if operation.word in MAKING and path not in self.at:
             self.at[path] = self.new()
+        elif operation.word == "subvol":
+            self.subvolume(path, operation.mode)
+        elif operation.word == "snapshot":
+            self.snapshot(path, operation.path2)
         elif operation.word == "tmpfile":
             self.at[operation.descriptor] = self.new()
         elif operation.word == "open":
@@ -74,6 +79,26 @@ class Numbers:
         elif operation.word == "rename":
             self.rename(path, operation.path2, operation.mode)
         return self.at.get(operation.descriptor or operation.path2 or path, 0)
+
+    def subvolume(self, path: str, deed: str) -> None:
+        if deed == "create":
+            self.trees += 1
+            self.at[path] = self.trees << TREE_SHIFT | ROOT["btrfs"]
+        else:
+            self.at = {
+                each: number for each, number in self.at.items() if not f"{each}/".startswith(f"{path}/")
+            }
+
+    def snapshot(self, source: str, path: str) -> None:
+        self.trees += 1
+        below = "" if source == "." else source + "/"
+        copies = {
+            f"{path}/{each[len(below) :]}": number
+            for each, number in self.at.items()
+            if each.startswith(below) and each != "."
+        }
+        for each, number in {path: ROOT["btrfs"], **copies}.items():
+            self.at[each] = self.trees << TREE_SHIFT | number % (1 << TREE_SHIFT)
 
     def left(self, operation: Operation) -> int:
         """What a rename, done already, left at the old name."""
@@ -132,14 +157,17 @@ def _collect(model: Model, time: int, filesystem: str, inode: int, path: str, no
             path,
             object_.kind,
             object_.number,
-            model.mode(inode),
+            model.modes[inode].at(time),
             nlink,
             size,
             blocks,
+            *model.owners[inode].at(time),
             dtype="" if path == "." else object_.kind,
             xattrs={name: value for name, value in xattrs.items() if value is not None},
             target=object_.target,
             device=object_.device,
+            mtime=max(model.mtimes[inode].at(time)) if inode in model.mtimes else -1,
+            flags=model.flags[inode].at(time) if inode in model.flags else "",
             content=runs_of(content),
         )
     )

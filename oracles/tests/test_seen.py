@@ -131,6 +131,15 @@ def test_a_failed_call_of_the_probe_is_broken():
     assert verdict.violations[0].found == "ENOTEMPTY"
 
 
+def test_a_failed_call_in_the_mount_that_replayed_is_broken():
+    """The second mount's probe cannot speak of what the first had in memory."""
+    bench = Bench(TREE)
+    verdict = usable.judge(bench.case(bench.tree(), first_probe=("create .: EEXIST",)))
+    assert [violation.kind for violation in verdict.violations] == ["create failed"]
+    assert verdict.violations[0].found == "EEXIST"
+    assert not kinds(usable.judge(bench.case(bench.tree())))
+
+
 def test_a_file_that_does_not_read_is_broken():
     """What the first walk could not read counts, though the probe deleted it without trouble."""
     bench = Bench(TREE)

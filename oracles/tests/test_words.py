@@ -3,8 +3,10 @@
 import pytest
 
 from oracles import atomic, durable, historical, ordered
+from oracles.case import prepare
 from oracles.observation import Run
-from oracles.tests.made import Bench, kinds, node_at, replaced, without
+from oracles.profiles import profile
+from oracles.tests.made import Bench, history_of, kinds, node_at, replaced, without
 
 JOURNALS = ["btrfs", "ext4", "xfs"]
 
@@ -200,3 +202,186 @@ def test_open_with_trunc_empties_the_file():
     """O_TRUNC."""
     bench = Bench("setup\n  write a 0 4K\nrun\n  open a @a trunc\n  fsync @a\n")
     assert node_at(bench.tree(), "a").size == 0
+
+
+# --- from one file to another
+
+
+def test_a_clone_holds_the_other_file_s_bytes_at_its_own_place():
+    """Moved by the distance between the offsets; blocks come along."""
+    bench = Bench("setup\n  write a 0 12K\n  write b 0 4K\nrun\n  clone a b 4K 8K 8K\n  fsync b\n")
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    node = node_at(bench.tree(), "b")
+    assert node.size == 16384
+    unmoved = (Run(0, 4096, "w", 2), Run(4096, 4096, "z"), Run(8192, 8192, "w", 1))
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(), "b", content=unmoved)))) == {"data lost"}
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(), "b", blocks=8)))) == {"preallocation lost"}
+    old = bench.tree(0)
+    assert kinds(durable.judge(bench.case(old))) == {"size lost", "preallocation lost"}
+    assert not kinds(durable.judge(bench.case(old, begun=1)))
+
+
+def test_a_clone_of_everything_is_the_file():
+    """clone SOURCE TARGET, over a longer file: what lies behind stays."""
+    bench = Bench("setup\n  write a 0 4K\n  write b 0 8K\nrun\n  clone a b\n  fsync b\n")
+    content = (Run(0, 4096, "w", 1), Run(4096, 4096, "w", 2))
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "b", content=content))))
+    assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"data lost"}
+
+
+def test_a_copy_may_be_half_there_before_its_fsync():
+    """copy_file_range(2) promises nothing, and the file grows as it goes."""
+    bench = Bench("setup\n  write a 0 8K\n  creat b\nrun\n  copyrange a b 0 8K 0\n")
+    half = replaced(bench.tree(), "b", size=4096, blocks=8, content=(Run(0, 4096, "w", 1),))
+    assert not kinds(durable.judge(bench.case(half)))
+    assert not kinds(historical.judge(bench.case(half)))
+
+
+def test_dedupe_changes_no_byte():
+    """Zeros after it are lost data."""
+    text = "setup\n  write a 0 8K\n  creat b\n  copyrange a b 0 8K 0\nrun\n  dedupe a b 0 4K 0\n  fsync b\n"
+    bench = Bench(text)
+    assert bench.tree() == bench.tree(0)
+    zeros = replaced(bench.tree(), "b", content=(Run(0, 4096, "z"), Run(4096, 4096, "w", 1)))
+    assert kinds(durable.judge(bench.case(zeros))) == {"data lost"}
+
+
+# --- attributes
+
+SET = {
+    "chmod foo 640": ("mode", 0o644, "mode lost"),
+    "chown foo 7:0": ("uid", 0, "owner lost"),
+    "utimes foo 99": ("mtime", -1, "mtime lost"),
+    "chattr foo +d": ("flags", "", "flags lost"),
+}
+
+
+@pytest.mark.parametrize("call", SET)
+def test_an_attribute_is_promised_by_fsync_and_not_by_fdatasync(call):
+    """generic/535 and its kin; before the fsync the old value is as good."""
+    field, old, kind = SET[call]
+    for sync, expected in (("fsync", {kind}), ("fdatasync", set())):
+        bench = Bench(f"setup\n  creat foo\nrun\n  {call}\n  {sync} foo\n")
+        tree = replaced(bench.tree(), "foo", **{field: old})
+        assert kinds(durable.judge(bench.case(tree))) == expected
+        assert not kinds(durable.judge(bench.case(bench.tree())))
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "kind"),
+    [
+        ("chmod foo 640", {"mode": 0o600}, "mode that never was"),
+        ("chown foo 7:8", {"gid": 9}, "owner that never was"),
+        ("utimes foo 99", {"mtime": 98}, "time that never was"),
+        ("chattr foo -d", {"flags": "d"}, "flags that never were"),
+        ("sync", {"mtime": 0}, "time that never was"),
+    ],
+)
+def test_attributes_that_never_were_are_broken(call, change, kind):
+    """Whatever was or was not synced."""
+    bench = Bench(f"setup\n  creat foo\nrun\n  {call}\n")
+    assert kinds(historical.judge(bench.case(replaced(bench.tree(), "foo", **change)))) == {kind}
+
+
+def test_a_time_that_was_set_is_over_with_the_next_write():
+    """Then a clock's time may be there, or still the one that was set."""
+    bench = Bench("setup\n  creat foo\nrun\n  utimes foo 99\n  write foo 0 4K\n  fsync foo\n")
+    for mtime in (99, -1):
+        assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", mtime=mtime))))
+
+
+def test_flags_that_the_workload_never_changed_are_nobody_s_business():
+    """A filesystem may set some of its own."""
+    bench = Bench("setup\n  creat foo\nrun\n  chattr foo +d\n  fsync foo\n")
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", flags="Cd"))))
+
+
+@pytest.mark.parametrize("name", ["ext4", "xfs"])
+def test_modes_and_owners_come_in_order(name):
+    """The later chown without the earlier chmod is no prefix."""
+    bench = Bench("setup\n  creat foo\nrun\n  chmod foo 640\n  chown foo 1:1\n", name)
+    tree = replaced(bench.tree(), "foo", mode=0o644)
+    assert kinds(ordered.judge(bench.case(tree))) == {"not a prefix"}
+
+
+# --- sync and its kin
+
+
+def test_syncfs_is_a_sync_and_sync_file_range_is_not():
+    """syncfs(2), sync_file_range(2)."""
+    for call, expected in (("syncfs", {"name lost"}), ("sync_file_range foo 0 4K", set()), ("wait 9", set())):
+        bench = Bench(f"run\n  write foo 0 4K\n  {call}\n")
+        assert kinds(durable.judge(bench.case(bench.tree(0)))) == expected, call
+
+
+# --- subvolumes
+
+SNAPSHOT = "setup\n  subvol create S\n  write S/foo 0 8K\n  link S/foo S/bar\nrun\n  snapshot S T\n"
+
+
+def test_a_snapshot_holds_what_its_source_held():
+    """With inode numbers of its own, hard links among themselves; not what came later to its source."""
+    bench = Bench(SNAPSHOT + "  write S/foo 0 4K\n  unlink S/bar\n  sync\n")
+    tree = bench.tree()
+    assert [node.path for node in tree] == [".", "S", "S/foo", "T", "T/bar", "T/foo"]
+    assert node_at(tree, "T/foo").ino == node_at(tree, "T/bar").ino != node_at(tree, "S/foo").ino
+    assert node_at(tree, "T/foo").content == (Run(0, 8192, "w", 2),)
+    assert node_at(tree, "T/foo").nlink == 2
+    for oracle in (durable, historical, ordered, atomic):
+        assert not kinds(oracle.judge(bench.case(tree))), oracle.NAME
+
+
+def test_a_synced_snapshot_may_not_lose_anything():
+    """Names, bytes, and the snapshot itself."""
+    bench = Bench(SNAPSHOT + "  sync\n")
+    assert kinds(durable.judge(bench.case(without(bench.tree(), "T")))) == {"name lost"}
+    assert "name lost" in kinds(durable.judge(bench.case(without(bench.tree(), "T/foo"))))
+    zeros = (Run(0, 8192, "z"),)
+    zeros = replaced(replaced(bench.tree(), "T/foo", content=zeros), "T/bar", content=zeros)
+    assert "data lost" in kinds(durable.judge(bench.case(zeros)))
+
+
+def test_bytes_written_after_a_snapshot_are_foreign_in_it():
+    """historical: the snapshot's file never held them."""
+    bench = Bench(SNAPSHOT + "  write S/foo 0 8K\n  sync\n")
+    later = node_at(bench.tree(), "S/foo").content
+    tree = replaced(replaced(bench.tree(), "T/foo", content=later), "T/bar", content=later)
+    assert "stale data" in kinds(historical.judge(bench.case(tree)))
+
+
+def test_a_subvolume_is_deleted_with_all_that_is_in_it():
+    """And is promised gone with its directory: btrfs/118."""
+    bench = Bench("setup\n  subvol create S\n  mkdir S/A\n  creat S/A/f\nrun\n  subvol delete S\n  fsync .\n")
+    assert [node.path for node in bench.tree()] == ["."]
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert "name came back" in kinds(durable.judge(bench.case(bench.tree(0))))
+
+
+def test_a_snapshot_of_a_plain_directory_cannot_have_succeeded():
+    """The model and the history would tell different stories."""
+    assert (
+        "is no subvolume" in prepare(history_of("run\n  mkdir A\n  snapshot A B\n"), profile("btrfs")).trouble
+    )
+
+
+# --- access control lists
+
+LISTED = "setup\n  creat foo\nrun\n  setfacl foo u::rw-,u:7:r--,g::r--,m::rw-,o::---\n"
+
+
+def test_an_access_control_list_is_promised_with_the_mode_that_goes_with_it():
+    """As any attribute; the mask shows as the group's permissions."""
+    bench = Bench(LISTED + "  fsync foo\n")
+    assert node_at(bench.tree(), "foo").mode == 0o660
+    for oracle in (durable, historical):
+        assert not kinds(oracle.judge(bench.case(bench.tree())))
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", xattrs={})))) == {"xattr lost"}
+    assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"xattr lost", "mode lost"}
+
+
+def test_chmod_changes_the_list_too():
+    """Its mask; the list of before was there as well, and no other."""
+    bench = Bench(LISTED + "  chmod foo 640\n  fsync foo\n")
+    older = replaced(bench.tree(), "foo", xattrs=node_at(bench.tree(1), "foo").xattrs)
+    assert kinds(durable.judge(bench.case(older))) == {"xattr value lost"}
+    assert not kinds(historical.judge(bench.case(older)))

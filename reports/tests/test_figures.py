@@ -1,7 +1,7 @@
 """Counts of a log."""
 
-from reports.figures import LogFigures, log_figures, total
-from reports.results import EntryFlag, EntrySummary
+from reports.figures import log_figures
+from reports.results import EntryFlag, EntrySummary, LogFigures
 
 MARK = EntrySummary(EntryFlag.MARK, 0, 0, "begin 0")
 DATA = EntrySummary(0, 8, 16)
@@ -24,8 +24,3 @@ def test_a_discard_is_an_entry_and_writes_nothing() -> None:
 def test_a_log_that_ends_with_a_flush_has_no_open_window() -> None:
     assert log_figures((DATA, FLUSH)).windows == 1
     assert log_figures((MARK, MARK)).windows == 0
-
-
-def test_figures_add_up() -> None:
-    one = log_figures((DATA, FLUSH))
-    assert total([one, one]) == LogFigures(4, 2, 0, 2 * 16 * 512, 0, 2)

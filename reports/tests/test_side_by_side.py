@@ -14,8 +14,10 @@ from reports.compare import (
     change,
     compare,
     differences,
+    differing,
     headline,
     log_differences,
+    spread,
     verdict_words,
 )
 from reports.compare_terminal import comparison_lines
@@ -91,12 +93,22 @@ def test_a_finding_of_both_is_one(run: Path) -> None:
 
 
 def test_logs_are_compared_by_counts(run: Path) -> None:
-    """One log has a FLUSH more on B: one entry and one window."""
+    """One log has a FLUSH more on B, which closes a window that A leaves open."""
     (pair,) = log_differences(compared(run))
     assert (pair.profile, pair.b) == ("ext4", 10)
-    assert pair.b_log.flush == pair.a_log.flush + 1
-    assert pair.b_log.entries == pair.a_log.entries + 1
-    assert pair.b_log.bytes == pair.a_log.bytes
+    assert [words.split()[0] for words in differing(pair)] == ["entries", "FLUSH"]
+    assert pair.b_logs[0].flush == pair.a_logs[0].flush + 1
+
+
+def test_what_varies_on_one_side_is_no_difference(run: Path) -> None:
+    """B was recorded a second time, and without that FLUSH: the recordings of A and B overlap."""
+    folder = run / "experiments" / "0010"
+    experiment = read_experiment(folder)
+    again = compared(run).pairs[3].a_logs[0]
+    facts = msgspec.structs.replace(experiment.facts, other_recordings=(again,))
+    write(folder, facts, experiment.judgement)
+    assert log_differences(compared(run)) == []
+    assert str(spread(compared(run).pairs[3].b_logs, "flush")) == f"{again.flush} to {again.flush + 1}"
 
 
 def test_workloads_of_one_name_are_kept_apart(run: Path) -> None:

@@ -46,6 +46,17 @@ class Names:
                 self.make(path, "node")
             case "symlink":
                 self.make(path, "symlink")
+            case "subvol":
+                if operation.mode == "create":
+                    self.make(path, "directory")
+                for each in [*self.below(path), path] if operation.mode == "delete" else []:
+                    del self.inode[each]
+            case "snapshot":
+                self.make(new, "directory")
+                for each in self.below(path) if path != "." else list(self.inode):
+                    if each not in (".", new):
+                        copy = each if path == "." else each[len(path) + 1 :]
+                        self.make(f"{new}/{copy}", self.type[self.inode[each]])
             case "open":
                 if path not in self.inode:
                     assert "creat" in operation.mode
@@ -76,6 +87,15 @@ class Names:
                 self.rename(path, new, operation.mode)
             case "truncate" | "fallocate" | "mmapwrite" | "msync":
                 assert self.is_a(path, "file")
+            case "clone" | "dedupe" | "copyrange":
+                assert self.is_a(path, "file")
+                assert self.is_a(new, "file")
+            case "chmod" | "chown" | "utimes" | "setfacl":
+                assert path in self.inode
+            case "chattr":
+                assert self.is_a(path, "file", "directory")
+            case "sync_file_range":
+                assert self.is_a(path, "file")
             case "setxattr":
                 assert self.is_a(path, "file", "directory")
                 self.xattrs[self.inode[path]].add(operation.name)
@@ -86,7 +106,7 @@ class Names:
             case "evict":
                 assert path in self.inode
             case word:
-                assert word in ("sync", "remount", "umount")
+                assert word in ("sync", "syncfs", "wait", "remount", "umount")
 
     def rename(self, old, new, mode):
         assert old in self.inode
