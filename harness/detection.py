@@ -179,7 +179,7 @@ def short(planted: str) -> str:
 def _first(row: Detection) -> str:
     found = (row.oracle, row.workload, row.state) if row.found else ("NOT FOUND", "", "")
     name = f"{short(row.planted):<{NAME - 1}} "
-    return f"{name}{found[0]:<{ORACLE}}{found[1]:<{WORKLOAD}}{found[2]:<{STATE}}{row.seconds:>7.1f}"
+    return f"{name}{found[0]:<{ORACLE - 1}} {found[1]:<{WORKLOAD}}{found[2]:<{STATE}}{row.seconds:>7.1f}"
 
 
 def _cells(row: Detection, oracles: Sequence[str]) -> str:

@@ -14,9 +14,9 @@
 // the journal may still be in the disk's cache. Recovery finds no descriptor where the transaction should
 // begin and ends there: what was fsynced is gone.
 //
-// Why it is silent otherwise. A disk without a volatile cache never shows it, nor one whose cache is
-// written before the power fails. The journal before that transaction is whole, so recovery has nothing to
-// complain of.
+// Why it is silent otherwise. A disk without a volatile cache never shows it, nor one whose cache is written
+// before the power fails. The journal before that transaction is whole, so recovery mostly ends there without
+// a word; only where the commit record meets an older descriptor does a checksum make it refuse the mount.
 //
 // Seen with: any fsync that commits.
 
