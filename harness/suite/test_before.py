@@ -17,11 +17,11 @@ from harness.agent_binary import agent_binary
 from harness.filesystem import make_filesystem
 from harness.gcov import calls_from, count
 from harness.guest import GuestSpec, Keeper
+from harness.known import expected_findings
 from harness.log import open_log
 from harness.progress import Progress
 from harness.record import record
 from harness.run import LOG_BYTES, processors
-from harness.suite.known import expected_findings
 from harness.workspace import workspace
 from kernel.build import build
 from oracles.profiles import profile
