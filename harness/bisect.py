@@ -45,6 +45,7 @@ from kernel.git import revision_source
 from kernel.kernel import BadKernel
 from oracles.court import ORACLES
 from oracles.verdict import Tier
+from reports.terminal import number
 
 STATUS = {"good": GOOD, "bad": BAD, "skip": SKIP}
 WishOf = Callable[[tuple[str, ...], str], Wish]
@@ -351,7 +352,9 @@ def _found_lines(first: Commit, bad: Step, before: Commit, steps: dict[str, Step
         f"bad        {_counts(bad, asked)}",
     ]
     for one in bad.findings[:3]:
-        told.append(f"           {one.id} {one.signature}: {one.workload} {one.state}, {one.count} states")
+        told.append(
+            f"           {one.id} {one.signature}: {one.workload} {one.state}, {number(one.count, 'state')}"
+        )
         told.append(f"              {one.repro}")
     side = steps.get(before.hash)
     name = f"{before.hash[:12]} {before.subject}"
@@ -363,5 +366,5 @@ def _counts(step: Step, asked: Hunt) -> str:
     counted = {name: one for name, one in step.verdicts.items() if not asked.oracles or name in asked.oracles}
     broken = ", ".join(f"{name} {one.broken}" for name, one in counted.items() if one.broken)
     what = f"BROKEN: {broken}" if broken else "every verdict HOLDS"
-    limit = f" (of {', '.join(asked.oracles)})" if asked.oracles else ""
-    return f"{what}{limit}, in {step.states:,} states"
+    limit = f" (counted: {', '.join(asked.oracles)})" if asked.oracles else ""
+    return f"{what}, in {number(step.states, 'state')}{limit}"

@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 from kernel.make import environment
+from reports.terminal import number
 
 GOOD, BAD, SKIP = 0, 1, 125  # what `git bisect run` understands; from 128 on it gives up
 GIVE_UP = 255
@@ -132,7 +133,8 @@ def _bisect_run(place: Path, step: list[str], tell: Callable[[str], None]) -> st
 def _tell_left(lines: Iterable[str], tell: Callable[[str], None]) -> None:
     for line in lines:
         if found := re.match(r"Bisecting: (\d+) revisions? left to test after this \(roughly (\d+)", line):
-            tell(f"{found[1]} revisions and about {found[2]} steps are left after this one")
+            revisions, steps = number(int(found[1]), "revision"), number(int(found[2]), "step")
+            tell(f"{revisions} left after this one, {steps} or so")
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

@@ -71,7 +71,8 @@ def examine(
         place, summary = do(wish, folder / "steps", progress)
     except (Unbuildable, BadKernel) as error:
         place = new_run(folder / "steps")
-        step = Step(commit, "skip", str(error), str(place.relative_to(folder)))
+        reason = str(error).removeprefix(f"kernel {wish.kernels[0]} ")
+        step = Step(commit, "skip", reason, str(place.relative_to(folder)))
     else:
         answer, reason = answer_of(summary, oracles)
         step = Step(

@@ -1,72 +1,187 @@
 """
-Which planted bugs were seen, and by what first.
+Which planted bugs were seen, and by what.
 
-In:       BROKEN verdicts of a stock kernel and of the same kernel with planted bugs, on the same workloads.
-Out:      Detection, one a planted bug; a table.
-Not here: the bugs (kernel/series/planted/), whether a verdict is right (oracles/).
+In:       BROKEN verdicts of a stock kernel and of the same kernel with planted bugs, on the same workloads;
+          the findings made of them.
+Out:      Detection, one a planted bug; Silence, one a profile of the stock kernel; the sweep's exit status;
+          the detection matrix as text.
+Not here: the bugs (kernel/series/planted/), which are swept where (sweep.py), whether a verdict is right
+          (oracles/).
 
 What the stock kernel gives too, the same violation on the same workload and profile, detects nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from oracles.finding import Witness
-from oracles.verdict import Verdict
-from reports.results import Detection
+from harness.sweep import PLANTED
+from oracles.finding import Witness, signature
+from oracles.verdict import Verdict, Violation
+from reports.results import Detection, Finding, OracleSight, Silence
 
 Judged = tuple[Witness, Verdict]
-Sighting = tuple[str, str, str, str, str]
+Key = tuple[str, str, str, str, str]
+Seconds = Mapping[str, Mapping[int, float]]
 
 
-def sightings(witness: Witness, verdict: Verdict) -> Iterator[Sighting]:
-    """What makes two violations of two kernels the same one."""
-    for violation in verdict.violations:
-        yield (witness.profile, witness.workload, verdict.oracle, violation.kind, violation.role)
+class Sighting(NamedTuple):
+    witness: Witness
+    oracle: str
+    violation: Violation
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.witness.experiment, self.witness.place
+
+    @property
+    def key(self) -> Key:
+        """What makes two violations of two kernels the same one."""
+        witness, violation = self.witness, self.violation
+        return witness.profile, witness.workload, self.oracle, violation.kind, violation.role
 
 
-def detect(judged: list[Judged], seconds: dict[str, dict[int, float]]) -> list[Detection]:
-    """
-    seconds: by KERNEL word and experiment number. A word with planted bugs is held against the same word
-    without them, when that was run, too.
-    Detection.seconds: spent on that kernel's experiments up to and with the one that saw it.
-    """
-    known: dict[str, set[Sighting]] = {}
+def sightings(judged: Iterable[Judged]) -> Iterator[Sighting]:
     for witness, verdict in judged:
-        known.setdefault(witness.kernel, set()).update(sightings(witness, verdict))
-    return [
-        _detection(word, judged, known.get(stock_of(word), set()), seconds[word])
-        for word in seconds
-        if stock_of(word) != word and stock_of(word) in seconds
-    ]
+        for violation in verdict.violations:
+            yield Sighting(witness, verdict.oracle, violation)
 
 
 def stock_of(word: str) -> str:
     """The KERNEL word without its planted bugs."""
-    return "+".join(part for part in word.split("+") if not part.startswith("planted/"))
+    return "+".join(part for part in word.split("+") if not part.startswith(PLANTED))
 
 
-def _detection(word: str, judged: list[Judged], known: set[Sighting], seconds: dict[int, float]) -> Detection:
-    own = [(witness, verdict) for witness, verdict in judged if witness.kernel == word]
-    new = [
-        (witness.experiment, witness.place, witness, verdict)
-        for witness, verdict in own
-        if not known.issuperset(sightings(witness, verdict))
+def swept(kernels: Iterable[str]) -> list[str]:
+    """The KERNEL words with planted bugs whose stock kernel was run, too."""
+    words = list(kernels)
+    return [word for word in words if stock_of(word) != word and stock_of(word) in words]
+
+
+def detect(judged: Iterable[Judged], seconds: Seconds, findings: Sequence[Finding]) -> list[Detection]:
+    """seconds: by KERNEL word and experiment number."""
+    words = swept(seconds)
+    if not words:
+        return []
+    by_kernel: dict[str, list[Sighting]] = {word: [] for word in seconds}
+    for sighting in sightings(judged):
+        by_kernel[sighting.witness.kernel].append(sighting)
+    known = {word: {each.key for each in by_kernel[word]} for word in {stock_of(word) for word in words}}
+    ids = {(finding.kernel, finding.signature): finding.id for finding in findings}
+    return [
+        _detection(
+            word,
+            [each for each in by_kernel[word] if each.key not in known[stock_of(word)]],
+            seconds[word],
+            ids,
+        )
+        for word in words
     ]
-    name = "+".join(part for part in word.split("+") if part.startswith("planted/"))
+
+
+def _detection(
+    word: str, new: list[Sighting], seconds: Mapping[int, float], ids: Mapping[tuple[str, str], str]
+) -> Detection:
+    name = "+".join(part for part in word.split("+") if part.startswith(PLANTED))
+    whole = round(sum(seconds.values()), 2)
     if not new:
-        return Detection(name, False, "", "", "", 0.0)
-    number, place, witness, _ = min(new, key=lambda one: one[:2])
-    oracles = ", ".join(verdict.oracle for *where, _, verdict in new if where == [number, place])
-    spent = sum(value for experiment, value in seconds.items() if experiment <= number)
-    return Detection(name, True, oracles, witness.workload, witness.state, round(spent, 2))
+        return Detection(name, False, "", "", "", whole, kernel=word, swept_seconds=whole)
+    first = min(new, key=lambda each: each.place)
+    seen_first = dict.fromkeys(each.oracle for each in new if each.place == first.place)
+    until = sum(value for number, value in seconds.items() if number <= first.witness.experiment)
+    return Detection(
+        planted=name,
+        found=True,
+        oracle=", ".join(seen_first),
+        workload=first.witness.workload,
+        state=first.witness.state,
+        seconds=round(until, 2),
+        kernel=word,
+        profiles=tuple(dict.fromkeys(each.witness.profile for each in new)),
+        swept_seconds=whole,
+        by_oracle=tuple(
+            _sight(oracle, [each for each in new if each.oracle == oracle], ids)
+            for oracle in dict.fromkeys(each.oracle for each in new)
+        ),
+    )
 
 
-def table(detections: Iterable[Detection]) -> list[str]:
-    """The detection matrix: bug, oracle, first workload and state, seconds; the share found."""
-    rows = list(detections)
-    lines = [f"{'planted bug':<42}{'oracle':<22}{'workload':<36}{'state':<8}{'seconds':>8}"]
-    for row in rows:
-        found = (row.oracle, row.workload, row.state) if row.found else ("NOT FOUND", "", "")
-        lines.append(f"{row.planted:<42}{found[0]:<22}{found[1]:<36}{found[2]:<8}{row.seconds:>8.1f}")
-    lines.append(f"found {sum(row.found for row in rows)} of {len(rows)}")
+def _sight(oracle: str, seen: list[Sighting], ids: Mapping[tuple[str, str], str]) -> OracleSight:
+    first = min(seen, key=lambda each: each.place)
+    witness = first.witness
+    return OracleSight(
+        oracle=oracle,
+        states=len({each.place for each in seen}),
+        workloads=len({(each.witness.profile, each.witness.workload) for each in seen}),
+        workload=witness.workload,
+        state=witness.state,
+        experiment=witness.experiment,
+        finding=ids.get((witness.kernel, signature(witness.profile, oracle, first.violation)), ""),
+    )
+
+
+def silence(
+    examined: Mapping[tuple[str, str], tuple[int, int]], findings: Sequence[Finding]
+) -> list[Silence]:
+    """Of the stock kernels of a sweep. examined: experiments and states by KERNEL word and profile."""
+    stock = {stock_of(word) for word in swept(dict.fromkeys(kernel for kernel, _ in examined))}
+    return [
+        Silence(
+            kernel,
+            profile,
+            *counts,
+            known=tuple(one.id for one in findings if one.known and _is_of(one, kernel, profile)),
+            false=tuple(one.id for one in findings if not one.known and _is_of(one, kernel, profile)),
+        )
+        for (kernel, profile), counts in examined.items()
+        if kernel in stock
+    ]
+
+
+def _is_of(finding: Finding, kernel: str, profile: str) -> bool:
+    return (finding.kernel, finding.profile) == (kernel, profile)
+
+
+def sweep_failed(detections: Iterable[Detection], stock: Iterable[Silence]) -> bool:
+    """A bug was missed, or the stock kernel gave something that nobody has told yet."""
+    return not all(one.found for one in detections) or any(one.false for one in stock)
+
+
+# --- as text -------------------------------------------------------------------------------------
+
+NAME, ORACLE, WORKLOAD, STATE, CELL = 40, 22, 40, 7, 6
+
+
+def table(detections: Iterable[Detection], stock: Iterable[Silence], oracles: Sequence[str]) -> list[str]:
+    """The detection matrix: first who saw each bug first and where, then in how many workloads each oracle
+    saw it; the share found, and what the stock kernel gave."""
+    rows, silences = list(detections), list(stock)
+    lines = [
+        f"{'planted bug':<{NAME}}{'oracle':<{ORACLE}}{'first workload':<{WORKLOAD}}{'state':<{STATE}}seconds"
+    ]
+    lines += [_first(row) for row in rows]
+    lines += [
+        "",
+        f"{'workloads that show it to':<{NAME}}" + "".join(f"{name[: CELL - 1]:>{CELL}}" for name in oracles),
+    ]
+    lines += [_cells(row, oracles) for row in rows]
+    false = sum(len(one.false) for one in silences)
+    known = sum(len(one.known) for one in silences)
+    profiles = ", ".join(one.profile for one in silences)
+    lines += ["", f"found {sum(row.found for row in rows)} of {len(rows)}"]
+    lines += [f"false findings on the stock kernel: {false} ({profiles}; known, in FINDINGS.md: {known})"]
     return lines
+
+
+def short(planted: str) -> str:
+    return planted.replace(PLANTED, "")
+
+
+def _first(row: Detection) -> str:
+    found = (row.oracle, row.workload, row.state) if row.found else ("NOT FOUND", "", "")
+    name = f"{short(row.planted):<{NAME - 1}} "
+    return f"{name}{found[0]:<{ORACLE}}{found[1]:<{WORKLOAD}}{found[2]:<{STATE}}{row.seconds:>7.1f}"
+
+
+def _cells(row: Detection, oracles: Sequence[str]) -> str:
+    counts = {sight.oracle: sight.workloads for sight in row.by_oracle}
+    return f"{short(row.planted):<{NAME}}" + "".join(f"{counts.get(name, '.'):>{CELL}}" for name in oracles)

@@ -195,9 +195,9 @@ def command_line(spec: GuestSpec, folder: Path, line_fds: tuple[int, int]) -> li
         f"lpj={LOOPS_PER_JIFFY}",
         "quiet",
         "oops=panic",
-        # From 6.16 on the guest's processes may be held by seccomp filters instead of ptrace: measured on 7.2,
-        # the bare loop of bench costs 2.9 ms of processor instead of 3.3 on btrfs and the same on xfs, and some
-        # processors have trouble with ptrace. Older kernels hand the word to the agent, which ignores it.
+        # From 6.16 on seccomp filters may hold the guest's processes instead of ptrace, with which some
+        # processors have trouble. Measured on 7.2: a round of bench's bare loop costs 2.9 ms of processor
+        # instead of 3.3 on btrfs, the same on xfs. Older kernels hand the word on to the agent, to no effect.
         "seccomp=auto",
         "rootfstype=hostfs",
         "root=/dev/root",

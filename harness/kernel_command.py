@@ -116,12 +116,18 @@ def _row(kernel: Kernel, thing: Thing | None) -> tuple[str, ...]:
         made.word,
         ",".join(made.variants) or "-",
         made.arch,
-        made.source_version.partition(" files ")[0].partition(" tree ")[0],
+        _source(made),
         _size(thing.size_bytes if thing else made.size_bytes),
         _ago(Path(kernel.path).stat().st_mtime),
         _ago(used_s),
         made.key,
     )
+
+
+def _source(made: Provenance) -> str:
+    version, _, _hash = made.source_version.partition(" files ")
+    version, git, _tree = version.partition(" git tree ")
+    return f"{version} git {made.revision[:12]}" if git else version
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterable[str]:

@@ -3,7 +3,8 @@ The command line: words in, exit status out.
 
 In:       the arguments of ./powercut, which has made our environment.
 Out:      0 every verdict HOLDS, 1 something is BROKEN, 2 wrong usage or bad input, 3 UNKNOWN remains or
-          the experiment could not be done.
+          the experiment could not be done. Of a sweep of planted bugs: 0 all are found and the stock
+          kernel gives nothing but what is known.
 Not here: the work; each command calls one function of another file.
 """
 
@@ -34,6 +35,7 @@ from harness.repro import is_finding, locate, repro
 from harness.run import LOG_BYTES, NoRoom, Wish, WorkerFailed, finish, run, write_pages
 from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
+from harness.sweep import NothingToSweep, plantable, planted_bugs, sweep_parts
 from kernel.build import series
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
@@ -55,6 +57,7 @@ BAD_INPUT = (
     BadSpec,
     BadWorkload,
     NoResults,
+    NothingToSweep,
     UnknownProfile,
 )
 NOT_DONE = (
@@ -98,7 +101,8 @@ def parser() -> argparse.ArgumentParser:
         prog="powercut",
         description="Every power cut of a workload, judged: crash consistency of Linux filesystems.",
         epilog="Exit status: 0 every verdict HOLDS, 1 something is BROKEN, 2 bad input, "
-        "3 UNKNOWN remains or the experiment could not be done.",
+        "3 UNKNOWN remains or the experiment could not be done. Of run --planted: 0 every bug is found "
+        "and the stock kernel gives only what FINDINGS.md tells, else 1.",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_run(commands.add_parser("run", help="build, record, replay every power cut, judge, report"))
@@ -138,7 +142,7 @@ def parser() -> argparse.ArgumentParser:
 def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
     command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
-    command.add_argument("--fs", default="btrfs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs)")
+    command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
     config_option(command)
     command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
@@ -150,7 +154,12 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
     command.add_argument("--guest", choices=["uml", "auto", "qemu"], default="uml", help="(uml)")
     command.add_argument("--resume", type=Path, metavar="DIR", help="go on with a run that was stopped")
-    command.add_argument("--planted", action="store_true", help="sweep the planted bugs: which are found")
+    command.add_argument(
+        "--planted",
+        action="store_true",
+        help="sweep the planted bugs, each on its own profiles, beside the stock kernel (no WORKLOAD: the "
+        "whole library); ends 0 when each is found and the stock kernel gives only what FINDINGS.md tells",
+    )
     command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.set_defaults(against="")
@@ -177,9 +186,9 @@ def command_run(arguments: argparse.Namespace) -> int:
 
 
 def wish_of(arguments: argparse.Namespace) -> Wish:
-    return Wish(
+    wish = Wish(
         workloads=chosen_workloads(arguments.workloads, arguments.keyword),
-        profiles=chosen_profiles(arguments.fs),
+        profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
         kernels=asked_kernels(arguments),
         config=arguments.config,
         tier=Tier(arguments.tier),
@@ -191,12 +200,11 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
         command=("powercut", *arguments.words),
         against=arguments.against,
     )
+    return swept(wish, arguments) if arguments.planted else wish
 
 
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
-    if arguments.against:
-        return (arguments.against, arguments.kernel)
-    return planted_kernels(arguments.kernel) if arguments.planted else (arguments.kernel,)
+    return (arguments.against, arguments.kernel) if arguments.against else (arguments.kernel,)
 
 
 def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> int:
@@ -210,7 +218,8 @@ def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> in
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         if summary.detection:
-            print("\n".join(["", *table(summary.detection)]))
+            oracles = [oracle.NAME for oracle in ORACLES]
+            print("\n".join(["", *table(summary.detection, summary.stock, oracles)]))
     return summary.exit
 
 
@@ -236,12 +245,29 @@ def resume_run(arguments: argparse.Namespace) -> int:
         command=question.command,
         against=question.against,
     )
+    if original.planted:  # bugs that were planted since are not part of this run
+        wish = swept(wish, original, tuple(question.kernels))
     return do_run(wish, original, folder.resolve())
 
 
-def planted_kernels(word: str) -> tuple[str, ...]:
-    """The kernel as it is, and with each planted bug in turn."""
-    return (word, *(f"{word}+{one.name}" for one in series() if one.name.startswith("planted/")))
+def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = ()) -> Wish:
+    """The wish, for each planted bug on its own profiles (of those asked for) and for the kernel without it.
+    kernels: only these KERNEL words; none means all."""
+    workloads = select(tuple(arguments.workloads), arguments.keyword)
+    every = ",".join(one.name for one in PROFILES)
+    wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
+    bugs, left_out = plantable(arguments.kernel, planted_bugs())
+    for sentence in left_out:
+        print(f"left out: {sentence}", file=sys.stderr)
+    bugs = [bug for bug in bugs if not kernels or f"{arguments.kernel}+{bug.name}" in kernels]
+    parts = sweep_parts(arguments.kernel, bugs, workloads, wanted)
+    return msgspec.structs.replace(
+        wish,
+        workloads=workloads,
+        profiles=tuple(dict.fromkeys(part.profile for part in parts)),
+        kernels=tuple(dict.fromkeys(part.kernel for part in parts)),
+        parts=parts,
+    )
 
 
 def chosen_workloads(wanted: list[str], keyword: str | None) -> tuple:  # type: ignore[type-arg]

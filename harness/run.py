@@ -33,6 +33,7 @@ from harness.guest import GuestSpec, Keeper
 from harness.progress import Progress
 from harness.store import NoResults, new_run, partial_folder, point_latest, write_question, write_summary
 from harness.summing import experiment_folders, shown, sum_up
+from harness.sweep import Part
 from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.fragments import check_variants
@@ -50,7 +51,8 @@ from workloads.workload import Workload
 ROOT = Path(__file__).parent.parent
 LOG_BYTES = 64 << 20
 PR_SET_PDEATHSIG = 1  # prctl(2)
-# What an experiment leaves is about 100 KiB; a run that has less than this is not started.
+# What an experiment leaves, pages included; a run that has less than this is not started.
+EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
 # Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
 COMPARED_RECORDINGS = 3
@@ -63,6 +65,7 @@ class NoRoom(Exception):
 class Wish(msgspec.Struct, frozen=True):
     """What is to be done. kernels: KERNEL words, each built with the config variants.
     jobs: 0 for as many as processors.
+    parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against."""
 
     workloads: tuple[Workload, ...]
@@ -76,6 +79,7 @@ class Wish(msgspec.Struct, frozen=True):
     with_fsck: bool = True
     log_bytes: int = LOG_BYTES
     command: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
     against: str = ""
 
 
@@ -93,11 +97,11 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     Build the kernels, do the experiments, judge, report.
     Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoRoom, OSError.
     """
-    require_room(resume or out, RESULTS_BYTES)  # before a kernel is built, which takes minutes
+    planned = sum(len(part.workloads) for part in parts_of(wish))
+    # Before a kernel is built, which takes minutes.
+    require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     kernels = {
-        (word, config): build(word, progress.building(word), config)
-        for word in wish.kernels
-        for config in configs_of(wish)
+        (word, config): build(word, progress.building(word), config) for word, config in builds_of(wish)
     }
     agent = agent_binary()
     started = time.monotonic()
@@ -153,20 +157,30 @@ def config_of(wish: Wish, profile: Profile, workload: Workload) -> tuple[str, ..
     return check_variants((*wish.config, *profile.config, *workload.config))
 
 
-def configs_of(wish: Wish) -> tuple[tuple[str, ...], ...]:
-    """Each that an experiment needs, once."""
-    pairs = [(profile, workload) for profile in wish.profiles for workload in wish.workloads]
-    return tuple(dict.fromkeys(config_of(wish, *pair) for pair in pairs))
+def parts_of(wish: Wish) -> tuple[Part, ...]:
+    return wish.parts or tuple(
+        Part(word, profile, wish.workloads) for word in wish.kernels for profile in wish.profiles
+    )
+
+
+def builds_of(wish: Wish) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each kernel and config variants that an experiment needs, once."""
+    return tuple(
+        dict.fromkeys(
+            (part.kernel, config_of(wish, part.profile, workload))
+            for part in parts_of(wish)
+            for workload in part.workloads
+        )
+    )
 
 
 def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
     recordings = COMPARED_RECORDINGS if wish.against else 1
     wanted = [
-        (word, profile, workload, config_of(wish, profile, workload))
-        for word in wish.kernels
-        for profile in wish.profiles
-        for workload in wish.workloads
+        (part.kernel, part.profile, workload, config_of(wish, part.profile, workload))
+        for part in parts_of(wish)
+        for workload in part.workloads
     ]
     return [
         Plan(

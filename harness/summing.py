@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.detection import detect
+from harness.detection import detect, silence, sweep_failed
+from harness.known import known_heading
 from harness.store import reading
 from oracles.finding import Group, Witness, group
 from oracles.verdict import Answer, Verdict
@@ -24,6 +25,7 @@ from reports.results import (
     StateCounts,
     Summary,
     read_experiment,
+    read_question,
 )
 from workloads.text import format_operation
 
@@ -51,6 +53,7 @@ class Tally:
         self.failed_operations: dict[str, None] = {}
         self.seconds: Counter[str] = Counter()
         self.kernel_seconds: dict[str, dict[int, float]] = {}
+        self.examined: dict[tuple[str, str], tuple[int, int]] = {}  # experiments and states
 
     def add(self, experiment: Experiment) -> None:
         facts = experiment.facts
@@ -60,6 +63,8 @@ class Tally:
         self.seconds.update(facts.seconds)
         self.kernel_seconds.setdefault(facts.kernel, {})[facts.number] = sum(facts.seconds.values())
         reached = len(experiment.judgement.states)
+        experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
+        self.examined[facts.kernel, facts.profile] = experiments + 1, states + reached
         planned = len(facts.entries) + 1 if experiment.history is not None else 0
         self.planned += planned
         self.unknown += planned - reached
@@ -126,6 +131,7 @@ def finding_of(number: int, found: Group, run: Path) -> Finding:
         count=found.count,
         workloads=found.workloads,
         repro=f"./powercut repro {shown(run)} F{number}",
+        known=known_heading(witness.kernel, witness.profile, found.signature, found.workloads),
     )
 
 
@@ -165,8 +171,12 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         "guest_boots": boots,
         "seconds": {stage: round(value, 2) for stage, value in sorted(tally.seconds.items())},
     }
+    sweep = not compared(run)
+    detection = tuple(detect(tally.judged, tally.kernel_seconds, findings)) if sweep else ()
+    stock = tuple(silence(tally.examined, findings)) if sweep else ()
+    broken = sweep_failed(detection, stock) if detection else bool(findings)
     return Summary(
-        exit=EXIT_BROKEN if findings else EXIT_UNKNOWN if reasons or tally.unknown else EXIT_HOLDS,
+        exit=EXIT_BROKEN if broken else EXIT_UNKNOWN if reasons or tally.unknown else EXIT_HOLDS,
         experiments=tally.experiments,
         states=StateCounts(tally.planned, tally.checked, tally.identical, tally.unknown),
         log_entries=tally.entries,
@@ -178,8 +188,14 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         rates=rates,
         reasons=tuple(reasons),
         failed_operations=tuple(tally.failed_operations),
-        detection=tuple(detect(tally.judged, tally.kernel_seconds)),
+        detection=detection,
+        stock=stock,
     )
+
+
+def compared(run: Path) -> bool:
+    """Whether two kernels are held against each other here: then a planted bug is one side, and no sweep."""
+    return (run / "run.json").exists() and bool(read_question(run).against)
 
 
 def _experiments(run: Path) -> Iterator[Experiment]:

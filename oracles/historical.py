@@ -7,17 +7,22 @@ Not here: whether what was promised is still there (durable).
 """
 
 from oracles.case import Case, any_of, best_verdict, changed_flags, describe, describe_node, role
-from oracles.content import ZERO, Difference, Piece, first_difference
+from oracles.content import ZERO, Difference, Piece, first_difference, size_of
 from oracles.model import CLOCK, Slot
 from oracles.observation import Node
+from oracles.ordered import shown_since
+from oracles.profiles import promise
 from oracles.recovered import Recovered, is_ours
 from oracles.verdict import Tier, Verdict, Violation
+from workloads.text import format_operation as words
 
 NAME = "historical"
 CHECKS = (
     "Every recovered name led to that object at some time, every size, mode, owner, inode flag, "
-    "time that was set, extended attribute, symlink target and device number was so at some time, and every "
-    "byte was written at that place by an operation that had begun, or is zero."
+    "time that was set, extended attribute, symlink target and device number was so at some time, and "
+    "every byte was written at that place by an operation that had begun, or is zero. On ext4 also that "
+    "bytes which a truncate cut off are not back, once names, link counts or attributes show that the "
+    "truncate is on disk."
 )
 NOT_CHECKED = (
     "Whether these values were there at the same time (ordered), and times. The base disk is zeros, so what "
@@ -42,7 +47,7 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
             continue
         violations += _attributes(case, inode, node)
         if case.model.kind(inode) == "file":
-            violations += _content(case, inode, node)
+            violations += _content(case, inode, node) or _cut_off(case, inode, node)
     return checked, violations
 
 
@@ -156,6 +161,50 @@ def _content(case: Case, inode: int, node: Node) -> list[Violation]:
             )
         )
     return violations
+
+
+def _cut_off(case: Case, inode: int, node: Node) -> list[Violation]:
+    """Bytes behind the end that a truncate set, back when the file has grown again: the rest of the block is
+    zeroed in memory, and data=ordered puts that on disk with the truncate."""
+    if promise(case.profile, "ordered-data") is None or not case.asks(Tier.FS):
+        return []
+    for time, start, end in _cuts(case, inode):
+        seen = shown_since(case)
+        if seen is None or seen < time:
+            return []
+        pieces = [
+            Piece(max(piece.start, start), min(piece.end, end), piece.sources | ZEROS)
+            for piece in case.window.pieces(inode, time)
+            if piece.start < end and piece.end > start
+        ]
+        difference = first_difference(node.content, pieces, node.size)
+        if difference is not None:
+            return [_came_back(case, inode, node, time, difference)]
+    return []
+
+
+def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
+    """(time, new size, old size) of every truncate to less since all was synced."""
+    model, window = case.model, case.window
+    changes = model.content[inode].changes(window.all.time, window.now)
+    return [
+        (time, size_of(new), size_of(old))
+        for time, old, new in changes
+        if model.steps[time - 1].operation.word == "truncate" and size_of(new) < size_of(old)
+    ]
+
+
+def _came_back(case: Case, inode: int, node: Node, time: int, difference: Difference) -> Violation:
+    cut = words(case.model.steps[time - 1].operation)
+    return Violation(
+        "cut data came back",
+        role(case, inode),
+        node.path,
+        f"at offset {difference.offset}: {_allowed(difference)}, since {cut}",
+        _writer(case, difference),
+        case.promise("ordered-data"),
+        Tier.FS,
+    )
 
 
 def _content_kind(case: Case, difference: Difference) -> str:

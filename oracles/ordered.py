@@ -58,6 +58,17 @@ def judge(case: Case) -> Verdict | None:
     return case.verdict(NAME, len(found), [_violation(case, found, first, now)])
 
 
+def shown_since(case: Case) -> int | None:
+    """The earliest time whose metadata is what was found: everything up to it is on disk. None when none is,
+    or where metadata does not survive as a prefix."""
+    tree = case.observation.tree
+    if tree is None or not case.one_time_promised:
+        return None
+    found = found_snapshot(case, tree)
+    times = range(case.window.all.time, case.window.now + 1)
+    return next((time for time in times if snapshot(case, time) == found), None)
+
+
 def found_snapshot(case: Case, tree: Tree) -> Snapshot:
     found: Snapshot = {}
     for node in tree:

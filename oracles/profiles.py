@@ -170,6 +170,13 @@ _EXT4 = (
         "Documentation/filesystems/ext4/journal.rst: one journal, transactions whole and replayed in order",
     ),
     Promise(
+        "ordered-data",
+        "What a truncate cut off does not come back once the truncate is on disk.",
+        "Documentation/admin-guide/ext4.rst, data=ordered (the default): data are forced to disk before the "
+        "metadata is committed; fs/ext4/inode.c __ext4_block_zero_page_range() orders the zeroed tail by "
+        "ext4_jbd2_inode_add_write()",
+    ),
+    Promise(
         "replace-via-rename",
         "A rename over a file is not on disk before the size of the new file is.",
         "Documentation/admin-guide/ext4.rst, auto_da_alloc (the default): data blocks are forced to disk "

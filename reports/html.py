@@ -25,6 +25,7 @@ from reports.charts import run_charts
 from reports.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.figures import FIGURES, LABELS, written_bytes
 from reports.groups import Trees, anchor, answer, groups, sighting
+from reports.matrix import matrix, stock_rows
 from reports.results import (
     AnswerCounts,
     Experiment,
@@ -88,9 +89,11 @@ def write_experiments(
         experiment = read_experiment(place)
         one = digest(experiment)
         digests.append(one)
+        if not is_shown(one, summary):
+            continue
         context = experiment_context(experiment, one, summary)
-        following = folders[at + 1].name if at + 1 < len(folders) else ""
-        previous = folders[at - 1].name if at else ""
+        following = folders[at + 1].name if at + 1 < len(folders) and not summary.detection else ""
+        previous = folders[at - 1].name if at and not summary.detection else ""
         write_page(
             pages,
             folder / experiment_page(one.number),
@@ -113,6 +116,11 @@ def write_experiments(
     return tuple(digests)
 
 
+def is_shown(one: Digest, summary: Summary) -> bool:
+    """A sweep has thousands of experiments: those in which every verdict HOLDS get no page."""
+    return not summary.detection or one.answer is not Answer.HOLDS
+
+
 def experiment_page(number: int) -> str:
     return f"experiment-{number:04d}.html"
 
@@ -132,18 +140,24 @@ def index_context(
     profiles: Sequence[Profile],
 ) -> dict[str, Any]:
     known = {one.number for one in digests}
+    shown = [one for one in digests if is_shown(one, summary)]
+    oracles = oracle_order(summary, digests)
+    pages = {f.id: finding_page(f) for f in summary.findings if f.experiment in known}
     return {
         "question": question,
         "summary": summary,
         "headline": headline(summary),
-        "exit_meaning": exit_meaning(summary.exit),
+        "exit_meaning": (sweep_meaning if summary.detection else exit_meaning)(summary.exit),
         "command": shlex.join(question.command),
-        "findings": [(f, finding_page(f) if f.experiment in known else "") for f in summary.findings],
+        "findings": [(f, pages.get(f.id, "")) for f in summary.findings],
+        "matrix": matrix(summary, oracles, pages),
+        "stock_rows": stock_rows(summary, oracles, pages),
+        "not_shown": len(digests) - len(shown),
         "unknowns": unknowns(digests),
         "unknowns_shown": UNKNOWNS_SHOWN,
         "reasons_beside": reasons_beside(summary, digests),
-        "tables": experiment_tables(digests),
-        "oracles": oracle_order(summary, digests),
+        "tables": experiment_tables(shown),
+        "oracles": oracles,
         "oracle_texts": oracle_texts,
         "oracle_counts": summary.verdicts,
         "no_counts": AnswerCounts(),
@@ -300,6 +314,8 @@ def operation_bytes(experiment: Experiment, texts: Mapping[int, str]) -> list[tu
 def headline(summary: Summary) -> str:
     """The answer in one sentence."""
     states, findings = summary.states, len(summary.findings)
+    if summary.detection:
+        return sweep_headline(summary)
     where = f"{plural(states.planned, 'power failure')} of {plural(summary.experiments, 'experiment')}"
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
@@ -309,6 +325,21 @@ def headline(summary: Summary) -> str:
     if summary.exit or states.unknown:
         return f"No broken promise was seen, but {states.unknown or 'some'} of {where} stay UNKNOWN."
     return f"Every promise was kept through {where}."
+
+
+def sweep_headline(summary: Summary) -> str:
+    found = sum(one.found for one in summary.detection)
+    false = sum(len(one.false) for one in summary.stock)
+    bugs = plural(len(summary.detection), "planted bug")
+    return f"{found} of {bugs} found; {plural(false, 'false finding')} on the stock kernel."
+
+
+def sweep_meaning(status: int) -> str:
+    """Of a sweep 0 and 1 say something else than of other runs."""
+    return {
+        0: "Exit status 0: every planted bug was found, and the stock kernel gave nothing but what is known",
+        1: "Exit status 1: a planted bug was not found, or the stock kernel gave a finding that is not known",
+    }.get(status) or exit_meaning(status)
 
 
 def exit_meaning(status: int) -> str:

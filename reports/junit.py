@@ -2,7 +2,7 @@
 A run as JUnit XML, for CI that shows test results.
 
 In:       the Digest of every experiment, the run's Summary.
-Out:      junit.xml: a suite a kernel and profile, a case a workload.
+Out:      junit.xml: a suite a kernel and profile, a case a workload; of a sweep a case a planted bug.
 Not here: the trees and logs behind it (html.py), the kernel's own form (ktap.py).
 
 The format has no standard; this keeps to what Jenkins and GitLab read alike:
@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 from oracles.verdict import Answer
 from reports.digest import Digest, Part, digests
+from reports.matrix import sweep_cases
 from reports.results import Finding, Summary, read_summary
 from reports.tree_words import visible
 
@@ -30,6 +31,8 @@ def write_junit(run: Path) -> Path:
 def junit_xml(experiments: Iterable[Digest], summary: Summary) -> str:
     """BROKEN is a failure, UNKNOWN an error: one element an oracle; a case counts once, as its worst."""
     root = ElementTree.Element("testsuites", name="powercut")
+    if summary.detection:
+        return sweep_xml(root, summary)
     suites: dict[tuple[str, str], list[Digest]] = {}
     for one in experiments:
         suites.setdefault((one.kernel, one.profile), []).append(one)
@@ -47,8 +50,35 @@ def junit_xml(experiments: Iterable[Digest], summary: Summary) -> str:
         nothing_examined(root, "nothing was examined")
     elif summary.exit == 3 and root.get("errors") == "0":
         nothing_examined(root, "; ".join(summary.reasons) or "UNKNOWN remains")
+    return as_text(root)
+
+
+def as_text(root: ElementTree.Element) -> str:
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def sweep_xml(root: ElementTree.Element, summary: Summary) -> str:
+    """Of a sweep of planted bugs: a case a bug, and one a profile of the stock kernel."""
+    asked = sweep_cases(summary)
+    suite = ElementTree.SubElement(root, "testsuite", name="planted bugs")
+    for element in (root, suite):
+        for name, value in (
+            ("failures", sum(bool(one.wrong) for one in asked)),
+            ("errors", 0),
+            ("skipped", 0),
+        ):
+            element.set(name, str(value))
+        element.set("tests", str(len(asked)))
+        element.set("time", f"{sum(one.seconds for one in asked):.3f}")
+    for one in asked:
+        made = ElementTree.SubElement(suite, "testcase", name=visible(one.name), classname=one.group)
+        made.set("time", f"{one.seconds:.3f}")
+        if one.wrong:
+            ElementTree.SubElement(made, "failure", type=one.group, message=visible(one.wrong))
+    if summary.exit == 3:
+        nothing_examined(root, "; ".join(summary.reasons) or "UNKNOWN remains")
+    return as_text(root)
 
 
 def nothing_examined(root: ElementTree.Element, why: str) -> None:

@@ -2,7 +2,7 @@
 A run as KTAP, the kernel's own form of test results.
 
 In:       the Digest of every experiment.
-Out:      results.ktap: kernel and profile, in it workloads, in it oracles.
+Out:      results.ktap: kernel and profile, in it workloads, in it oracles; of a sweep the planted bugs.
 Not here: the trees and logs behind it (html.py).
 
 Source: Documentation/dev-tools/ktap.rst, version 1: "ERROR" is its word for a test that could
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from oracles.verdict import Answer
 from reports.digest import Digest, Part, digests
+from reports.matrix import sweep_cases
 from reports.results import Summary, read_summary
 from reports.tree_words import visible
 
@@ -28,6 +29,8 @@ def write_ktap(run: Path) -> Path:
 
 
 def ktap(experiments: Iterable[Digest], summary: Summary | None = None) -> str:
+    if summary is not None and summary.detection:
+        return sweep_ktap(summary)
     suites: dict[str, list[Digest]] = {}
     for one in experiments:
         suites.setdefault(f"{one.profile} on kernel {one.kernel}", []).append(one)
@@ -49,6 +52,20 @@ def ktap(experiments: Iterable[Digest], summary: Summary | None = None) -> str:
     if silent and summary is not None:
         why = "; ".join(summary.reasons) or "UNKNOWN remains"
         lines.append(result(len(suites) + 1, "powercut", Answer.UNKNOWN, why))
+    return "\n".join(lines) + "\n"
+
+
+def sweep_ktap(summary: Summary) -> str:
+    """Of a sweep of planted bugs: a line a bug, and one a profile of the stock kernel."""
+    asked = sweep_cases(summary)
+    silent = summary.exit == 3
+    lines = [VERSION, f"1..{len(asked) + silent}"]
+    for number, one in enumerate(asked, start=1):
+        lines += [f"# {visible(one.wrong)}"] if one.wrong else []
+        lines.append(result(number, one.name, Answer.BROKEN if one.wrong else Answer.HOLDS))
+    if silent:
+        why = "; ".join(summary.reasons) or "UNKNOWN remains"
+        lines.append(result(len(asked) + 1, "powercut", Answer.UNKNOWN, why))
     return "\n".join(lines) + "\n"
 
 

@@ -114,6 +114,7 @@ class Finding(msgspec.Struct, frozen=True):
     id:        "F1", "F2" ... in the order of the run. signature: "btrfs durable: name lost (fsynced file)".
     experiment: the number of the witness' experiment. state: its spec.
     count:     states that show it, over all experiments. repro: the command that shows it again.
+    known:     the heading under which FINDINGS.md tells it, or "".
     """
 
     id: str
@@ -134,6 +135,7 @@ class Finding(msgspec.Struct, frozen=True):
     count: int
     workloads: tuple[str, ...]
     repro: str
+    known: str = ""
 
 
 class StateCounts(msgspec.Struct, frozen=True):
@@ -157,8 +159,25 @@ class AnswerCounts(msgspec.Struct, frozen=True):
     unknown: int = 0
 
 
+class OracleSight(msgspec.Struct, frozen=True):
+    """What one oracle saw of a planted bug that the stock kernel does not show: in how many states of how
+    many workloads, and where first. finding: that violation's, as "F3"."""
+
+    oracle: str
+    states: int
+    workloads: int
+    workload: str
+    state: str
+    experiment: int
+    finding: str
+
+
 class Detection(msgspec.Struct, frozen=True):
-    """--planted: one planted bug, and the first verdict that saw it."""
+    """--planted: one planted bug, and the first verdict that saw it.
+
+    seconds:       of its kernel's experiments, up to and with the one that saw it; swept_seconds: of all.
+    by_oracle:     every oracle that saw it.
+    """
 
     planted: str
     found: bool
@@ -166,10 +185,27 @@ class Detection(msgspec.Struct, frozen=True):
     workload: str
     state: str
     seconds: float
+    kernel: str = ""
+    profiles: tuple[str, ...] = ()
+    swept_seconds: float = 0.0
+    by_oracle: tuple[OracleSight, ...] = ()
+
+
+class Silence(msgspec.Struct, frozen=True):
+    """--planted: what the stock kernel gave on one profile. known, false: finding ids; false are those that
+    FINDINGS.md does not tell."""
+
+    kernel: str
+    profile: str
+    experiments: int
+    states: int
+    known: tuple[str, ...] = ()
+    false: tuple[str, ...] = ()
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
-    """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined.
+    """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined; of a
+    sweep 0 when every planted bug was found and the stock kernel gave nothing but what is known, else 1 or 3.
 
     failed_operations: "WORKLOAD: OPERATION: ERROR", each once: they changed nothing, so they test nothing.
     """
@@ -184,6 +220,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     reasons: tuple[str, ...] = ()
     failed_operations: tuple[str, ...] = ()
     detection: tuple[Detection, ...] = ()
+    stock: tuple[Silence, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):

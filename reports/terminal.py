@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from reports.results import AnswerCounts, Finding, Question, Summary
+from reports.results import AnswerCounts, Finding, Question, Silence, Summary
 from reports.tree_words import visible
 
 COLUMNS = 100
@@ -22,15 +22,15 @@ LABEL = 11  # columns of the words at the left
 def summary_lines(summary: Summary, question: Question, report_path: Path) -> list[str]:
     """What was examined, what holds, what is broken, how fast, and where the report is.
 
-    A line is cut at 100 columns, except commands and paths: half a command is of no use.
+    A line is cut at 100 columns, except commands and paths: half a command is of no use. Of a sweep of
+    planted bugs the findings are not told one by one: they are what it is for.
     """
+    answer = planted(summary) if summary.detection else [*holds(summary), *broken(summary)]
     return [
         *examined(summary, question),
-        *holds(summary),
-        *broken(summary),
+        *answer,
         *unknown(summary),
         *failed(summary),
-        *planted(summary),
         *speed(summary),
         line("report", str(report_path), cut=False),
         line("exit", verdict(summary)),
@@ -87,9 +87,11 @@ def broken(summary: Summary) -> list[str]:
 
 def finding_lines(label: str, finding: Finding) -> list[str]:
     where = f"{finding.workload} {finding.state}, {number(finding.count, 'state')}"
+    known = [line("", f"   known: see FINDINGS.md, {finding.known}")] if finding.known else []
     return [
         line(label, f"{finding.id} {finding.signature}"),
         line("", f"   {where}: {finding.repro}", cut=False),
+        *known,
     ]
 
 
@@ -123,12 +125,20 @@ def failed(summary: Summary) -> list[str]:
 
 
 def planted(summary: Summary) -> list[str]:
-    if not summary.detection:
-        return []
+    """What a sweep found, and what the kernel without the bugs gave."""
     missed = [each.planted for each in summary.detection if not each.found]
     found = len(summary.detection) - len(missed)
-    told = f"{found} of {len(summary.detection)} planted bugs seen"
-    return [line("planted", told + (f"; missed: {', '.join(missed)}" if missed else ""))]
+    told = f"{found} of {len(summary.detection)} bugs found"
+    lines = folded("planted", told + (f"; missed: {', '.join(missed)}" if missed else ""))
+    for at, one in enumerate(summary.stock):
+        lines += folded("" if at else "stock", stock_words(one))
+    return lines
+
+
+def stock_words(one: Silence) -> str:
+    false = f"false BROKEN: {', '.join(one.false)}" if one.false else "no false BROKEN"
+    known = f"; known, told in FINDINGS.md: {', '.join(one.known)}" if one.known else ""
+    return f"{one.kernel} on {one.profile}, {number(one.states, 'state')}: {false}{known}"
 
 
 def speed(summary: Summary) -> list[str]:
@@ -142,11 +152,23 @@ def speed(summary: Summary) -> list[str]:
 def verdict(summary: Summary) -> str:
     if summary.exit == 3 and not summary.states.planned:
         return "3: nothing was examined"
+    if summary.detection and summary.exit != 3:
+        return sweep_verdict(summary)
     return {
         0: "0: every promise was kept in every state",
         1: "1: something is BROKEN",
         3: "3: UNKNOWN remains",
     }.get(summary.exit, str(summary.exit))
+
+
+def sweep_verdict(summary: Summary) -> str:
+    if not summary.exit:
+        return "0: every planted bug was found, and the stock kernel gave nothing but what is known"
+    why = [] if all(one.found for one in summary.detection) else ["a planted bug was not found"]
+    why += (
+        ["the stock kernel gave a finding that is not known"] if any(s.false for s in summary.stock) else []
+    )
+    return f"{summary.exit}: {' and '.join(why)}"
 
 
 def wrapped(label: str, words: Iterable[str]) -> list[str]:

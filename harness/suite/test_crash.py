@@ -8,7 +8,7 @@ Not here: the demonstration set (test_smoke.py).
 
 import pytest
 
-from harness.suite.known import expected_findings
+from harness.known import expected_findings
 from oracles.profiles import profile
 from workloads.library import names
 

@@ -13,8 +13,10 @@ import kernel.build
 from harness import filesystem, kernel_command, main, repro, run, summing
 from harness.main import COMMANDS, LATER, parser, size
 from harness.store import new_run, write_summary
+from harness.sweep import planted_bugs
 from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
 from reports.results import read_experiment, read_summary
+from workloads.library import names
 
 ROOT = Path(main.__file__).parent.parent
 Powercut = Callable[..., tuple[int, str]]
@@ -71,6 +73,10 @@ def is_one_line(said: str) -> bool:
         (["-k", "fsync and"], "-k: expected a name at column"),
         (["-k", "nothing_is_called_so"], "no workload matches"),
         (["--fs", "zfs"], "no profile zfs; there are: btrfs"),
+        (
+            ["--planted", "--fs", "btrfs-single"],
+            "no bug is planted for btrfs-single; there are some for btrfs",
+        ),
         (["--fs", ""], "--fs: name at least one profile"),
         (["--fs", " , "], "--fs: name at least one profile"),
         (["--fs", "btrfs,zfs"], "no profile zfs"),
@@ -172,6 +178,21 @@ def test_a_kernel_that_is_none_is_refused(
     assert (exit_status, said.startswith("powercut: ")) == (2, True)
     assert message in said
     assert not list(elsewhere.iterdir())
+
+
+def test_a_sweep_is_of_the_whole_library_on_each_bug_s_own_profiles() -> None:
+    """And takes those of a run that was stopped, not those that were planted since."""
+    arguments = main.parser().parse_args(["run", "--planted"])
+    stopped = ("6.12", "6.12+planted/ext4-size-unknown-to-fdatasync")
+    every = main.swept(run.Wish((), (), ()), arguments)
+    resumed = main.swept(run.Wish((), (), ()), arguments, stopped)
+    assert len(every.workloads) == len(names())
+    assert every.kernels[0] == "6.12"
+    assert set(every.kernels[1:]) == {f"6.12+{bug.name}" for bug in planted_bugs()}
+    assert [(part.kernel, part.profile.name) for part in resumed.parts] == [
+        ("6.12", "ext4"),
+        ("6.12+planted/ext4-size-unknown-to-fdatasync", "ext4"),
+    ]
 
 
 # --- run: the experiment cannot be done ----------------------------------------------------------

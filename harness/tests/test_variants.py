@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from harness.run import Wish, configs_of, plans_of, provenances
+from harness.run import Wish, builds_of, plans_of, provenances
+from harness.sweep import Part
 from kernel.kernel import BadKernel, Kernel, Provenance
 from oracles.profiles import profile
 from workloads.text import parse
@@ -19,18 +20,26 @@ def kernel(word: str, config: tuple[str, ...]) -> Kernel:
 
 
 def kernels(wish: Wish) -> dict[tuple[str, tuple[str, ...]], Kernel]:
-    return {(word, config): kernel(word, config) for word in wish.kernels for config in configs_of(wish)}
+    return {(word, config): kernel(word, config) for word, config in builds_of(wish)}
 
 
 def test_without_a_wish_there_is_one_kernel_a_word() -> None:
-    assert configs_of(Wish((PLAIN,), (BTRFS,), ("6.12",))) == ((),)
+    assert builds_of(Wish((PLAIN,), (BTRFS,), ("6.12",))) == (("6.12", ()),)
 
 
 def test_what_a_workload_or_profile_needs_is_built_beside_what_was_asked_for() -> None:
     small = msgspec.structs.replace(BTRFS, config=("small",))
     wish = Wish((PLAIN, NEEDS_DEBUG), (BTRFS, small), ("6.12",))
-    assert configs_of(wish) == ((), ("debug",), ("small",), ("debug", "small"))
-    assert configs_of(Wish((PLAIN, NEEDS_DEBUG), (BTRFS,), ("6.12",), ("debug",))) == (("debug",),)
+    assert [config for _, config in builds_of(wish)] == [(), ("debug",), ("small",), ("debug", "small")]
+    always = Wish((PLAIN, NEEDS_DEBUG), (BTRFS,), ("6.12",), ("debug",))
+    assert builds_of(always) == (("6.12", ("debug",)),)
+
+
+def test_a_sweep_builds_only_what_its_parts_need() -> None:
+    parts = (Part("6.12", BTRFS, (PLAIN,)), Part("6.1", BTRFS, (NEEDS_DEBUG,)))
+    wish = Wish((PLAIN, NEEDS_DEBUG), (BTRFS,), ("6.12", "6.1"), parts=parts)
+    assert builds_of(wish) == (("6.12", ()), ("6.1", ("debug",)))
+    assert [plan.workload.name for plan in plans_of(wish, kernels(wish))] == ["plain", "needs-debug"]
 
 
 def test_each_experiment_has_the_kernel_it_needs_and_keeps_what_that_was() -> None:
@@ -55,4 +64,4 @@ def test_the_question_keeps_where_every_variant_came_from() -> None:
 def test_an_unknown_variant_in_a_workload_is_bad_input() -> None:
     wish = Wish((parse("# a\n# config: nonsense\nrun\n  sync\n", "w"),), (BTRFS,), ("6.12",))
     with pytest.raises(BadKernel, match="nonsense"):
-        configs_of(wish)
+        builds_of(wish)

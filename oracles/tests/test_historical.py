@@ -1,8 +1,10 @@
 """historical: what never was is BROKEN; every older value is not its business."""
 
+import pytest
+
 from oracles import historical
 from oracles.observation import Node, Run
-from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles
+from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles, without
 
 WRITTEN = "run\n  write foo 0 8K\n  write bar 0 8K\n  sync\n"
 
@@ -108,3 +110,31 @@ def test_a_name_that_leads_nowhere():
     dangling = Node("foo", "unknown", 0, 0, 0, 0, 0, dtype="file", errors=("stat: ENOENT",))
     tree = tuple(dangling if node.path == "foo" else node for node in bench.tree())
     assert kinds(historical.judge(bench.case(tree))) == {"name leads nowhere"}
+
+
+CUT = "setup\n  write a 0 4K\n  creat b\nrun\n  truncate a 1500\n  creat marker\n  truncate a 4K\n  fsync b\n"
+CAME_BACK = (Run(0, 2048, "w", 1), Run(2048, 2048, "z"))  # the rest of a block of 1 KiB
+
+
+def test_what_a_truncate_cut_off_came_back():
+    """marker is there, so the truncate before it is on disk; 1500 to 2048 are the old bytes."""
+    bench = Bench(CUT, "ext4")
+    verdict = historical.judge(bench.case(replaced(bench.tree(), "a", content=CAME_BACK)))
+    assert kinds(verdict) == {"cut data came back"}
+    assert "at offset 1500: zeros, since truncate a 1500" in verdict.violations[0].expected
+
+
+@pytest.mark.parametrize("name", ["ext4", "xfs", "btrfs"])
+def test_a_truncate_that_nothing_shows_may_not_have_happened(name):
+    """Without marker the file may be as it was before; and only ext4 has data=ordered."""
+    bench = Bench(CUT, name)
+    tree = replaced(bench.tree(), "a", content=CAME_BACK)
+    assert not kinds(historical.judge(bench.case(without(tree, "marker"))))
+    if name != "ext4":
+        assert not kinds(historical.judge(bench.case(tree)))
+
+
+def test_what_was_written_again_where_a_truncate_cut_is_no_news():
+    """Bytes of a later append where the old ones were."""
+    bench = Bench(CUT.replace("truncate a 4K", "append a 2596"), "ext4")
+    assert not kinds(historical.judge(bench.case(bench.tree())))

@@ -4,6 +4,8 @@
 //             (in v5.18) has to avoid, and for which it put this code here; cf. fstests generic/335,
 //             where the same move loses the file instead.
 // caught by:  atomic
+// profiles: btrfs
+// workloads: move-out-of-logged-directory
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. When a file is renamed out of a directory that is already in the log of this

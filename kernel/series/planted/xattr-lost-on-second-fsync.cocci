@@ -3,6 +3,8 @@
 // re-creates: 9a8fca62aacc ("Btrfs: fix xattr loss after power failure") (in v4.17), fstests generic/489;
 //             close kin of 36283bf777d9 ("Btrfs: fix fsync xattr loss in the fast fsync path") (in v4.2).
 // caught by:  durable
+// profiles: btrfs
+// workloads: xattrs-over-two-fsyncs
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. A fast fsync (inode without NEEDS_FULL_SYNC and COPY_EVERYTHING) logs only the inode

@@ -1,13 +1,18 @@
 """
-Bugs of stock kernels that the suite finds, triaged in FINDINGS.md.
+Bugs of stock kernels that the library finds, triaged in FINDINGS.md.
 
 In:       nothing.
-Out:      KNOWN; expected_findings().
-Not here: muting. A run reports these as BROKEN and ends 1. The suite asks that a stock kernel gives
-          exactly these and nothing else, so a new finding fails it, and so does one that went away.
+Out:      KNOWN; expected_findings(), known_heading().
+Not here: muting. A run reports these as BROKEN, says where they are told, and ends 1. The suite asks that a
+          stock kernel gives exactly these and nothing else, so a new finding fails it, and so does one that
+          went away.
 """
 
+from collections.abc import Iterable
+
 import msgspec
+
+from oracles.profiles import profile
 
 
 class KnownBug(msgspec.Struct, frozen=True):
@@ -82,3 +87,16 @@ def expected_findings(kernel: str, filesystem: str, profile: str) -> set[tuple[s
         if kernel in known.kernels and known.filesystem == filesystem
         for signature in known.signatures
     }
+
+
+def known_heading(kernel: str, profile_name: str, signature: str, workloads: Iterable[str]) -> str:
+    """Where FINDINGS.md tells this finding, or "" when one of its workloads is news. kernel: a KERNEL word;
+    a series on top of a source takes none of the source's own bugs away."""
+    headings = {
+        (f"{profile_name} {one}", bug.workload): bug.heading
+        for bug in KNOWN
+        if kernel.partition("+")[0] in bug.kernels and bug.filesystem == profile(profile_name).filesystem
+        for one in bug.signatures
+    }
+    found = [headings.get((signature, workload), "") for workload in workloads]
+    return found[0] if found and all(found) else ""

@@ -1,0 +1,103 @@
+"""
+The sweep: every planted bug on the profiles where its harm can show, and the same kernel without it.
+
+In:       the planted series and their headers, a stock KERNEL word, the profiles and workloads asked for.
+Out:      Bug, one a series; Parts, which are run in their order.
+Not here: what was seen (detection.py), running it (run.py), reading headers (kernel/).
+"""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from kernel.build import series
+from kernel.kernel import BadKernel, Series
+from kernel.word import parse
+from oracles.profiles import PROFILES, Profile
+from workloads.workload import Workload
+
+PLANTED = "planted/"
+DEFAULT_PROFILES = ("btrfs",)
+
+
+class NothingToSweep(Exception):
+    """No planted bug is for what was asked; the message names where they are."""
+
+
+class Bug(msgspec.Struct, frozen=True):
+    """name: of the series. workloads: of the library, that show it. oracles: one of them must."""
+
+    name: str
+    profiles: tuple[str, ...]
+    workloads: tuple[str, ...]
+    oracles: tuple[str, ...]
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What is run together: these workloads, on one kernel and profile."""
+
+    kernel: str
+    profile: Profile
+    workloads: tuple[Workload, ...]
+
+
+def planted_bugs() -> tuple[Bug, ...]:
+    return tuple(bug_of(one) for one in series() if one.name.startswith(PLANTED))
+
+
+def bug_of(one: Series) -> Bug:
+    return Bug(
+        name=one.name,
+        profiles=one.facts.profiles or DEFAULT_PROFILES,
+        workloads=one.facts.workloads,
+        oracles=_oracles(one),
+    )
+
+
+def _oracles(one: Series) -> tuple[str, ...]:
+    """Of the header's line `caught by: durable, atomic`."""
+    match = re.search(r"^(?://|#)\s*caught by:(.*)$", one.content.decode(errors="replace"), re.MULTILINE)
+    return tuple(match[1].replace(",", " ").split()) if match else ()
+
+
+def plantable(kernel: str, bugs: Sequence[Bug]) -> tuple[list[Bug], list[str]]:
+    """Those that there is a change for in this kernel's version, and a sentence for each of the others.
+    Errors: BadKernel, when the kernel itself cannot be understood."""
+    parse(kernel)
+    possible, left_out = [], []
+    for bug in bugs:
+        try:
+            parse(f"{kernel}+{bug.name}")
+        except BadKernel as error:
+            left_out.append(str(error))
+        else:
+            possible.append(bug)
+    return possible, left_out
+
+
+def sweep_parts(
+    kernel: str,
+    bugs: Sequence[Bug],
+    workloads: tuple[Workload, ...],
+    wanted: Sequence[Profile] = PROFILES,
+) -> tuple[Part, ...]:
+    """The stock kernel first, on every profile that some bug is swept on. Errors: NothingToSweep."""
+    swept = {name for bug in bugs for name in bug.profiles}
+    profiles = [one for one in wanted if one.name in swept]
+    if not profiles:
+        asked = ", ".join(one.name for one in wanted)
+        raise NothingToSweep(f"--planted: no bug is planted for {asked}; there are some for {_list(swept)}")
+    return (
+        *(Part(kernel, one, workloads) for one in profiles),
+        *(
+            Part(f"{kernel}+{bug.name}", one, workloads)
+            for bug in bugs
+            for one in profiles
+            if one.name in bug.profiles
+        ),
+    )
+
+
+def _list(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
