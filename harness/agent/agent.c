@@ -3,6 +3,7 @@
  * Commands and answers, lines on LINE. The agent starts with `ready`; an empty line is no command.
  *
  *   record BYTES                                report BYTES      program in the inbox, report in the outbox
+ *   counters                                    counters BYTES    those of the last record, in the outbox
  *   clear                                       cleared
  *   check OFFSET BYTES SECTORS FS OPTIONS       one a state: told SEQUENCE REPORT; same SEQUENCE for the
  *                                               report told last; done SEQUENCE BYTES for one in the outbox.
@@ -149,6 +150,17 @@ static void command_record(size_t bytes)
 	memcpy(out, report.bytes, report.length);
 	write_outbox(report.length, 0);
 	answer("report %zu", report.length);
+}
+
+static void command_counters(void)
+{
+	const struct text *kept = counters_kept();
+
+	if (kept->length > BUFFER_BYTES)
+		die("counters: too many");
+	memcpy(out, kept->bytes, kept->length);
+	write_outbox(kept->length, 0);
+	answer("counters %zu", kept->length);
 }
 
 static size_t round_up(size_t bytes, size_t unit)
@@ -304,6 +316,8 @@ static void obey(char *line)
 		return; /* the host nudges a line that may have lost an edge (guest.py) */
 	if (sscanf(line, "record %llu", &a) == 1)
 		command_record(a);
+	else if (!strcmp(word, "counters"))
+		command_counters();
 	else if (!strcmp(word, "clear"))
 		origin_clear(), told.length = 0, answer("cleared");
 	else if (sscanf(line, "check %llu %llu %llu %31s %511s", &a, &b, &c, filesystem, options) == 5)
@@ -378,6 +392,7 @@ static void start(void)
 	memset(out, 0, 1 << 20);
 	text_start(&report, 1 << 20);
 	text_start(&told, 1 << 16);
+	counters_start();
 }
 
 int main(void)

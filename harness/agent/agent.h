@@ -78,6 +78,12 @@ extern struct walked walked;
 extern bool walk_flags; /* whether the walk tells inode flags */
 void walk(struct text *out);
 
+/* counters.c: what a kernel of the config variant gcov counted while the run part of a workload ran. */
+void counters_start(void);
+void counters_reset(void);
+void counters_keep(void);
+const struct text *counters_kept(void);
+
 /* calls.c */
 struct operation {
 	bool run;
