@@ -7,6 +7,7 @@
 // workloads:  link-into-new-directory-fsync-root
 // profiles:   btrfs
 // files: fs/btrfs/tree-log.c
+// absent:     5.10 (there the condition is another, and left out new names of directories only)
 //
 // What is changed. A link or rename of a logged file logs its directories as well, but does not write the log
 // out. They are no longer left out of the note (last_log_commit) that an inode's log is as new as the inode.

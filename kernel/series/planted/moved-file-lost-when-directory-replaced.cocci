@@ -8,6 +8,7 @@
 // workloads:  move-out-replace-directory
 // profiles:   btrfs
 // files: fs/btrfs/tree-log.c
+// absent:     5.10 (it has no add_conflicting_inode(), and logs such a parent in another way)
 //
 // What is changed. Before the new owner of a name is logged, its old owner is looked up
 // (btrfs_check_ref_name_override()). If that was a directory and is removed, its parent is logged, too, which

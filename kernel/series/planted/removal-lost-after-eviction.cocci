@@ -6,6 +6,7 @@
 // workloads:  unlink-evicted-fsync-root
 // profiles:   btrfs
 // files: fs/btrfs/tree-log.c
+// absent:     5.10 (its inode_logged() searches no log)
 //
 // What is changed. Whether an inode is in the log of this transaction is asked of its field logged_trans
 // alone. That lives in memory only: an inode that was evicted and read again has 0 there, and inode_logged()

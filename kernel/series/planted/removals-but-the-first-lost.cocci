@@ -8,6 +8,7 @@
 // workloads:  unlink-neighbours-fsync-directory
 // profiles:   btrfs
 // files: fs/btrfs/tree-log.c
+// absent:     5.10 (an fsync logs delayed items only since v6.1)
 //
 // What is changed. An fsync of a directory logs a run of removed entries as one range item, from the first
 // index to the last. The item now ends where it begins.

@@ -6,6 +6,7 @@
 // workloads:  rename-then-reuse-name rename-directory-then-reuse-name
 // profiles:   btrfs
 // files: fs/btrfs/tree-log.c
+// absent:     5.10 (it has no add_conflicting_inode(), and logs such inodes in another way)
 //
 // What is changed. When a file is logged whose name led to another inode on disk, that one is logged, too, so
 // that replay knows its new name (add_conflicting_inode()). An inode that an earlier transaction made is now

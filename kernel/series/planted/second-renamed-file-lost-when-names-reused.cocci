@@ -6,6 +6,7 @@
 // workloads:  rename-chain-reuse-name
 // profiles:   btrfs
 // files: fs/btrfs/tree-log.c
+// absent:     5.10 (its log context knows nothing of conflicting inodes)
 //
 // What is changed. When a file is logged whose name led to another inode on disk, that one is logged, too,
 // and in the same way the one whose name that one took, and so on. The chain now ends after its first member.
