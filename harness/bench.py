@@ -206,7 +206,7 @@ def turn(keeper: Keeper, one: Profile, recordings: list[Recording], space: Works
     states_done, ours, bare, ram = 0, 0.0, 0.0, 0.0
     for recording in recordings:
         put_end_on_disk(keeper, recording)
-        bare_round_s = bare_s(keeper, one, "/dev/ubda")
+        bare_round_s = bare_s(keeper, one, "/dev/disk")
         count, seconds = replay(keeper, one, recording, space, fsck=False)
         keeper.guest().ask(f"fresh {one.size_bytes // SECTOR_BYTES}")
         ram += count * bare_s(keeper, one, "/dev/state")

@@ -21,19 +21,18 @@ from rich.table import Table
 from rich.text import Text
 
 from harness import packages
-from harness.agent_binary import AgentError, agent_binary
 from harness.environment import STAMP
-from harness.guest import INBOX_BYTES, MEMORY_MIB, OUTBOX_BYTES, GuestSpec, GuestTrouble, LostGuest, boot
+from harness.machine import INBOX_BYTES, MEMORY_MIB, OUTBOX_BYTES, QEMU_TCG, UML
+from harness.probe import boots, kvm, kvm_is_out
 from harness.run import LOG_BYTES, RESULTS_BYTES
-from harness.workspace import memory_folder, workspace
+from harness.workspace import memory_folder
 from kernel import build
 from kernel.cache import root as cache_root
-from kernel.kernel import Kernel
+from kernel.kernel import Arch, Kernel
 from kernel.packages import Requirement
 from oracles.profiles import PROFILES
 
 CAN, CANNOT = 0, 3
-DEVICE_BYTES = 64 << 20  # of the guest that is only booted
 # kernel/source.py and kernel/build.py: a source unpacked, its package, one build; and an equal part to spare.
 CACHE_BYTES = 4 << 30
 CACHE_BYTES_WITH_KERNEL = 600 << 20  # a build with a series beside the one that is there
@@ -46,6 +45,10 @@ GUEST_BYTES = (
     + 2 * max(profile.size_bytes for profile in PROFILES)
 )
 VERSION_TIMEOUT_S = 10
+KVM_FIX = (
+    "the module kvm_intel or kvm_amd, and group kvm for this user (adduser USER kvm); "
+    "in a virtual machine: nested virtualisation, by whoever runs it"
+)
 MIB = 1 << 20
 
 
@@ -79,7 +82,7 @@ def can_run(checks: Iterable[Check]) -> bool:
 
 def examine(results: Path) -> list[Check]:
     """Every check, in the order in which a reader would ask. results: where runs would be kept."""
-    kernel = newest_kernel()
+    kernel, of_qemu = newest_kernel("um"), newest_kernel("x86_64")
     return [
         system(),
         python(),
@@ -94,8 +97,9 @@ def examine(results: Path) -> list[Check]:
         space("disk: cache", cache_root(), CACHE_BYTES_WITH_KERNEL if kernel else CACHE_BYTES),
         space("disk: results", results.absolute(), RESULTS_BYTES),
         scratch(),
-        guest_boots(kernel),
-        qemu(),
+        guest_uml(kernel),
+        guest_qemu(of_qemu),
+        guest_kvm(of_qemu),
     ]
 
 
@@ -200,7 +204,7 @@ def kernel_source() -> Check:
         return Check(name, True, f"{package} known to apt; it is downloaded when first needed")
     return Check(
         name,
-        None if newest_kernel() else False,
+        None if newest_kernel("um") else False,
         f"{package} unknown to apt",
         "apt-get update, with Debian's security archive among its sources; "
         "or a tree of your own: --kernel PATH",
@@ -258,16 +262,17 @@ def scratch() -> Check:
     return checked
 
 
-def newest_kernel() -> Kernel | None:
+def newest_kernel(arch: Arch) -> Kernel | None:
     """Of those in the cache, the one built last."""
-    return max(build.built(), key=lambda kernel: Path(kernel.path).stat().st_mtime, default=None)
+    kernels = [kernel for kernel in build.built() if kernel.provenance.arch == arch]
+    return max(kernels, key=lambda kernel: Path(kernel.path).stat().st_mtime, default=None)
 
 
-def guest_boots(kernel: Kernel | None) -> Check:
+def guest_uml(kernel: Kernel | None) -> Check:
     name = "guest: uml"
     if kernel is None:
         return Check(name, None, "no kernel built yet, so not tried", "powercut kernel build 6.12")
-    ok, said = boots(Path(kernel.path))
+    ok, said = boots(Path(kernel.path), UML)
     said = f"{kernel.provenance.word}: {said}"
     if ok:
         return Check(name, True, said)
@@ -280,22 +285,40 @@ def guest_boots(kernel: Kernel | None) -> Check:
     )
 
 
-def boots(kernel_path: Path) -> tuple[bool, str]:
-    """Whether a guest of this kernel really starts and answers; and what was seen. Leaves nothing."""
-    try:
-        agent = agent_binary()
-        with workspace() as space_in_memory:
-            spec = GuestSpec(kernel_path, agent, DEVICE_BYTES, DEVICE_BYTES)
-            with boot(spec, space_in_memory):
-                return True, "boots and answers"
-    except (AgentError, LostGuest, GuestTrouble, OSError) as error:
-        return False, str(error)
+def guest_qemu(kernel: Kernel | None) -> Check:
+    """Nothing depends on it but --guest qemu."""
+    name = "guest: qemu"
+    if lacking := packages.missing(packages.QEMU):
+        return Check(
+            name,
+            None,
+            "only for --guest qemu; missing: " + " ".join(packages.names(lacking)),
+            packages.install_line(lacking),
+        )
+    if kernel is None:
+        return Check(
+            name,
+            None,
+            "no kernel built for it yet, so not tried",
+            "powercut kernel build 6.12 --arch x86_64",
+        )
+    ok, said = boots(Path(kernel.path), QEMU_TCG)
+    return Check(name, ok or None, f"{kernel.provenance.word}: {said}, emulated (TCG)")
 
 
-def qemu() -> Check:
-    """Only what is there: guests in QEMU are not built yet, so nothing depends on it."""
-    program = packages.find("qemu-system-x86_64") or "no qemu-system-x86_64"
-    kvm = Path("/dev/kvm")
-    access = "usable by us" if os.access(kvm, os.R_OK | os.W_OK) else "not usable by us"
-    seen = f"{program}, {kvm} {access if kvm.exists() else 'is not there'}"
-    return Check("guest: qemu, kvm", None, f"guests in QEMU come later; not tried ({seen})")
+def guest_kvm(kernel: Kernel | None) -> Check:
+    """That the file is there decides nothing: a guest is booted, with a deadline."""
+    name = "guest: qemu, kvm"
+    if out := kvm_is_out():
+        return Check(name, None, f"{out}; guests in QEMU are emulated, several times slower", KVM_FIX)
+    if kernel is None or packages.missing(packages.QEMU):
+        return Check(name, None, "not tried, since nothing can be booted in QEMU yet")
+    works, said = kvm(Path(kernel.path), again=True)
+    if works:
+        return Check(name, True, f"{kernel.provenance.word}: {said}")
+    return Check(
+        name,
+        None,
+        f"does not work, so guests in QEMU are emulated, several times slower: {said}",
+        "in a virtual machine: nested virtualisation that works, by whoever runs it",
+    )

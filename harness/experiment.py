@@ -17,6 +17,7 @@ from harness.disk import BadEntry
 from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import Judge
 from harness.log import SECTOR_BYTES, BadLog, Log, open_log
+from harness.machine import UML
 from harness.record import NotRecorded, Recording, record
 from harness.recover import Recovery, changes_flags
 from harness.store import compress_file, experiment_folder, keep_base, write_experiment
@@ -32,7 +33,8 @@ LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's
 
 class Plan(msgspec.Struct, frozen=True):
     """number: from 1. kernel: its KERNEL word. kernel_path: its binary, built with the variants config.
-    recordings: how often the log is recorded; the last one is recovered, the others are only counted."""
+    recordings: how often the log is recorded; the last one is recovered, the others are only counted.
+    guest: of machine.KINDS."""
 
     number: int
     kernel: str
@@ -43,6 +45,7 @@ class Plan(msgspec.Struct, frozen=True):
     with_fsck: bool
     config: tuple[str, ...] = ()
     recordings: int = 1
+    guest: str = UML
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -163,6 +166,7 @@ def facts_of(
         trouble=trouble,
         device_bytes=plan.profile.size_bytes,
         config=plan.config,
+        guest=plan.guest,
     )
 
 

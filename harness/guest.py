@@ -1,41 +1,53 @@
 """
-A running kernel that obeys us: User Mode Linux with our agent as its only process.
+A running kernel that obeys us, with our agent as its only process.
 
-In:       a kernel binary, an agent binary, a workspace.
+In:       a GuestSpec (kernel, agent, kind), a workspace.
 Out:      Guest: say() a command, hear() its answers, with deadlines; LostGuest tells how it ended.
-Not here: what the commands mean (record.py, recover.py), the agent itself (agent/*.c).
-
-Devices: ubda is the recorded disk, ubdb its log, ubdc the inbox (host to guest), ubdd the outbox
-(guest to host), each a file on tmpfs. Commands and answers are lines on ttyS0, a pair of pipes.
-Measured per 4 KiB on one machine, pinned to a processor: ubd 49 us to read; a file on hostfs 83 us to
-write and sync; a line on a tty 33 us, but no more than 4 KiB and no blocks. So bulk goes through ubd
-and the bell through the tty.
+Not here: what the commands mean (record.py, recover.py), the agent itself (agent/*.c), how each kind is
+          started (uml.py, qemu.py).
 """
 
 import contextlib
-import fcntl
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
+from harness import qemu, uml
+from harness.machine import (
+    INBOX_BYTES,
+    MEMORY_MIB,
+    OUTBOX_BYTES,
+    PATIENCE,
+    QEMU_KVM,
+    QEMU_TCG,
+    UML,
+    GuestSpec,
+    Line,
+    Way,
+)
 from harness.workspace import Workspace
 
-INBOX_BYTES = 32 << 20
-OUTBOX_BYTES = 64 << 20
-LINE_BYTES = 1 << 20  # answers that wait for us: pipe-max-size of proc(5)
-MEMORY_MIB = 512
+__all__ = [
+    "INBOX_BYTES",
+    "MEMORY_MIB",
+    "OUTBOX_BYTES",
+    "Guest",
+    "GuestSpec",
+    "GuestTrouble",
+    "Keeper",
+    "LostGuest",
+    "boot",
+]
+
+WAYS = {UML: uml.WAY, QEMU_TCG: qemu.WAY, QEMU_KVM: qemu.WAY}
 BOOT_TIMEOUT_S = 20.0
 ANSWER_TIMEOUT_S = 30.0
+CLOSE_TIMEOUT_S = 30.0
 NUDGE_S = 2.0
-# Saves the delay calibration at boot; any value does, since no driver here waits in delay loops.
-LOOPS_PER_JIFFY = 30_000_000
 CONSOLE_LINES = 80
 
 
@@ -58,26 +70,16 @@ class GuestTrouble(Exception):
     """The agent could not do its part; not the filesystem's fault."""
 
 
-class GuestSpec(msgspec.Struct, frozen=True):
-    """What a guest is made of. processor: the host processor to pin it to, None for any."""
-
-    kernel: Path
-    agent: Path
-    device_bytes: int
-    log_bytes: int
-    processor: int | None = None
-
-
 class Guest:
     """A booted guest. Use `boot`."""
 
-    def __init__(
-        self, process: subprocess.Popen[bytes], to_guest: int, from_guest: int, folder: Path
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], line: Line, spec: GuestSpec, folder: Path) -> None:
         self.process = process
         self.folder = folder
-        self._to_guest = to_guest
-        self._from_guest = from_guest
+        self._to_guest = line.to_guest
+        self._from_guest = line.from_guest
+        self._patience = PATIENCE[spec.kind]
+        self._nudged = WAYS[spec.kind].nudge
         self._lines = b""
         self._console = b""
         self.stage = ""
@@ -88,7 +90,7 @@ class Guest:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         self._selector = selectors.DefaultSelector()
-        self._selector.register(from_guest, selectors.EVENT_READ, "line")
+        self._selector.register(line.from_guest, selectors.EVENT_READ, "line")
         self._selector.register(process.stdout.fileno(), selectors.EVENT_READ, "console")
 
     def console(self) -> tuple[str, ...]:
@@ -103,7 +105,9 @@ class Guest:
             self._lost("exit", "it does not listen")
 
     def hear(self, timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:
-        """The next answer, two words and the rest. Errors: LostGuest; GuestTrouble, as the agent said."""
+        """The next answer, two words and the rest. timeout_s: for UML; other kinds get their own measure
+        (machine.py). Errors: LostGuest; GuestTrouble, as the agent said."""
+        timeout_s *= self._patience
         deadline = time.monotonic() + timeout_s
         while True:
             line, newline, rest = self._lines.partition(b"\n")
@@ -128,7 +132,7 @@ class Guest:
         ready = self._selector.select(max(0.0, min(NUDGE_S, deadline - time.monotonic())))
         if not ready and time.monotonic() >= deadline:
             self._lost("hang", f"no answer in {timeout_s:g} s")
-        if not ready:
+        if not ready and self._nudged:
             self._nudge()
         for key, _ in ready:
             try:
@@ -171,52 +175,13 @@ class Guest:
         self._selector.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        # Under a KVM that hangs it may be in a call that no signal ends; it goes when that returns.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(CLOSE_TIMEOUT_S)
         assert self.process.stdout is not None
         self.process.stdout.close()
         os.close(self._to_guest)
         os.close(self._from_guest)
-
-
-def _make_root(folder: Path, agent: Path) -> Path:
-    """What the guest sees as /: the agent and empty mount points, nothing else of the host."""
-    root = folder / "root"
-    for name in ("dev", "proc", "sys", "mnt"):
-        (root / name).mkdir(parents=True, exist_ok=True)
-    shutil.copy(agent, root / "init")
-    return root
-
-
-def command_line(spec: GuestSpec, folder: Path, line_fds: tuple[int, int]) -> list[str]:
-    """The UML command that boots it."""
-    return [
-        str(spec.kernel),
-        f"mem={MEMORY_MIB}M",
-        f"lpj={LOOPS_PER_JIFFY}",
-        "quiet",
-        "oops=panic",
-        # From 6.16 on seccomp filters may hold the guest's processes instead of ptrace, with which some
-        # processors have trouble. Measured on 7.2: a round of bench's bare loop costs 2.9 ms of processor
-        # instead of 3.3 on btrfs, the same on xfs. Older kernels hand the word on to the agent, to no effect.
-        "seccomp=auto",
-        "rootfstype=hostfs",
-        "root=/dev/root",
-        f"rootflags={folder / 'root'}",
-        "rw",
-        "init=/init",
-        f"ubd0={folder / 'disk'}",
-        f"ubd1={folder / 'log'}",
-        f"ubd2={folder / 'inbox'}",
-        f"ubd3={folder / 'outbox'}",
-        "brd.rd_nr=3",
-        f"brd.rd_size={spec.device_bytes >> 10}",
-        "con=null",
-        "con0=null,fd:1",
-        "ssl=null",
-        f"ssl0=fd:{line_fds[0]},fd:{line_fds[1]}",
-        f"uml_dir={folder}/",
-        "umid=guest",
-    ]
 
 
 def _pinned(command: list[str], processor: int | None) -> list[str]:
@@ -254,42 +219,42 @@ class Keeper:
 
 
 @contextlib.contextmanager
-def boot(spec: GuestSpec, space: Workspace) -> Iterator[Guest]:
+def boot(spec: GuestSpec, space: Workspace, timeout_s: float = BOOT_TIMEOUT_S) -> Iterator[Guest]:
     """A guest that has said it is ready. Errors: LostGuest, OSError."""
-    folder = space.path
-    _make_root(folder, spec.agent)
-    for name, size_bytes in (
-        ("disk", spec.device_bytes),
-        ("log", spec.log_bytes),
-        ("inbox", INBOX_BYTES),
-        ("outbox", OUTBOX_BYTES),
-    ):
+    way = WAYS[spec.kind]
+    for name, size_bytes in spec.devices():
         space.file(name, size_bytes)
-    guest_in, to_guest = os.pipe()
-    from_guest, guest_out = os.pipe()
-    fcntl.fcntl(from_guest, fcntl.F_SETPIPE_SZ, LINE_BYTES)
+    way.prepare(spec, space.path)
+    line = way.line()
+    guest = Guest(_start(spec, way, line, space), line, spec, space.path)
     try:
-        process = subprocess.Popen(
-            _pinned(command_line(spec, folder, (guest_in, guest_out)), spec.processor),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=(guest_in, guest_out),
-            start_new_session=True,
-            env={"PATH": "/usr/bin:/bin", "TMPDIR": str(folder), "HOME": str(folder)},
-        )
-    except OSError:
-        os.close(to_guest)
-        os.close(from_guest)
-        raise
-    finally:
-        os.close(guest_in)
-        os.close(guest_out)
-    space.register(process.pid)
-    guest = Guest(process, to_guest, from_guest, folder)
-    try:
-        answer = guest.hear(BOOT_TIMEOUT_S)
+        answer = guest.hear(timeout_s)
         assert answer == ["ready"], answer
         yield guest
     finally:
         guest.close()
+
+
+def _start(spec: GuestSpec, way: Way, line: Line, space: Workspace) -> subprocess.Popen[bytes]:
+    """Errors: OSError."""
+    folder = space.path
+    try:
+        process = subprocess.Popen(
+            _pinned(way.command(spec, folder, line.theirs), spec.processor),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=line.theirs,
+            start_new_session=True,
+            cwd=folder,  # where a core dump goes with it
+            env={"PATH": "/usr/bin:/bin", "TMPDIR": str(folder), "HOME": str(folder)},
+        )
+    except OSError:
+        os.close(line.to_guest)
+        os.close(line.from_guest)
+        raise
+    finally:
+        for descriptor in line.theirs:
+            os.close(descriptor)
+    space.register(process.pid)
+    return process

@@ -33,6 +33,13 @@ KNOWN = (
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES),
     KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES),
     KnownBug(
+        heading="A renamed file keeps its old name when its logged directory left the cache",
+        kernels=("6.1",),
+        filesystem="btrfs",
+        workload="rename-evicted-file",
+        signatures=("atomic: both names (renamed file)", "durable: name came back (fsynced file)"),
+    ),
+    KnownBug(
         heading="A renamed symlink keeps its old name although its directory was fsynced",
         kernels=BOTH,
         filesystem="btrfs",

@@ -30,9 +30,11 @@ from harness.guest import GuestTrouble, LostGuest
 from harness.judging import judge_again
 from harness.kernel_command import add_kernel, command_kernel, config_option
 from harness.log import BadLog
+from harness.machine import UML
+from harness.probe import WANTED
 from harness.progress import Progress
 from harness.repro import is_finding, locate, repro
-from harness.run import LOG_BYTES, NoRoom, Wish, WorkerFailed, finish, run, write_pages
+from harness.run import LOG_BYTES, NoGuest, NoRoom, Wish, WorkerFailed, finish, run, write_pages
 from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
 from harness.sweep import NothingToSweep, plantable, planted_bugs, sweep_parts
@@ -66,6 +68,7 @@ NOT_DONE = (
     KernelError,
     LostGuest,
     NoFilesystemTool,
+    NoGuest,
     NoRoom,
     NotBisected,
     OSError,
@@ -152,7 +155,7 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, metavar="N", help="kept with the run")
     command.add_argument("--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="of the log (64M)")
     command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
-    command.add_argument("--guest", choices=["uml", "auto", "qemu"], default="uml", help="(uml)")
+    command.add_argument("--guest", choices=WANTED, default=UML, help="what runs the kernel (uml)")
     command.add_argument("--resume", type=Path, metavar="DIR", help="go on with a run that was stopped")
     command.add_argument(
         "--planted",
@@ -171,6 +174,7 @@ def add_repro(command: argparse.ArgumentParser) -> None:
     command.add_argument("--state", default="", metavar="SPEC", help="a state, as O:12")
     config_option(command)
     command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
+    command.add_argument("--guest", choices=WANTED, default="", help="(the one that the run had)")
     command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
 
 
@@ -178,8 +182,6 @@ def add_repro(command: argparse.ArgumentParser) -> None:
 
 
 def command_run(arguments: argparse.Namespace) -> int:
-    if arguments.guest == "qemu":
-        raise BadSpec("--guest qemu: not built yet; this is uml")
     if arguments.resume:
         return resume_run(arguments)
     return do_run(wish_of(arguments), arguments, None)
@@ -197,6 +199,7 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
         seed=arguments.seed,
         with_fsck=not arguments.no_fsck,
         log_bytes=arguments.log_size,
+        guest=arguments.guest,
         command=("powercut", *arguments.words),
         against=arguments.against,
     )
@@ -242,6 +245,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         seed=question.seed,
         with_fsck=not original.no_fsck,
         log_bytes=original.log_size,
+        guest=question.guest,
         command=question.command,
         against=question.against,
     )
@@ -375,7 +379,7 @@ def command_repro(arguments: argparse.Namespace) -> int:
     if finding and not is_finding(finding):
         raise NoResults(f"{finding}: no finding's name; they are F1, F2 ...")
     shown_again = locate(arguments.run, finding, arguments.state)
-    return repro(shown_again, arguments.keep, arguments.shell, arguments.config)
+    return repro(shown_again, arguments.keep, arguments.shell, arguments.config, arguments.guest)
 
 
 def command_list(arguments: argparse.Namespace) -> int:

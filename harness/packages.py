@@ -36,6 +36,11 @@ FILESYSTEMS = {
         Requirement("xfsprogs", "xfs_repair", "checks xfs"),
     ),
 }
+# For --guest qemu alone.
+QEMU = (
+    Requirement("qemu-system-x86", "qemu-system-x86_64", "runs guests of kind qemu"),
+    Requirement("libelf-dev", "/usr/include/libelf.h", "x86_64's objtool"),
+)
 BROWSER = (
     Requirement("chromium", "chromium", "the tests load the report in a real browser"),
     Requirement("chromium-driver", "chromedriver", "lets the tests steer that browser"),
@@ -65,11 +70,13 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
     first = command(arguments)
     if first in GUEST_COMMANDS:
         default = ",".join(FILESYSTEMS) if first == "bench" else DEFAULT_PROFILES
-        return for_guests((option(arguments, "--fs") or default).split(","))
+        needed = for_guests((option(arguments, "--fs") or default).split(","))
+        return (*needed, *(QEMU if option(arguments, "--guest") == "qemu" else ()))
     if first == "kernel" and {"build", "show"} & set(arguments):
-        return kernel_packages.REQUIRED_PACKAGES
+        x86_64 = option(arguments, "--arch") == "x86_64"
+        return (*kernel_packages.REQUIRED_PACKAGES, *(QEMU if x86_64 else ()))
     if first == "test" and not only_plain_steps(arguments):
-        return for_tests()
+        return (*for_tests(), *(QEMU if option(arguments, "-m") == "qemu" else ()))
     return ()
 
 

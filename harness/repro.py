@@ -21,6 +21,9 @@ from harness.disk import writes_of
 from harness.guest import GuestSpec, Keeper
 from harness.judging import decode
 from harness.log import open_log
+from harness.machine import UML, arch_of
+from harness.probe import accelerated, prefer
+from harness.progress import Progress
 from harness.recover import Recovered, Recovery, changes_flags
 from harness.run import LOG_BYTES, processors
 from harness.store import NoResults, base_disk, copy_image, expand_file, reading
@@ -75,11 +78,13 @@ def locate(place: Path, finding: str, state: str) -> Shown:
     return locate(place, next(iter(findings)), "")
 
 
-def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] = ()) -> int:
+def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] = (), guest: str = "") -> int:
     """
-    config: variants of the kernel, in place of the run's own.
+    config: variants of the kernel, in place of the run's own. guest: of probe.WANTED, "" for what the run
+    had, with or without KVM.
     Exit status: 1 when it is BROKEN again, 0 when every verdict holds, 3 when UNKNOWN.
-    Errors: NoResults, BadSpec, BadLog, UnknownProfile, KernelError, LostGuest, GuestTrouble, OSError.
+    Errors: NoResults, BadSpec, BadLog, UnknownProfile, KernelError, NoGuest, LostGuest, GuestTrouble,
+    OSError.
     """
     with reading(shown.folder):
         experiment = read_experiment(shown.folder)
@@ -90,10 +95,21 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
         raise NoResults("--shell: standard input is no terminal")
     if keep is not None and keep.exists():
         raise NoResults(f"--keep {keep}: it is there already, and stays as it is")
-    kernel = build(experiment.facts.kernel, variants=config or experiment.facts.config)
+    word, config = experiment.facts.kernel, config or experiment.facts.config
+    wanted = guest or experiment.facts.guest.partition("-")[0]
+    if shell and wanted != UML:
+        raise NoResults("--shell: only a guest of kind uml has one: add --guest uml")
+    with Progress(quiet=True) as progress:
+        wanted = prefer(wanted, word, config, progress)
+    kernel = build(word, variants=config, arch=arch_of(wanted))
     with workspace() as space:
         spec = GuestSpec(
-            Path(kernel.path), agent_binary(), experiment.facts.device_bytes, LOG_BYTES, processors()[-1]
+            kernel=Path(kernel.path),
+            agent=agent_binary(),
+            device_bytes=experiment.facts.device_bytes,
+            log_bytes=LOG_BYTES,
+            processor=processors()[-1],
+            kind=accelerated(wanted, kernel),
         )
         image = _rebuild(shown.folder, state, experiment, space.path)
         if keep is not None:

@@ -30,6 +30,8 @@ from harness.crash import BUILT_MODELS
 from harness.experiment import Outcome, Plan, run_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
+from harness.machine import UML, arch_of
+from harness.probe import NoGuest, accelerated, prefer
 from harness.progress import Progress
 from harness.store import NoResults, new_run, partial_folder, point_latest, write_question, write_summary
 from harness.summing import experiment_folders, shown, sum_up
@@ -64,7 +66,7 @@ class NoRoom(Exception):
 
 class Wish(msgspec.Struct, frozen=True):
     """What is to be done. kernels: KERNEL words, each built with the config variants.
-    jobs: 0 for as many as processors.
+    jobs: 0 for as many as processors. guest: of probe.WANTED.
     parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against."""
 
@@ -78,6 +80,7 @@ class Wish(msgspec.Struct, frozen=True):
     seed: int = 0
     with_fsck: bool = True
     log_bytes: int = LOG_BYTES
+    guest: str = UML
     command: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     against: str = ""
@@ -95,20 +98,23 @@ class Worker(msgspec.Struct, frozen=True):
 def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -> tuple[Path, Summary]:
     """
     Build the kernels, do the experiments, judge, report.
-    Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoRoom, OSError.
+    Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
     """
     planned = sum(len(part.workloads) for part in parts_of(wish))
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
+    guest = prefer(wish.guest, parts_of(wish)[0].kernel, wish.config, progress)
     kernels = {
-        (word, config): build(word, progress.building(word), config) for word, config in builds_of(wish)
+        (word, config): build(word, progress.building(word), config, arch_of(guest))
+        for word, config in builds_of(wish)
     }
+    guest = accelerated(guest, next(iter(kernels.values())))
     agent = agent_binary()
     started = time.monotonic()
     folder = resume or new_run(out)
     if resume is None:
-        write_question(folder, question_of(wish, kernels))
-    plans = plans_of(wish, kernels)
+        write_question(folder, question_of(wish, kernels, guest))
+    plans = plans_of(wish, kernels, guest)
     try:
         boots = do_experiments(plans, wish, folder, agent, progress)
     except KeyboardInterrupt:
@@ -174,7 +180,7 @@ def builds_of(wish: Wish) -> tuple[tuple[str, tuple[str, ...]], ...]:
     )
 
 
-def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
+def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
     recordings = COMPARED_RECORDINGS if wish.against else 1
     wanted = [
@@ -193,6 +199,7 @@ def plans_of(wish: Wish, kernels: Kernels) -> list[Plan]:
             wish.with_fsck,
             config,
             recordings,
+            guest,
         )
         for number, (word, profile, workload, config) in enumerate(wanted, 1)
     ]
@@ -368,13 +375,14 @@ def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
         device_bytes=plan.profile.size_bytes,
         log_bytes=settings.log_bytes,
         processor=settings.processor,
+        kind=plan.guest,
     )
 
 
 # --- the question --------------------------------------------------------------------------------
 
 
-def question_of(wish: Wish, kernels: Kernels) -> Question:
+def question_of(wish: Wish, kernels: Kernels, guest: str = UML) -> Question:
     return Question(
         command=wish.command,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -382,7 +390,7 @@ def question_of(wish: Wish, kernels: Kernels) -> Question:
         seed=wish.seed,
         tier=wish.tier,
         models=wish.models,
-        guest="uml",
+        guest=guest,
         workloads=tuple(workload.name for workload in wish.workloads),
         kernels=provenances(kernels),
         profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
@@ -445,4 +453,4 @@ def own_commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
-__all__ = ["AgentError", "NoRoom", "Wish", "WorkerFailed", "finish", "run", "write_pages"]
+__all__ = ["AgentError", "NoGuest", "NoRoom", "Wish", "WorkerFailed", "finish", "run", "write_pages"]

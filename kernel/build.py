@@ -24,7 +24,7 @@ from pathlib import Path
 
 import msgspec
 
-from kernel import cache
+from kernel import cache, profiling
 from kernel.archive import Gone
 from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
@@ -298,6 +298,8 @@ def _compile(
         progress("compiling", 0.03 + 0.97 * done_steps / steps)
 
     with _log_kept(log, recipe):
+        if profiling.VARIANT in recipe.spec.variants:
+            profiling.switch_on(tree)
         if not (tree / OBJECTS / ".config").is_file() or any("Kconfig" in name for name in touched):
             progress("configuring", 0.0)
             configure(tree, recipe.fragments, log, recipe.spec.arch)
@@ -348,6 +350,8 @@ def _publish(recipe: Recipe, workspace: Path, directory: Path) -> None:
     shutil.copyfile(objects / ".config", directory / "config")
     shutil.copyfile(workspace / "build.log", directory / "build.log")
     shutil.copyfile(workspace / "provenance.json", directory / "provenance.json")
+    if profiling.VARIANT in recipe.spec.variants:
+        profiling.keep_notes(workspace / "linux", directory)
 
 
 def _apply_all(all_series: tuple[Series, ...], tree: Path, progress: Progress) -> tuple[str, ...]:

@@ -8,7 +8,15 @@ Not here: what is compared (compare.py), the page (html.py).
 
 from pathlib import Path
 
-from reports.compare import Comparison, differing, log_differences, recorded, verdict_words
+from reports.compare import (
+    Change,
+    Comparison,
+    differences,
+    differing,
+    log_differences,
+    recorded,
+    verdict_words,
+)
 from reports.results import Question, Summary
 from reports.terminal import failed, folded, line, number, unknown
 
@@ -30,6 +38,7 @@ def comparison_lines(
         line("examined", f"{what} ({question.guest})"),
         line("states", f"A {states[0]:,}, B {states[1]:,}; {summary.states.unknown:,} unknown"),
         *folded("verdicts", verdict_words(comparison)),
+        *cell_lines(comparison),
         *finding_lines(comparison, summary),
         *unknown(summary),
         *failed(summary),
@@ -37,6 +46,23 @@ def comparison_lines(
         line("report", str(report_path), cut=False),
         line("exit", exit_words(comparison)),
     ]
+
+
+def cell_lines(comparison: Comparison) -> list[str]:
+    """Verdicts broken on one side only, whose finding both sides have by other workloads; worst first."""
+    alone = {name for pair in comparison.findings if pair.side != "both" for name in (pair.a, pair.b)}
+    lines = [
+        line(
+            {"broken": "B only", "fixed": "A only"}[cell.change],
+            f"{pair.profile} {cell.oracle}: {pair.workload}",
+        )
+        + f" ({', '.join(one.findings)}, which the other has elsewhere)"
+        for pair, cell in differences(comparison)
+        if cell.change in (Change.BROKEN, Change.FIXED)
+        and not alone.intersection((one := cell.b if cell.change is Change.BROKEN else cell.a).findings)
+    ]
+    more = len(lines) - FINDINGS_SHOWN
+    return [*lines[:FINDINGS_SHOWN], *([line("", f"and {more} more, in the report")] if more > 0 else [])]
 
 
 def finding_lines(comparison: Comparison, summary: Summary) -> list[str]:

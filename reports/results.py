@@ -70,7 +70,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     trouble:   "" or why the experiment could not be done; then all its states are UNKNOWN.
     device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
-    config:    variants of its kernel.
+    config:    variants of its kernel. guest: its kind.
     other_recordings: what other recordings of the same amounted to; only this one was recovered.
     """
 
@@ -88,6 +88,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     device_bytes: int = 0
     config: tuple[str, ...] = ()
     other_recordings: tuple[LogFigures, ...] = ()
+    guest: str = "uml"
 
 
 class Judgement(msgspec.Struct, frozen=True):

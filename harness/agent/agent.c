@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Commands and answers, lines on ttyS0. The agent starts with `ready`; an empty line is no command.
+ * Commands and answers, lines on LINE. The agent starts with `ready`; an empty line is no command.
  *
  *   record BYTES                                report BYTES      program in the inbox, report in the outbox
+ *   counters                                    counters BYTES    those of the last record, in the outbox
  *   clear                                       cleared
  *   check OFFSET BYTES SECTORS FS OPTIONS       one a state: told SEQUENCE REPORT; same SEQUENCE for the
  *                                               report told last; done SEQUENCE BYTES for one in the outbox.
@@ -36,6 +37,7 @@
 #define REPLY_MAGIC 0x50435250 /* "PCRP" */
 #define BUFFER_BYTES (16 << 20)
 #define LINE_REPORT_BYTES 8192 /* a longer report goes through the outbox */
+#define LINE_WAIT_MS 5000
 
 enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4, WANT_FLAGS = 8, FIRST_PROBE = 16 };
 
@@ -99,11 +101,25 @@ void answer(const char *format, ...)
 	write_line(line, length);
 }
 
+/* The guest's names, from the kernel's command line (init gets what the kernel does not know); else UML's. */
+static const char *own_name(const char *variable, const char *of_uml)
+{
+	const char *name = getenv(variable);
+
+	return name ? name : of_uml;
+}
+
+/* x86 has no power button without ACPI, and QEMU ends at a reboot; UML would begin anew at one. */
+static __attribute__((noreturn)) void end(void)
+{
+	reboot(getenv("POWERCUT_LINE") ? RB_AUTOBOOT : RB_POWER_OFF);
+	_exit(1);
+}
+
 void die(const char *what)
 {
 	answer("trouble %s: %s", what, errno_name(errno));
-	reboot(RB_POWER_OFF);
-	_exit(1);
+	end();
 }
 
 static int inbox = -1, outbox = -1;
@@ -134,6 +150,17 @@ static void command_record(size_t bytes)
 	memcpy(out, report.bytes, report.length);
 	write_outbox(report.length, 0);
 	answer("report %zu", report.length);
+}
+
+static void command_counters(void)
+{
+	const struct text *kept = counters_kept();
+
+	if (kept->length > BUFFER_BYTES)
+		die("counters: too many");
+	memcpy(out, kept->bytes, kept->length);
+	write_outbox(kept->length, 0);
+	answer("counters %zu", kept->length);
 }
 
 static size_t round_up(size_t bytes, size_t unit)
@@ -289,6 +316,8 @@ static void obey(char *line)
 		return; /* the host nudges a line that may have lost an edge (guest.py) */
 	if (sscanf(line, "record %llu", &a) == 1)
 		command_record(a);
+	else if (!strcmp(word, "counters"))
+		command_counters();
 	else if (!strcmp(word, "clear"))
 		origin_clear(), told.length = 0, answer("cleared");
 	else if (sscanf(line, "check %llu %llu %llu %31s %511s", &a, &b, &c, filesystem, options) == 5)
@@ -302,20 +331,48 @@ static void obey(char *line)
 	else if (sscanf(line, "restart %31s %511s %llu %d", filesystem, options, &a, &count) == 4)
 		restart_loop(filesystem, or_none(options), a, count);
 	else if (!strcmp(word, "off"))
-		reboot(RB_POWER_OFF);
+		end();
 	else
 		die("unknown command");
 }
 
+static void name_devices(void)
+{
+	static const char *const names[] = { RECORDED_DISK, RECORDED_LOG, INBOX, OUTBOX };
+	const char *prefix = own_name("POWERCUT_BLOCK", "/dev/ubd");
+	char own[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(own, sizeof(own), "%s%c", prefix, (char)('a' + i));
+		symlink(own, names[i]);
+	}
+	symlink(own_name("POWERCUT_LINE", "/dev/ttyS0"), LINE);
+}
+
+/* A port of virtio-serial comes a little after init: it is announced by a message of its own. */
+static int open_when_there(const char *path)
+{
+	int file = -1;
+
+	for (int i = 0; i < LINE_WAIT_MS && file < 0; i++) {
+		file = open(path, O_RDWR | O_NOCTTY);
+		if (file < 0)
+			usleep(1000);
+	}
+	return file;
+}
+
 static FILE *open_line(void)
 {
-	int line = open("/dev/ttyS0", O_RDWR | O_NOCTTY);
+	int line = open_when_there(LINE);
 	struct termios raw;
 
-	if (line < 0 || tcgetattr(line, &raw))
+	if (line < 0)
 		_exit(1);
-	cfmakeraw(&raw);
-	tcsetattr(line, TCSANOW, &raw);
+	if (!tcgetattr(line, &raw)) { /* a tty, and no port */
+		cfmakeraw(&raw);
+		tcsetattr(line, TCSANOW, &raw);
+	}
 	line_out = line;
 	return fdopen(line, "r");
 }
@@ -326,6 +383,7 @@ static void start(void)
 	mount("dev", "/dev", "devtmpfs", 0, NULL);
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("sys", "/sys", "sysfs", 0, NULL);
+	name_devices();
 	in = aligned_alloc(BLOCK_BYTES, BUFFER_BYTES);
 	out = aligned_alloc(BLOCK_BYTES, BUFFER_BYTES);
 	if (!in || !out)
@@ -334,6 +392,7 @@ static void start(void)
 	memset(out, 0, 1 << 20);
 	text_start(&report, 1 << 20);
 	text_start(&told, 1 << 16);
+	counters_start();
 }
 
 int main(void)
@@ -352,6 +411,5 @@ int main(void)
 	answer("ready");
 	while (fgets(line, sizeof(line), lines))
 		obey(line);
-	reboot(RB_POWER_OFF);
-	return 1;
+	end();
 }

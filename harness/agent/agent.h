@@ -3,8 +3,8 @@
  * The agent: the only process of a guest. It does what the host asks and says what it saw;
  * it decides nothing about right and wrong.
  *
- * Devices (see harness/guest.py):  ubda the recorded disk, ubdb its log, ubdc the inbox (host to
- * guest), ubdd the outbox (guest to host). Commands and answers are lines on ttyS0.
+ * Devices (see harness/machine.py): four block devices, named below whatever the guest's own names
+ * are; commands and answers are lines on LINE.
  */
 #ifndef AGENT_H
 #define AGENT_H
@@ -16,10 +16,11 @@
 #include <stdint.h>
 
 #define MOUNT_POINT "/mnt"
-#define RECORDED_DISK "/dev/ubda"
-#define RECORDED_LOG "/dev/ubdb"
-#define INBOX "/dev/ubdc"
-#define OUTBOX "/dev/ubdd"
+#define RECORDED_DISK "/dev/disk"
+#define RECORDED_LOG "/dev/log"
+#define INBOX "/dev/inbox" /* host to guest */
+#define OUTBOX "/dev/outbox" /* guest to host */
+#define LINE "/dev/line"
 #define ORIGIN "/dev/ram0" /* the disk of a state */
 #define CHANGES_0 "/dev/ram1" /* what its recovery wrote: dm-snapshot exception stores, in turn */
 #define CHANGES_1 "/dev/ram2"
@@ -76,6 +77,12 @@ struct walked {
 extern struct walked walked;
 extern bool walk_flags; /* whether the walk tells inode flags */
 void walk(struct text *out);
+
+/* counters.c: what a kernel of the config variant gcov counted while the run part of a workload ran. */
+void counters_start(void);
+void counters_reset(void);
+void counters_keep(void);
+const struct text *counters_kept(void);
 
 /* calls.c */
 struct operation {

@@ -523,13 +523,19 @@ uint64_t tree_of(const char *path)
 
 /*
  * Drop what can be dropped of pages, dentries and inodes: only what is clean and unused goes. Pages, too:
- * the kernel drops no inode that has some (include/linux/pagemap.h, mapping_shrinkable()).
+ * the kernel drops no inode that has some (include/linux/pagemap.h, mapping_shrinkable()). More than once:
+ * a dentry or inode that was used since the last time stays for one more (fs/dcache.c, dentry_lru_isolate();
+ * fs/inode.c, inode_lru_isolate()), and a directory's can only go after its children's.
  */
+#define EVICT_ROUNDS 8
+
 static int evict(void)
 {
 	int file = open("/proc/sys/vm/drop_caches", O_WRONLY);
-	int result = file < 0 || write(file, "3", 1) != 1 ? -1 : 0;
+	int result = file < 0 ? -1 : 0;
 
+	for (int round = 0; round < EVICT_ROUNDS && result == 0; round++)
+		result = write(file, "3", 1) == 1 ? 0 : -1;
 	close(file);
 	return result;
 }

@@ -176,11 +176,13 @@ void record(char *program)
 		if (operation.run && !running) {
 			sync();
 			log_writes_mark("run");
+			counters_reset();
 			running = true;
 		}
 		perform(&operation, first);
 		first = false;
 	}
+	counters_keep();
 	log_writes_mark("end");
 	close_all_kept();
 	leave(); /* fails after umount as the last word: then there is nothing to leave */

@@ -47,11 +47,13 @@ def stock_kernel(kernel_word):
 
 @pytest.fixture
 def main_job(tmp_path):
-    """main_job(workload names, profile names, kernel) -> (folder, Summary): what `powercut run` does."""
+    """main_job(workload names, profile names, kernel, guest) -> (folder, Summary): what `powercut run`
+    does."""
 
-    def do(names, profiles, kernel):
+    def do(names, profiles, kernel, guest="uml"):
         with Progress() as progress:
-            wish = Wish(select(tuple(names)), tuple(profile(name) for name in profiles), (kernel,))
+            chosen = tuple(profile(name) for name in profiles)
+            wish = Wish(select(tuple(names)), chosen, (kernel,), guest=guest)
             return run(wish, tmp_path / "results", progress)
 
     return do

@@ -84,7 +84,6 @@ def is_one_line(said: str) -> bool:
         (["--models", "O,N"], "not built yet; built: O"),
         (["--models", "Z"], "no model 'Z'"),
         (["--models", ""], "--models: name at least one"),
-        (["--guest", "qemu"], "--guest qemu: not built yet"),
         (["--resume", "."], "no run of ours"),
         (["--resume", "nowhere"], "no run of ours"),
     ],
@@ -261,7 +260,7 @@ def test_a_resumed_run_asks_the_question_it_was_started_with(made: Path, monkeyp
     assert main.main(["run", "--resume", str(made), "--jobs", "3"]) == 0
     (wish,) = wishes
     assert [one.name for one in wish.workloads] == ["replace-by-rename"]
-    assert (wish.log_bytes, wish.with_fsck, wish.jobs) == (2 << 20, False, 3)
+    assert (wish.log_bytes, wish.with_fsck, wish.jobs, wish.guest) == (2 << 20, False, 3, "uml")
 
 
 def test_what_was_no_run_cannot_be_resumed(powercut: Powercut, made: Path) -> None:

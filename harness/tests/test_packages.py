@@ -66,6 +66,23 @@ def test_the_tests_need_every_filesystem_and_a_browser() -> None:
     assert "chromium-driver" in names(needed)
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("run", False),
+        ("run --guest auto", False),
+        ("run --guest qemu", True),
+        ("repro DIR --guest=qemu", True),
+        ("kernel build 6.12", False),
+        ("kernel build 6.12 --arch x86_64", True),
+        ("test", False),
+        ("test harness/suite/test_qemu.py -m qemu", True),
+    ],
+)
+def test_qemu_is_needed_only_where_it_is_asked_for(words: str, wanted: bool) -> None:
+    assert ("qemu-system-x86" in names(needed_by(words.split()))) is wanted
+
+
 def test_lint_and_types_need_no_package() -> None:
     assert needed_by(["test", "--only", "lint,types"]) == ()
     assert needed_by(["test", "--only", "lint,unit"]) == for_tests()

@@ -269,9 +269,10 @@ def makes(directory: Path) -> list[str]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             cwd = str((process / "cwd").readlink())
-        except OSError:
+            command = (process / "cmdline").read_bytes()
+        except OSError:  # it has ended since
             continue
-        if cwd.startswith(str(directory)) and b"make" in (process / "cmdline").read_bytes():
+        if cwd.startswith(str(directory)) and b"make" in command:
             found.append(cwd)
     return found
 

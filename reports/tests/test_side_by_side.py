@@ -153,6 +153,19 @@ def test_the_lines_say_what_differs(run: Path) -> None:
     assert text.endswith("exit       1: something is BROKEN in A and in B")
 
 
+def test_a_break_on_one_side_of_a_finding_of_both_is_named(run: Path) -> None:
+    """B has A's finding, too, but by another workload: the one that differs is told by name."""
+    summary = read_summary(run)
+    first = summary.findings[0]
+    other = msgspec.structs.replace(
+        first, id="F5", kernel=B, experiment=8, workload="link-new-name", workloads=("link-new-name",)
+    )
+    summary = msgspec.structs.replace(summary, findings=(*summary.findings, other))
+    comparison = compare(read_question(run), summary, digests(run))
+    lines = comparison_lines(comparison, summary, read_question(run), Path("compare.html"))
+    assert "A only     btrfs durable: replace-by-rename (F1, which the other has elsewhere)" in lines
+
+
 def test_no_difference_is_said(run: Path) -> None:
     """A and B with the same verdicts, all HOLDS."""
     for number in range(1, 2 * PER_KERNEL + 1):

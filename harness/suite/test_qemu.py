@@ -1,0 +1,222 @@
+"""
+The same experiments in QEMU: the same verdicts as under User Mode Linux.
+
+In:       the stock kernel and one with a planted bug, each built for both guests.
+Out:      verdicts and findings, equal; what a run and repro say of their guest; nothing left of a killed run.
+Not here: the command line and the archive (harness/tests/test_qemu.py), which guest is chosen
+          (harness/tests/test_probe.py).
+
+Mostly the two logs are the same, entry by entry. But time runs otherwise in an emulator: a commit by a timer
+may fall into the run on one guest, and btrfs then allocates elsewhere. So what is compared is the answers of
+each oracle on each workload, and the findings, not state by state.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+
+from harness import qemu
+from harness.agent_binary import agent_binary
+from harness.crash import State
+from harness.disk import open_disk, writes_of
+from harness.filesystem import make_filesystem
+from harness.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
+from harness.log import open_log
+from harness.machine import INBOX_BYTES
+from harness.probe import accelerated
+from harness.progress import Progress
+from harness.record import record
+from harness.recover import Recovery
+from harness.run import LOG_BYTES, processors
+from harness.workspace import workspace
+from kernel.build import build
+from oracles.profiles import profile
+from reports.results import read_experiment, read_question
+from workloads.library import load
+
+pytestmark = [pytest.mark.qemu, pytest.mark.timeout(3600)]
+ROOT = Path(__file__).parent.parent.parent
+GUESTS = ("uml", "qemu")
+CHOSEN = (
+    "replace-by-rename",
+    "link-into-new-directory",
+    "append-fsync-repeated",
+    "xattrs-over-two-fsyncs",
+    "nothing-synced-tree",
+)
+PLANTED = (
+    ("planted/xattr-lost-on-second-fsync", "xattrs-over-two-fsyncs", "durable"),
+    ("planted/old-name-kept-after-rename", "move-out-of-logged-directory", "atomic"),
+)
+
+
+@pytest.fixture(scope="session")
+def qemu_kernel(kernel_word):
+    """(kind, kernel): built for QEMU, when no earlier run on this machine has built it."""
+    with Progress() as progress:
+        kernel = build(kernel_word, progress.building(kernel_word), arch="x86_64")
+    return accelerated("qemu", kernel), kernel
+
+
+def answers(folder):
+    """workload and oracle to the answers that its states got."""
+    found = {}
+    for place in sorted((folder / "experiments").iterdir()):
+        experiment = read_experiment(place)
+        for state in experiment.judgement.states:
+            for verdict in experiment.judgement.verdict_sets[state.verdict_set]:
+                key = experiment.facts.workload, verdict.oracle
+                found.setdefault(key, set()).add(verdict.answer)
+    return found
+
+
+def findings(summary):
+    return {(one.signature, one.workload) for one in summary.findings}
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs"])
+def test_the_smoke_set_gives_the_same_verdicts(main_job, kernel_word, name):
+    """Every promise is judged in every state, and is kept, on one guest as on the other."""
+    runs = {guest: main_job(CHOSEN, [name], kernel_word, guest) for guest in GUESTS}
+    for _, summary in runs.values():
+        assert (summary.exit, summary.findings, summary.reasons) == (0, (), ())
+        assert summary.states.unknown == 0
+        assert summary.states.checked + summary.states.skipped_identical == summary.states.planned
+    (uml, _), (qemu, _) = runs.values()
+    assert answers(uml) == answers(qemu)
+    assert read_question(uml).guest == "uml"
+    assert read_question(qemu).guest in ("qemu-tcg", "qemu-kvm")
+
+
+@pytest.mark.parametrize(("series", "workload", "oracle"), PLANTED)
+def test_a_planted_bug_is_found_on_both(main_job, kernel_word, series, workload, oracle):
+    """The same findings; and repro shows one again on the guest that the run had."""
+    word = f"{kernel_word}+{series}"
+    runs = {guest: main_job([workload], ["btrfs"], word, guest) for guest in GUESTS}
+    (uml, of_uml), (qemu, of_qemu) = runs.values()
+    assert oracle in {one.oracle for one in of_uml.findings}
+    assert findings(of_uml) == findings(of_qemu)
+    assert answers(uml) == answers(qemu)
+    again = powercut("repro", str(qemu), of_qemu.findings[0].id)
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert of_qemu.findings[0].expected in again.stdout
+
+
+def powercut(*words):
+    command = [sys.executable, "-m", "harness.main", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def keeper_of(qemu_kernel, one, space):
+    kind, kernel = qemu_kernel
+    spec = GuestSpec(Path(kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1], kind)
+    return Keeper(spec, space)
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs"])
+def test_the_machine_sees_the_bytes_that_the_log_says(qemu_kernel, name):
+    """The inbox is written while the machine runs, over and over: nothing old may come out of a cache."""
+    one = profile(name)
+    with workspace() as space, keeper_of(qemu_kernel, one, space) as keeper:
+        make_filesystem(one, space.path / "pristine")
+        for workload in ("replace-by-rename", "append-fsync-repeated"):
+            recording = record(keeper.guest(), one, load(workload), space.path / "pristine", "6.12")
+            with open_log(recording.log) as log:
+                for prefix in (0, len(log) // 2, len(log)):
+                    recovery = Recovery(keeper, one, True, space.path)
+                    assert len(list(recovery.run(recording.base, log, [State(prefix)]))) == 1
+                    answer = keeper.guest().ask(f"digest {one.size_bytes // 512}", timeout_s=60)
+                    with open_disk(space.path / "expected", recording.base) as disk:
+                        for entry in log.entries(0, prefix):
+                            for write in writes_of(entry):
+                                disk.apply(write)
+                        assert answer == ["digest", str(zlib.crc32(disk.image))]
+
+
+def test_the_recorded_disk_has_a_write_cache_and_fua(qemu_kernel):
+    """Without them no log would hold a FLUSH, and every pass would be empty."""
+    one = profile("ext4")
+    with workspace() as space, keeper_of(qemu_kernel, one, space) as keeper:
+        make_filesystem(one, space.path / "pristine")
+        recording = record(keeper.guest(), one, load("replace-by-rename"), space.path / "pristine", "6.12")
+    assert recording.device["write_cache"] == "write back"
+
+
+def test_a_machine_that_ends_is_a_lost_guest(qemu_kernel):
+    """A reboot, as after a panic, ends the machine: nobody waits for it until a deadline."""
+    with workspace() as space, keeper_of(qemu_kernel, profile("ext4"), space) as keeper:
+        guest = keeper.guest()
+        guest.say(f"check 0 {INBOX_BYTES} 8 ext4 -")  # more than its buffer: the agent ends the machine
+        with pytest.raises(GuestTrouble, match="read a device"):
+            guest.hear()
+        with pytest.raises(LostGuest) as lost:
+            guest.hear()
+        assert (lost.value.kind, guest.process.wait()) == ("exit", 0)
+
+
+def test_a_panic_is_told_at_once(qemu_kernel, monkeypatch):
+    """The kernel finds no init and panics."""
+    words = qemu.kernel_words
+    monkeypatch.setattr(qemu, "kernel_words", lambda spec: [*words(spec), "rdinit=/none"])
+    with workspace() as space, keeper_of(qemu_kernel, profile("ext4"), space) as keeper:
+        with pytest.raises(LostGuest) as lost:
+            keeper.guest()
+        assert lost.value.kind == "panic"
+        assert "process ended" in str(lost.value)
+
+
+def test_a_killed_run_leaves_no_machine(qemu_kernel, kernel_word, tmp_path):
+    """kill -9 of the run: its machines go with it."""
+    words = ("run", "--guest", "qemu", "--kernel", kernel_word, "--jobs", "2", "--out", str(tmp_path))
+    command = [sys.executable, "-m", "harness.main", *words]
+    run = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not (machines := machines_under(run.pid)):
+        assert run.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    deadline = time.monotonic() + 60
+    while any(is_machine(pid) for pid in machines):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def machines_under(ancestor):
+    """Process numbers of QEMU among its descendants: proc(5), /proc/pid/stat, field 4."""
+    parents = {}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(place.name)] = int((place / "stat").read_text().rpartition(") ")[2].split()[1])
+        except OSError:
+            continue
+    found, level = [], {ancestor}
+    while level:
+        level = {pid for pid, parent in parents.items() if parent in level}
+        found += [pid for pid in level if is_machine(pid)]
+    return found
+
+
+def is_machine(pid):
+    try:
+        return os.path.basename((Path(f"/proc/{pid}/exe")).readlink()) == "qemu-system-x86_64"  # noqa: PTH119
+    except OSError:
+        return False
+
+
+def test_doctor_says_what_each_guest_can_do(qemu_kernel):
+    """It boots them: UML and QEMU do, and of KVM it says so or why not."""
+    checks = {one["name"]: one for one in json.loads(powercut("doctor", "--json").stdout)["checks"]}
+    assert checks["guest: qemu"]["ok"] is True
+    assert "boots and answers" in checks["guest: qemu"]["found"]
+    kvm = checks["guest: qemu, kvm"]
+    assert kvm["ok"] is (True if qemu_kernel[0] == "qemu-kvm" else None)
+    assert kvm["found"]
