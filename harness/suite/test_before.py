@@ -220,4 +220,4 @@ def test_library_finds_what_it_finds_on_the_stock_kernel(main_job, name, on):
     assert summary.reasons == ()
     assert summary.states.unknown == 0
     found = {(one.signature, workload) for one in summary.findings for workload in one.workloads}
-    assert found == expected_findings("6.12", profile(on).filesystem, on)
+    assert found == expected_findings("6.12", on)
