@@ -28,6 +28,7 @@ import msgspec
 from harness.agent_binary import AgentError, agent_binary
 from harness.crash import BUILT_MODELS
 from harness.experiment import Outcome, Plan, run_experiment
+from harness.fault_experiment import run_fault_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
 from harness.machine import UML, arch_of
@@ -46,7 +47,7 @@ from oracles.verdict import Tier
 from reports.html import write_report
 from reports.junit import write_junit
 from reports.ktap import write_ktap
-from reports.results import Question, Summary
+from reports.results import CRASH, FAULTS, Question, Summary
 from workloads.text import format as format_workload
 from workloads.workload import Workload
 
@@ -68,7 +69,8 @@ class Wish(msgspec.Struct, frozen=True):
     """What is to be done. kernels: KERNEL words, each built with the config variants.
     jobs: 0 for as many as processors. guest: of probe.WANTED.
     parts: when not every workload is for every profile and kernel (sweep.py).
-    against: of `compare`, the one of the kernels that the other is held against."""
+    against: of `compare`, the one of the kernels that the other is held against.
+    kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -84,6 +86,7 @@ class Wish(msgspec.Struct, frozen=True):
     command: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     against: str = ""
+    kind: str = CRASH
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -184,7 +187,7 @@ def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
     recordings = COMPARED_RECORDINGS if wish.against else 1
     wanted = [
-        (part.kernel, part.profile, workload, config_of(wish, part.profile, workload))
+        (part.kernel, part.profile, workload, config_of(wish, part.profile, workload), part.kind or wish.kind)
         for part in parts_of(wish)
         for workload in part.workloads
     ]
@@ -200,8 +203,9 @@ def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
             config,
             recordings,
             guest,
+            FAULTS if workload.faulty else kind,
         )
-        for number, (word, profile, workload, config) in enumerate(wanted, 1)
+        for number, (word, profile, workload, config, kind) in enumerate(wanted, 1)
     ]
 
 
@@ -332,7 +336,8 @@ class Bench:
         pristine = self._space.path / "pristine"
         run = Path(self._settings.run)
         counted = Counted(tell)
-        outcome = run_experiment(plan, keeper, pristine, self._space.path, run, counted.add)
+        do = {FAULTS: run_fault_experiment}.get(plan.kind, run_experiment)
+        outcome = do(plan, keeper, pristine, self._space.path, run, counted.add)
         counted.flush()
         return outcome
 

@@ -18,6 +18,7 @@ from harness.store import reading
 from oracles.finding import Group, Witness, group
 from oracles.verdict import Answer, Verdict
 from reports.results import (
+    CRASH,
     AnswerCounts,
     EntryFlag,
     Experiment,
@@ -66,6 +67,8 @@ class Tally:
         experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
         self.examined[facts.kernel, facts.profile] = experiments + 1, states + reached
         planned = len(facts.entries) + 1 if experiment.history is not None else 0
+        if facts.kind != CRASH:  # the points of a sweep are known when it is done
+            planned = reached
         self.planned += planned
         self.unknown += planned - reached
         if facts.trouble:
@@ -106,8 +109,15 @@ def witness_of(experiment: Experiment, spec: str) -> Witness:
         workload=facts.workload,
         operation_count=len(workload.setup) + len(workload.run) if workload else 0,
         state=spec,
-        place=int(spec.split(":")[1]),
+        place=place_of(experiment, spec),
     )
+
+
+def place_of(experiment: Experiment, spec: str) -> int:
+    """What orders the states of one experiment: the prefix of the log, or the place in a sweep."""
+    if experiment.facts.kind == CRASH:
+        return int(spec.split(":")[1])
+    return next(at for at, state in enumerate(experiment.judgement.states) if state.spec == spec)
 
 
 def finding_of(number: int, found: Group, run: Path) -> Finding:

@@ -7,7 +7,7 @@ Not here: what was seen (detection.py), running it (run.py), reading headers (ke
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from kernel.build import series
 from kernel.kernel import BadKernel, Series
 from kernel.word import parse
 from oracles.profiles import PROFILES, Profile
+from reports.results import FAULTS
 from workloads.workload import Workload
 
 PLANTED = "planted/"
@@ -26,20 +27,24 @@ class NothingToSweep(Exception):
 
 
 class Bug(msgspec.Struct, frozen=True):
-    """name: of the series. workloads: of the library, that show it. oracles: one of them must."""
+    """name: of the series. workloads: of the library, that show it. oracles: one of them must.
+    faults: on a device that fails; then only these workloads are run, for a sweep of faults takes long."""
 
     name: str
     profiles: tuple[str, ...]
     workloads: tuple[str, ...]
     oracles: tuple[str, ...]
+    faults: bool = False
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What is run together: these workloads, on one kernel and profile."""
+    """What is run together: these workloads, on one kernel and profile. kind: of results.KINDS, "" for
+    that of the run."""
 
     kernel: str
     profile: Profile
     workloads: tuple[Workload, ...]
+    kind: str = ""
 
 
 def planted_bugs() -> tuple[Bug, ...]:
@@ -52,6 +57,7 @@ def bug_of(one: Series) -> Bug:
         profiles=one.facts.profiles or DEFAULT_PROFILES,
         workloads=one.facts.workloads,
         oracles=_oracles(one),
+        faults=one.facts.faults,
     )
 
 
@@ -88,15 +94,35 @@ def sweep_parts(
     if not profiles:
         asked = ", ".join(one.name for one in wanted)
         raise NothingToSweep(f"--planted: no bug is planted for {asked}; there are some for {_list(swept)}")
+    crashing = {name for bug in bugs if not bug.faults for name in bug.profiles}
     return (
-        *(Part(kernel, one, workloads) for one in profiles),
+        *(Part(kernel, one, workloads) for one in profiles if one.name in crashing),
         *(
             Part(f"{kernel}+{bug.name}", one, workloads)
             for bug in bugs
             for one in profiles
-            if one.name in bug.profiles
+            if one.name in bug.profiles and not bug.faults
         ),
+        *_fault_parts(kernel, [bug for bug in bugs if bug.faults], workloads, profiles),
     )
+
+
+def _fault_parts(
+    kernel: str, bugs: Sequence[Bug], workloads: tuple[Workload, ...], profiles: Sequence[Profile]
+) -> Iterator[Part]:
+    """The stock kernel on all that some bug names, then each bug on its own workloads, of those asked for."""
+    for one in profiles:
+        of_profile = [bug for bug in bugs if one.name in bug.profiles]
+        named = [
+            (word, {name for bug in chosen for name in bug.workloads})
+            for word, chosen in [
+                (kernel, of_profile),
+                *((f"{kernel}+{bug.name}", [bug]) for bug in of_profile),
+            ]
+        ]
+        for word, names in named:
+            if own := tuple(each for each in workloads if each.name in names):
+                yield Part(word, one, own, FAULTS)
 
 
 def _list(names: set[str]) -> str:

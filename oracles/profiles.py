@@ -124,9 +124,34 @@ COMMON = (
         "Link counts, entry types, sizes and block counts agree with what they describe.",
         "stat(2), readdir(3); fstests generic/039, generic/104",
     ),
+    Promise(
+        "told",
+        "A write that did not reach the disk is reported by the next fsync, fdatasync, msync or syncfs, once "
+        "to each descriptor that was open; a write with O_SYNC or O_DSYNC reports it itself.",
+        "Documentation/filesystems/vfs.rst, Handling errors during writeback; fsync(2), EIO; syncfs: "
+        '735e4ae5ba28 ("vfs: track per-sb writeback errors and report them to syncfs") (in v5.8); '
+        "fstests generic/441, generic/442, generic/484, generic/487",
+    ),
+    Promise(
+        "alive",
+        "A device that fails takes neither the kernel nor the unmount with it.",
+        "fstests generic/019, generic/388, generic/475 and common/rc _check_dmesg()",
+    ),
+    Promise(
+        "detected",
+        "A block with a checksum that does not fit is not read as good.",
+        "Documentation/filesystems/btrfs.rst (data and metadata checksums); ext4/checksums.rst; "
+        "xfs/xfs-self-describing-metadata.rst; fstests btrfs/157, xfs/158",
+    ),
 )
 
 _BTRFS = (
+    Promise(
+        "after-error",
+        "After an error in metadata or the superblock it is read-only, after one in data it goes on.",
+        "fs/btrfs/transaction.c __btrfs_abort_transaction(), fs/btrfs/messages.c __btrfs_handle_fs_error(); "
+        "fstests btrfs/160, btrfs/271",
+    ),
     Promise(
         "fsync-names",
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
@@ -151,6 +176,13 @@ _BTRFS = (
 )
 
 _EXT4 = (
+    Promise(
+        "after-error",
+        "After an error of the journal no more is changed, after one in data it goes on (errors=continue, "
+        "data_err=ignore).",
+        "Documentation/admin-guide/ext4.rst (errors, data_err); fs/jbd2/journal.c jbd2_journal_abort(), "
+        "fs/ext4/super.c ext4_handle_error()",
+    ),
     Promise(
         "fsync-names",
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
@@ -185,6 +217,13 @@ _EXT4 = (
 )
 
 _XFS = (
+    Promise(
+        "after-error",
+        "After an error of the log it shuts down, after one in data it goes on; metadata is tried again "
+        "until the unmount.",
+        "Documentation/admin-guide/xfs.rst, Error handling (fail_at_unmount, max_retries); fs/xfs/xfs_log.c "
+        "xlog_ioend_work(); fstests generic/475, xfs/006",
+    ),
     Promise(
         "fsync-names",
         "fsync of a file or directory persists the names it has then, and the directories above it exist.",
