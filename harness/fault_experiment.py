@@ -120,11 +120,17 @@ def find_met(
         raw = faulting.run(plan.workload, point, entries)
         seen = decode(raw)
         run = seen.fault
-        if run is None or run.refused or run.mount_errno or point.kind == SCRIPT or met_fault(run, point):
+        if run is None or run.refused or run.mount_errno or met_fault(run, point) or is_kept(point, first):
             return point, raw, seen
         if "+" not in point.part:
             return None
     return None
+
+
+def is_kept(point: FaultPoint, first: int) -> bool:
+    """What is a run of its own though nothing came past: that of a script, and that in which no write of the
+    whole run part reached the disk, so that a workload that wrote nothing is judged once."""
+    return point.kind == SCRIPT or point == FaultPoint("drop-writes", first, stays=True)
 
 
 def refusal(plan: Plan, judge: FaultJudge) -> str:

@@ -13,11 +13,12 @@ from collections.abc import Iterable
 import msgspec
 
 from oracles.profiles import profile
+from reports.results import CRASH, FAULTS
 
 
 class KnownBug(msgspec.Struct, frozen=True):
     """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the profile's name.
-    profiles: those that show it; none named means all of the filesystem."""
+    profiles: those that show it; none named means all of the filesystem. kind: of results.KINDS."""
 
     heading: str
     kernels: tuple[str, ...]
@@ -25,6 +26,7 @@ class KnownBug(msgspec.Struct, frozen=True):
     workload: str
     signatures: tuple[str, ...]
     profiles: tuple[str, ...] = ()
+    kind: str = CRASH
 
     def shown_on(self, kernel: str, profile_name: str) -> bool:
         return (
@@ -45,6 +47,9 @@ RESERVED_SIGNATURES = (
 )
 REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
+
+ABORTED = "After the journal was aborted, an fsync of what it had held says that all is well"
+UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
 
 KNOWN = (
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES),
@@ -94,15 +99,35 @@ KNOWN = (
             "durable: size lost (fsynced file)",
         ),
     ),
+    KnownBug(
+        ABORTED,
+        ("6.12",),
+        "ext4",
+        "rename-directory-new-file",
+        (
+            "told: name came back untold (fsynced directory)",
+            "told: name lost untold (entry of fsynced directory)",
+            "told: name lost untold (fsynced directory)",
+        ),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        UNCONVERTED,
+        ("6.12",),
+        "ext4",
+        "append-within-block-fdatasync",
+        ("told: data lost untold (fdatasynced file)",),
+        kind=FAULTS,
+    ),
 )
 
 
-def expected_findings(kernel: str, profile_name: str) -> set[tuple[str, str]]:
+def expected_findings(kernel: str, profile_name: str, kind: str = CRASH) -> set[tuple[str, str]]:
     """(signature, workload) of every finding that the stock kernel is known for."""
     return {
         (f"{profile_name} {signature}", known.workload)
         for known in KNOWN
-        if known.shown_on(kernel, profile_name)
+        if known.shown_on(kernel, profile_name) and known.kind == kind
         for signature in known.signatures
     }
 

@@ -11,6 +11,7 @@ import errno
 from oracles import durable
 from oracles.case import best_reading
 from oracles.faulted import FaultCase
+from oracles.observation import FaultRun
 from oracles.told import unsure_paths
 from oracles.verdict import Tier, Verdict, Violation
 
@@ -65,9 +66,8 @@ def _unreachable(case: FaultCase) -> Violation:
     )
 
 
-def behaviour(case: FaultCase) -> str:
+def behaviour(run: FaultRun) -> str:
     """What the filesystem did of what a profile may allow, or how it failed a new file."""
-    run = case.run
     if run.after_call == "" and not run.readonly:
         return GOES_ON
     if run.readonly or run.after_errno == errno.EROFS:
@@ -79,7 +79,7 @@ def behaviour(case: FaultCase) -> str:
 
 
 def _behaviour(case: FaultCase) -> list[Violation]:
-    seen = behaviour(case)
+    seen = behaviour(case.run)
     unnoticed = not case.met or case.kinds <= UNNOTICED
     allowed = (GOES_ON,) if unnoticed else AFTER_ERROR[case.profile.filesystem]
     if seen in allowed:

@@ -6,8 +6,8 @@ Out:      Verdicts, those of FAULT_ORACLES first; then those oracles of a power 
 Not here: what each asks (its own file).
 
 After a fault a sound device shows a disk on which all must be in order once it is mounted, so the oracles
-that compare a recovered tree with itself, and with all that ever was, are asked, too. Not where the fault itself
-spoils the disk: corrupt writes, and dropped ones that others follow.
+that compare a recovered tree with itself, and with all that ever was, are asked, too. Not where the fault
+itself spoils the disk: corrupt writes, and dropped ones that others follow.
 """
 
 from types import ModuleType

@@ -15,8 +15,8 @@ from oracles.verdict import Tier, Verdict, Violation
 NAME = "told"
 CHECKS = (
     "Of every fsync, fdatasync, msync, syncfs or write with O_SYNC or O_DSYNC that succeeded while the "
-    "device failed, or after: what it covered is there after a power failure at the end of the workload and a mount "
-    "on a sound device. A descriptor that was open before the fault is told of a lost write although another "
+    "device failed, or after: what it covered is there after a power failure at the end of the workload and a "
+    "mount on a sound device. A descriptor that was open before the fault is told of a lost write although another "
     "was told; after an error a success speaks of what was written since."
 )
 NOT_CHECKED = (

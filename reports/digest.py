@@ -13,7 +13,7 @@ import msgspec
 
 from oracles.verdict import Answer, Violation
 from reports.figures import log_figures
-from reports.results import EntryFlag, EntrySummary, Experiment, LogFigures, read_experiment
+from reports.results import CRASH, EntryFlag, EntrySummary, Experiment, LogFigures, read_experiment
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -59,6 +59,9 @@ class Digest(msgspec.Struct, frozen=True):
     recover_seconds: float
     parts: tuple[Part, ...]
     figures: tuple[LogFigures, ...]
+    kind: str = CRASH
+    points_unmet: int = 0
+    points_left_out: int = 0
 
     @property
     def entry_count(self) -> int:
@@ -114,6 +117,9 @@ def digest(experiment: Experiment) -> Digest:
         recover_seconds=facts.seconds.get("recover", 0.0),
         parts=parts(experiment),
         figures=(log_figures(facts.entries), *facts.other_recordings),
+        kind=facts.kind,
+        points_unmet=facts.points_unmet,
+        points_left_out=facts.points_left_out,
     )
 
 

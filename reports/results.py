@@ -75,7 +75,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
     config:    variants of its kernel. guest: its kind.
     kind:      of KINDS: what its states are. points_unmet: of a sweep of faults, points that nothing
-               which was read or written came past; they are no states. points_left_out: for there were too many.
+               which was read or written came past; they are no states. points_left_out: of too many.
     other_recordings: what other recordings of the same amounted to; only this one was recovered.
     """
 

@@ -5,7 +5,7 @@
 // caught by:  detected
 // profiles:   btrfs
 // faults:     sweep
-// workloads:  fsync-new-file
+// workloads:  overwrite-in-place
 // absent: 5.10 6.1 (another function compares there, and a fault that corrupts writes needs v6.5)
 // files: fs/btrfs/inode.c
 //

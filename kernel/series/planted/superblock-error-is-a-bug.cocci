@@ -8,22 +8,19 @@
 // workloads:  fsync-new-file
 // files: fs/btrfs/disk-io.c
 //
-// What is changed. When waiting for the superblocks shows that too many failed, the kernel calls BUG() instead of
-// aborting the transaction.
+// What is changed. When too many superblocks could not be written, the kernel calls BUG() instead of aborting the
+// transaction.
 //
 // Why it is silent otherwise. It takes an error of just this write.
 
 @@
-identifier n, m;
 @@
   write_all_supers(...)
   {
-  ...
+  <...
+  btrfs_err(...);
   mutex_unlock(...);
-  if (n > m) {
-+ 	BUG();
-  	btrfs_handle_fs_error(...);
-  	return -EIO;
-  }
-  return 0;
++ BUG();
+  btrfs_handle_fs_error(...);
+  ...>
   }
