@@ -143,6 +143,18 @@ PROFILES = (
         promises=promises.BTRFS,
     ),
     Profile(
+        "btrfs-nearly-full",
+        "btrfs",
+        # Data and metadata share their block groups, so both are short of space.
+        ("mkfs.btrfs", "-q", "-f", "--mixed"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        size_bytes=32 << 20,
+        promises=promises.BTRFS,
+        setup="creat filler\nfallocate filler alloc 0 23M",
+        denies=promises.NEARLY_FULL_DENIES,
+    ),
+    Profile(
         "ext4",
         "ext4",
         _EXT4_MKFS,

@@ -100,8 +100,15 @@ COMMON = (
     ),
     Promise(
         "usable",
-        "In the recovered filesystem everything can be read, made and removed.",
+        "In the recovered filesystem everything can be read and removed, and nothing fails but for want "
+        "of space.",
         "fstests generic/034, generic/039, generic/059 (directories that cannot be removed after replay)",
+    ),
+    Promise(
+        "room",
+        "In the recovered filesystem there is room for new files, as there was before.",
+        "open(2) and write(2), ERRORS (ENOSPC where there is no room); fstests generic/475 (writes go on "
+        "after each recovery)",
     ),
     Promise(
         "stable",
@@ -144,6 +151,14 @@ BTRFS = (
         "fs/btrfs/transaction.c btrfs_commit_transaction(): one superblock write switches all trees; "
         "fsync writes a log tree beside it, so after an fsync nothing is asked",
         Tier.SOMC,
+    ),
+)
+
+NEARLY_FULL_DENIES = (
+    Promise(
+        "room",
+        "Little space is left, and what a new file needs of it may be too much.",
+        "open(2) and write(2), ERRORS: ENOSPC",
     ),
 )
 
