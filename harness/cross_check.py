@@ -26,7 +26,7 @@ from harness.disk import BLOCK_BYTES, Disk, copy_sparse, open_disk, private_disk
 from harness.guest import Keeper
 from harness.log import SECTOR_BYTES, Log, open_log, write_log
 from harness.record import NotRecorded, RecordReport, program
-from harness.recover import Recovery
+from harness.recover import Recovery, asks_of_words
 from oracles.observation import Node, Observation, Tree
 from oracles.profiles import Profile
 from reports.results import EntryFlag
@@ -84,7 +84,6 @@ def _cross(
 ) -> Crossing:
     guest = keeper.guest()
     folder = guest.folder
-    flags = int(any(op.word == "chattr" for op in (*workload.setup, *workload.run)))
     copy_sparse(pristine, folder / "disk")
     with (folder / "log").open("r+b") as file:
         log_bytes = (folder / "log").stat().st_size
@@ -111,10 +110,11 @@ def _cross(
         base.touch()
         copy_sparse(pristine, base)
         write_log(scratch / "cross.log", log.entries(0, cut))
+    asks = asks_of_words(op.word for op in (*workload.setup, *workload.run))
     options = profile.mount_options or "-"
-    walk = guest.ask(f"dropped {flags} {profile.filesystem} {options}", 60)
+    walk = guest.ask(f"dropped {asks} {profile.filesystem} {options}", 60)
     theirs = msgspec.json.decode(_read(folder, walk), type=DroppedWalk)
-    recovery = Recovery(keeper, profile, False, scratch, bool(flags))
+    recovery = Recovery(keeper, profile, False, scratch, asks)
     with open_log(scratch / "cross.log") as log:
         (recovered,) = recovery.run(base, log, [State(cut)])
     ours = msgspec.json.decode(recovered.observation, type=Observation)

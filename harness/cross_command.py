@@ -23,7 +23,7 @@ from harness.machine import arch_of
 from harness.probe import accelerated, prefer
 from harness.progress import Progress
 from harness.record import NotRecorded
-from harness.run import Wish, config_of, processors
+from harness.run import Wish, config_of, on_profile, processors
 from harness.store import new_run, point_latest, pretty
 from harness.summing import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.workspace import workspace
@@ -80,8 +80,9 @@ def _of_profile(
         )
         with Keeper(spec, space) as keeper:
             for number, workload in enumerate(wish.workloads, 1):
+                own = on_profile(workload, profile)
                 try:
-                    yield from cross_check(keeper, profile, workload, space.path / "pristine", space.path)
+                    yield from cross_check(keeper, profile, own, space.path / "pristine", space.path)
                 except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
                     keeper.drop()
                     yield f"{profile.name} {workload.name}: {error}"

@@ -20,7 +20,7 @@ from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import FaultJudge, decode
 from harness.log import BadLog, open_log
 from harness.record import NotRecorded, Recording, record
-from harness.recover import changes_flags
+from harness.recover import asks_of
 from harness.store import compress_file, experiment_folder, keep_base, write_experiment
 from oracles.faulted import met_fault
 from oracles.observation import Observation
@@ -82,7 +82,7 @@ def sweep(
     loud: list[str] = []
     done: set[FaultPoint] = set()
     try:
-        with Faulting(keeper, plan.profile, pristine, changes_flags(recording.history)) as faulting:
+        with Faulting(keeper, plan.profile, pristine, asks_of(recording.history)) as faulting:
             for wanted in points:
                 met = find_met(faulting, plan, wanted, entries, done)
                 unmet += met is None

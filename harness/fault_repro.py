@@ -14,7 +14,7 @@ from harness.faulting import Faulting
 from harness.filesystem import make_filesystem
 from harness.guest import Keeper
 from harness.judging import decode
-from harness.recover import changes_flags
+from harness.recover import asks_of
 from oracles.fault_court import judge_fault
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import profile
@@ -42,7 +42,7 @@ def run_again(
     assert history is not None
     one = profile(facts.profile)
     make_filesystem(one, scratch / "pristine")
-    with Faulting(keeper, one, scratch / "pristine", changes_flags(history)) as faulting:
+    with Faulting(keeper, one, scratch / "pristine", asks_of(history)) as faulting:
         seen = decode(faulting.run(history.workload, point, facts.entries))
     return seen, judge_fault(history, one, Tier(facts.tier), spec, seen)
 

@@ -30,13 +30,13 @@ HELD_BYTES = 16 << 20
 
 
 class Faulting:
-    """Use with `with`. `deaths` counts guests that a run took."""
+    """Use with `with`. `deaths` counts guests that a run took. asks: of recover.asks_of()."""
 
-    def __init__(self, keeper: Keeper, profile: Profile, pristine: Path, with_flags: bool = False) -> None:
+    def __init__(self, keeper: Keeper, profile: Profile, pristine: Path, asks: int = 0) -> None:
         self._keeper = keeper
         self._profile = profile
         self._pristine = pristine
-        self._with_flags = with_flags
+        self._asks = asks
         self._guest: Guest | None = None
         self._stack = contextlib.ExitStack()
         self.deaths = 0
@@ -81,7 +81,7 @@ class Faulting:
         with (guest.folder / "inbox").open("r+b", buffering=0) as inbox:
             inbox.write(text)
         guest.stage = ""
-        answer = guest.ask(f"faults {int(self._with_flags)} {len(text)}", RUN_TIMEOUT_S)
+        answer = guest.ask(f"faults {self._asks} {len(text)}", RUN_TIMEOUT_S)
         with (guest.folder / "outbox").open("rb") as outbox:
             return outbox.read(int(answer[1]))
 

@@ -12,6 +12,7 @@ from oracles import durable
 from oracles.case import best_reading
 from oracles.faulted import FaultCase
 from oracles.observation import FaultRun
+from oracles.profiles import promise
 from oracles.told import unsure_paths
 from oracles.verdict import Tier, Verdict, Violation
 
@@ -32,6 +33,7 @@ AFTER_ERROR = {
     "btrfs": (GOES_ON, READ_ONLY),
     "ext4": (GOES_ON, READ_ONLY, SHUT_DOWN),
     "xfs": (GOES_ON, SHUT_DOWN),
+    "f2fs": (GOES_ON, READ_ONLY, SHUT_DOWN),
 }
 # Faults of which the filesystem can notice nothing at all.
 UNNOTICED = frozenset(("drop-writes", "delay"))
@@ -80,6 +82,8 @@ def behaviour(run: FaultRun) -> str:
 
 def _behaviour(case: FaultCase) -> list[Violation]:
     seen = behaviour(case.run)
+    if case.run.after_errno == errno.ENOSPC and promise(case.profile, "room") is None:
+        return []
     unnoticed = not case.met or case.kinds <= UNNOTICED
     allowed = (GOES_ON,) if unnoticed else AFTER_ERROR[case.profile.filesystem]
     if seen in allowed:

@@ -20,15 +20,16 @@ CHECKS = (
 )
 NOT_CHECKED = (
     "What was lost, and whether a second copy could have saved it. File data on ext4 and xfs, which have no "
-    "checksum of it, and on btrfs of files with the flag C (nodatacow)."
+    "checksum of it, and on btrfs with nodatacow or in files with the flag C; f2fs."
 )
 
 DATA_CHECKSUMS = ("btrfs",)
+METADATA_CHECKSUMS = ("btrfs", "ext4", "xfs")
 OF_DATA = ("foreign bytes", "stale data", "cut data came back")
 
 
 def judge(case: FaultCase) -> Verdict | None:
-    if "corrupt" not in case.kinds:
+    if "corrupt" not in case.kinds or case.profile.filesystem not in METADATA_CHECKSUMS:
         return None
     if not case.before.readings:
         return case.verdict(NAME, 1, [])
@@ -39,7 +40,7 @@ def judge(case: FaultCase) -> Verdict | None:
 def _judge_reading(case: FaultCase, one: Case, reading: Recovered) -> tuple[int, list[Violation]]:
     checked, violations = historical.judge_reading(one, reading)
     without = {path for inode in uncovered(one) for path in reading.paths.get(inode, ())}
-    covered = case.profile.filesystem in DATA_CHECKSUMS
+    covered = case.profile.filesystem in DATA_CHECKSUMS and "nodatacow" not in case.profile.mount_options
     return checked, [
         Violation(
             f"{each.kind} undetected",

@@ -140,6 +140,7 @@ def _step(seen: FaultStep, operation: object) -> Step:
         inode=seen.inode,
         blocks=seen.blocks,
         left_inode=seen.left,
+        times=seen.times,
     )
 
 
@@ -166,7 +167,7 @@ def _case(
     moment: tuple[int, int],
     observation: Observation,
 ) -> Case:
-    window = Window(model, profile.filesystem, tier, *moment)
+    window = Window(model, profile, tier, *moment)
     found = tuple(readings(observation.tree, window)) if observation.tree is not None else ()
     return Case(own, profile, tier, own.entry_count + 1, window, observation, found)
 

@@ -4,10 +4,10 @@
  *
  *   record BYTES                                report BYTES      program in the inbox, report in the outbox
  *   counters                                    counters BYTES    those of the last record, in the outbox
- *   faults FLAGS BYTES                          stage NAME, report BYTES     a run on a device that fails,
+ *   faults WANTS BYTES                          stage NAME, report BYTES     a run on a device that fails,
  *                                               above the disk of the state as it stands (faults.c)
  *   drop BYTES                                  report BYTES      a recording whose device drops writes at its end
- *   dropped FLAGS FS OPTIONS                    report BYTES      what a mount of that disk finds
+ *   dropped WANTS FS OPTIONS                    report BYTES      what a mount of that disk finds
  *   clear                                       cleared
  *   check OFFSET BYTES SECTORS FS OPTIONS       one a state: told SEQUENCE REPORT; same SEQUENCE for the
  *                                               report told last; done SEQUENCE BYTES for one in the outbox.
@@ -43,7 +43,15 @@
 #define LINE_REPORT_BYTES 8192 /* a longer report goes through the outbox */
 #define LINE_WAIT_MS 5000
 
-enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4, WANT_FLAGS = 8, FIRST_PROBE = 16 };
+enum {
+	WANT_CHANGES = 1,
+	VERBOSE = 2,
+	BUILD_ONLY = 4,
+	WANT_FLAGS = 8,
+	FIRST_PROBE = 16,
+	WANT_EXTENTS = 32,
+	WANT_TIMES = 64,
+};
 
 struct write { /* kind 0: data follows; 1: zeros */
 	uint64_t offset;
@@ -237,6 +245,11 @@ static void reply_by_line(const struct request *request)
 	write_line(line, head + report.length + 1);
 }
 
+static void set_walk_asks(uint32_t flags)
+{
+	walk_asks = (struct walk_asks){ flags & WANT_FLAGS, flags & WANT_EXTENTS, flags & WANT_TIMES };
+}
+
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,
 			const char *options)
 {
@@ -252,7 +265,7 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE,
 				     request->flags & FIRST_PROBE };
 
-	walk_flags = request->flags & WANT_FLAGS;
+	set_walk_asks(request->flags);
 	state_device(sectors, store);
 	recover(&recovery, want_changes ? &changed : NULL);
 	/* What a full store makes the kernel say; its own status decides. */
@@ -327,11 +340,11 @@ static void obey(char *line)
 	if (sscanf(line, "record %llu", &a) == 1)
 		command_program(record, a);
 	else if (sscanf(line, "faults %d %llu", &count, &a) == 2)
-		walk_flags = count, command_program(fault_run, a);
+		set_walk_asks(count), command_program(fault_run, a);
 	else if (sscanf(line, "drop %llu", &a) == 1)
 		command_program(drop_run, a);
 	else if (sscanf(line, "dropped %d %31s %511s", &count, filesystem, options) == 3)
-		walk_flags = count, drop_walk(filesystem, or_none(options)), report_by_outbox();
+		set_walk_asks(count), drop_walk(filesystem, or_none(options)), report_by_outbox();
 	else if (!strcmp(word, "counters"))
 		command_counters();
 	else if (!strcmp(word, "clear"))

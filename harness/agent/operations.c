@@ -141,10 +141,10 @@ void put_step(const struct operation *operation, int result, uint64_t left)
 	if (operation->descriptor[0])
 		object = operation->descriptor;
 	if (!object[0] || !object_status(object, &status, &number))
-		status.st_blocks = 0;
-	put(&report, "{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu",
+		memset(&status, 0, sizeof(status));
+	put(&report, "{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu,\"times\":[%lld,%lld]",
 	    operation->index, result, (unsigned long long)number, (long long)status.st_blocks,
-	    (unsigned long long)left);
+	    (unsigned long long)left, nanoseconds(&status.st_mtim), nanoseconds(&status.st_ctim));
 }
 
 static void perform(const struct operation *operation, bool first)
