@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from harness.sweep import PLANTED
 from oracles.finding import Witness, signature
+from oracles.spec import in_order, model_of
 from oracles.verdict import Verdict, Violation
 from reports.results import Detection, Finding, OracleSight, Silence
 
@@ -95,6 +96,7 @@ def _detection(
         workload=first.witness.workload,
         state=first.witness.state,
         seconds=round(until, 2),
+        models=in_order(model_of(each.witness.state) for each in new),
         kernel=word,
         profiles=tuple(dict.fromkeys(each.witness.profile for each in new)),
         swept_seconds=whole,
@@ -110,7 +112,7 @@ def _sight(oracle: str, seen: list[Sighting], ids: Mapping[tuple[str, str], str]
     witness = first.witness
     return OracleSight(
         oracle=oracle,
-        states=len({each.place for each in seen}),
+        states=len({(each.witness.experiment, each.witness.state) for each in seen}),
         workloads=len({(each.witness.profile, each.witness.workload) for each in seen}),
         workload=witness.workload,
         state=witness.state,

@@ -29,6 +29,7 @@ class Profile(msgspec.Struct, frozen=True):
     promises:   beyond those of every filesystem (COMMON).
     fsck_noise: lines of the checker with one of these texts in them say nothing.
     config:     variants of the kernel's config that it needs.
+    atomic_bytes: what the filesystem takes a device to write whole or not at all; model T cuts between.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Profile(msgspec.Struct, frozen=True):
     promises: tuple[Promise, ...] = ()
     fsck_noise: tuple[str, ...] = ()
     config: tuple[str, ...] = ()
+    atomic_bytes: int = 512
 
 
 COMMON = (
@@ -213,6 +215,14 @@ _BTRFS_CHECK = ("btrfs", "check", "--readonly")
 # mkfs.xfs 6.1 refuses a smaller device, and a log of less than 64 MiB (which it zeroes).
 _XFS_SIZE_BYTES = 300 << 20
 
+# What may not be torn, or the mount is refused: the superblock, which one checksum covers and of which the
+# mount reads one copy. btrfs: BTRFS_SUPER_INFO_SIZE, fs/btrfs/disk-io.c open_ctree() ("superblock checksum
+# mismatch"). ext4: struct ext4_super_block, 1024 B; ext4_superblock_csum_verify() in fs/ext4/super.c comes
+# before the journal is replayed. FINDINGS.md tells what a device that tears at 512 B shows. XFS takes no more
+# than a sector for granted: its log has the cycle number in each (fs/xfs/xfs_log.c xlog_pack_data()).
+_BTRFS_ATOMIC_BYTES = 4096
+_EXT4_ATOMIC_BYTES = 1024
+
 PROFILES = (
     Profile(
         "btrfs",
@@ -221,6 +231,7 @@ PROFILES = (
         "btrfs-progs",
         _BTRFS_CHECK,
         promises=_BTRFS,
+        atomic_bytes=_BTRFS_ATOMIC_BYTES,
     ),
     Profile(
         "btrfs-single",
@@ -230,6 +241,7 @@ PROFILES = (
         _BTRFS_CHECK,
         mount_options="ssd",
         promises=_BTRFS,
+        atomic_bytes=_BTRFS_ATOMIC_BYTES,
     ),
     Profile(
         "btrfs-noholes",
@@ -240,6 +252,7 @@ PROFILES = (
         "btrfs-progs",
         _BTRFS_CHECK,
         promises=_BTRFS,
+        atomic_bytes=_BTRFS_ATOMIC_BYTES,
     ),
     Profile(
         "btrfs-holes",
@@ -250,6 +263,7 @@ PROFILES = (
         "btrfs-progs",
         _BTRFS_CHECK,
         promises=_BTRFS,
+        atomic_bytes=_BTRFS_ATOMIC_BYTES,
     ),
     Profile(
         "ext4",
@@ -260,6 +274,7 @@ PROFILES = (
         ("e2fsck", "-f", "-n"),
         size_bytes=128 << 20,
         promises=_EXT4,
+        atomic_bytes=_EXT4_ATOMIC_BYTES,
     ),
     Profile(
         "xfs",

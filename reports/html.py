@@ -19,6 +19,7 @@ import jinja2
 import markupsafe
 
 from oracles.profiles import COMMON, PROFILES, Profile
+from oracles.spec import MODELS, prefix_of
 from oracles.verdict import Answer, Verdict
 from reports import compare
 from reports.charts import run_charts
@@ -37,7 +38,7 @@ from reports.results import (
     read_question,
     read_summary,
 )
-from reports.script import cut_place, cut_words, lines, operation_texts, prefix_of
+from reports.script import cut_place, cut_words, lines, operation_texts
 from reports.timeline import Timeline, timeline
 from reports.tree_words import size_words, visible
 
@@ -47,12 +48,6 @@ ORACLES_UNTOLD: Mapping[str, tuple[str, str]] = {}
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
 CELLS_SHOWN = 2000  # single cells of a page, at about 130 bytes each; beyond that one cell a run
-MODELS = {
-    "O": "ordered: every prefix of the log, entry by entry",
-    "R": "reordered: volatile writes of the last window lost in any subset",
-    "T": "torn: the last write cut at sector boundaries",
-    "N": "nested: another power failure during recovery",
-}
 
 
 def write_report(
