@@ -150,7 +150,7 @@ def sweep_failed(detections: Iterable[Detection], stock: Iterable[Silence]) -> b
 
 # --- as text -------------------------------------------------------------------------------------
 
-NAME, ORACLE, WORKLOAD, STATE, CELL = 40, 22, 40, 7, 6
+NAME, ORACLE, WORKLOAD, STATE, CELL = 40, 22, 40, 10, 6
 
 
 def table(detections: Iterable[Detection], stock: Iterable[Silence], oracles: Sequence[str]) -> list[str]:
@@ -181,7 +181,8 @@ def short(planted: str) -> str:
 def _first(row: Detection) -> str:
     found = (row.oracle, row.workload, row.state) if row.found else ("NOT FOUND", "", "")
     name = f"{short(row.planted):<{NAME - 1}} "
-    return f"{name}{found[0]:<{ORACLE - 1}} {found[1]:<{WORKLOAD}}{found[2]:<{STATE}}{row.seconds:>7.1f}"
+    state = f"{found[2][: STATE - 1]:<{STATE}}"
+    return f"{name}{found[0]:<{ORACLE - 1}} {found[1]:<{WORKLOAD}}{state}{row.seconds:>7.1f}"
 
 
 def _cells(row: Detection, oracles: Sequence[str]) -> str:

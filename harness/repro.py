@@ -35,6 +35,7 @@ from oracles.case import prepare
 from oracles.court import judge_observation
 from oracles.observation import Observation, Tree
 from oracles.profiles import profile
+from oracles.spec import PRESUMES, disk_words
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import Experiment, read_experiment, read_summary
 from workloads.text import format_operation
@@ -198,6 +199,9 @@ def describe(
     facts, history = experiment.facts, experiment.history
     assert history is not None
     lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}, state {state.spec}"]
+    if state.model != "O":
+        lines.append(f"on the disk: {disk_words(state.spec)}")
+        lines.append(f"which takes: {PRESUMES[state.model]}")
     lines += [f"finding: {signature}"] if signature else []
     lines += ["", "setup"] if history.setup else [""]
     lines += [f"    {format_operation(step.operation)}" for step in history.setup]

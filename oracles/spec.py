@@ -42,6 +42,33 @@ def place_of(spec: str) -> int:
     return prefix
 
 
+def disk_words(spec: str) -> str:
+    """What was on the disk when the power failed: "the first 12 log entries without 3, 5..7"."""
+    if spec.startswith("N:"):
+        outer, _, inner = spec[2:].rpartition("/O:")
+        return f"{disk_words(outer)}; then {_entries(inner)} of what its recovery wrote"
+    found = re.fullmatch(r"([ORT]):(\d+)(?:-([\d,.]+))?(?:/(\d+))?", spec)
+    if not found:
+        return ""
+    model, prefix, entries, sectors = found.groups()
+    words = _entries(prefix, "log ")
+    if model == "R":
+        words += f" without {entries.replace(',', ', ')}"
+    if model == "T":
+        torn = f"entry {entries}" if entries else "the last one"
+        words += f", of {torn} only {_counted('the first {} sector', sectors)}"
+    return words
+
+
+def _entries(count: str, kind: str = "") -> str:
+    return f"no {kind}entry" if count == "0" else _counted("the first {} " + f"{kind}entry", count)
+
+
+def _counted(text: str, count: str) -> str:
+    plural = text.replace("entry", "entries") if text.endswith("entry") else f"{text}s"
+    return (text if count == "1" else plural).format(count).replace("first 1 ", "first ")
+
+
 def in_order(models: Iterable[str]) -> tuple[str, ...]:
     """Each once, O first: the model that presumes least."""
     wanted = set(models)
