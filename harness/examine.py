@@ -19,6 +19,7 @@ from harness.recover import MOUNTED, Recovered, Recovery
 from harness.reorder import Reordering
 from harness.spread import even
 from harness.tear import Tearing
+from oracles.spec import model_of
 from reports.results import Coverage
 
 DEFAULT_BUDGET = 500
@@ -51,7 +52,8 @@ class Examination:
         self._atomic_bytes = breadth.atomic_bytes or atomic_bytes
         self._log = log
         self.recoveries = scratch / FOLDER
-        self._outer: list[State] = []
+        # By the state that was recovered for it the last prefix with that disk: to it most was promised.
+        self._outer: dict[str, State] = {}
 
     @property
     def coverage(self) -> tuple[Coverage, ...]:
@@ -60,8 +62,8 @@ class Examination:
     def recovered(self, recovery: Recovery, base: Path) -> Iterator[Recovered]:
         """Model after model. Errors: as Recovery.run()."""
         for one in recovery.run(base, self._log, self._states()):
-            if one.spec == f"O:{one.prefix}" and not one.same_as and may_write(one.observation):
-                self._outer.append(State(one.prefix))
+            if model_of(one.spec) == "O" and may_write(one.observation):
+                self._outer[one.same_as or one.spec] = State(one.prefix)
             yield one
         if "N" in self._breadth.models:
             yield from self._nested(recovery, base)
@@ -85,7 +87,9 @@ class Examination:
         return itertools.chain.from_iterable(found)
 
     def _nested(self, recovery: Recovery, base: Path) -> Iterator[Recovered]:
-        outer = self._outer if "O" in self._breadth.models else list(states(len(self._log)))
+        outer = sorted(self._outer.values(), key=lambda state: state.prefix)
+        if "O" not in self._breadth.models:
+            outer = list(states(len(self._log)))
         chosen = [outer[number] for number in even(len(outer), self._breadth.budget)]
         recoveries = Recoveries(self.recoveries)
         for _ in recovery.record(base, self._log, chosen, recoveries):

@@ -6,7 +6,7 @@ Out:      State after State; Coverage: how many of all those are; Recoveries, th
 Not here: recording them (recover.py), the disks (rebuild.py).
 
 Most states of a log recover by the same writes to the same places: of those alike in that one stands for
-all, the first, and the budget is spread over those that differ.
+all, the last, to which most was promised, and the budget is spread over those that differ.
 """
 
 import hashlib
@@ -40,42 +40,42 @@ class Kept(msgspec.Struct, frozen=True):
     """A recovery whose log is kept. alike: states that recovered so, itself among them."""
 
     outer: State
-    entry_count: int
     alike: int
 
 
 class Recoveries:
-    """The logs of recoveries that differ, as files of a folder."""
+    """The logs of recoveries that differ, as files of a folder. States are added in their order."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.kept: list[Kept] = []
-        self._shapes: dict[bytes, int] = {}
         self.recorded = 0
+        self._kept: dict[bytes, Kept] = {}  # by shape
 
-    def add(self, outer: State, log: Log, end: int) -> bool:
-        """The first `end` entries are the log of this state's recovery; whether it is unlike all before."""
+    @property
+    def kept(self) -> list[Kept]:
+        return sorted(self._kept.values(), key=lambda kept: kept.outer.prefix)
+
+    def add(self, outer: State, log: Log, end: int) -> None:
+        """The first `end` entries are the log of this state's recovery."""
         self.recorded += 1
         entries = [log.summary(index) for index in range(end)]
         if not any(writes(entry) for entry in entries):
-            return False
-        number = self._shapes.setdefault(shape(entries), len(self.kept))
-        if number < len(self.kept):
-            known = self.kept[number]
-            self.kept[number] = msgspec.structs.replace(known, alike=known.alike + 1)
-            return False
+            return
+        key = shape(entries)
+        before = self._kept.get(key)
+        if before is not None:
+            (self.folder / file_name(before.outer)).unlink()
         self.folder.mkdir(exist_ok=True)
         write_log(self.folder / file_name(outer), log.entries(0, end))
-        self.kept.append(Kept(outer, end, 1))
-        return True
+        self._kept[key] = Kept(outer, before.alike + 1 if before else 1)
 
 
 class Nesting:
     """states() of recoveries, and how much of all there are that is."""
 
     def __init__(self, recoveries: Recoveries, budget: int) -> None:
-        self._recoveries = recoveries
-        self._prefixes = [changing(recoveries.folder / file_name(kept.outer)) for kept in recoveries.kept]
+        self._kept = recoveries.kept
+        self._prefixes = [changing(recoveries.folder / file_name(kept.outer)) for kept in self._kept]
         wanted = [len(prefixes) for prefixes in self._prefixes]
         self._shares = shares(wanted, budget)
         self.count = sum(self._shares)
@@ -89,7 +89,7 @@ class Nesting:
         )
 
     def states(self) -> Iterator[State]:
-        for kept, prefixes, share in zip(self._recoveries.kept, self._prefixes, self._shares, strict=True):
+        for kept, prefixes, share in zip(self._kept, self._prefixes, self._shares, strict=True):
             for number in even(len(prefixes), share):
                 yield msgspec.structs.replace(kept.outer, nested=prefixes[number])
 

@@ -108,18 +108,20 @@ class FakeGuest:
         return ["cleared"]
 
     def _recovery(self) -> list[str]:
-        """It writes the digest of the disk into its last sector, and leaves it there."""
+        """It writes the digest of the disk into its last sector, and leaves it there. No two are alike: a
+        mark says the digest, too."""
         path = self.folder / "disk"
         image = bytearray(path.read_bytes())
         if self._keeper.next_fate(-2) == "panic":
             self._alive = False
             raise LostGuest("panic", CONSOLE, "as the test wants it")
-        written = digest(image).encode().ljust(SECTOR, b"!")
+        found = digest(image)
+        written = found.encode().ljust(SECTOR, b"!")
         image[-SECTOR:] = written
         path.write_bytes(image)
         last = len(image) // SECTOR - 1
-        end = Entry(0, 0, EntryFlag.MARK, b"", "dm-log-writes-end")
-        write_log(self.folder / "log", [Entry(last, 1, EntryFlag.FUA, written), end])
+        marks = [Entry(0, 0, EntryFlag.MARK, b"", text) for text in (found, "dm-log-writes-end")]
+        write_log(self.folder / "log", [Entry(last, 1, EntryFlag.FUA, written), *marks])
         return ["recovery", "0"]
 
     def _do(self, sequence: int, flags: int, place: int, writes: list[tuple[int, bytes]]) -> list[str]:

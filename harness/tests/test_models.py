@@ -137,11 +137,11 @@ def test_a_recovery_is_cut_behind_each_of_its_writes(tmp_path: Path) -> None:
     assert [state.spec for state in nesting.states()] == ["N:O:0/O:1", "N:O:0/O:2"]
 
 
-def test_of_recoveries_that_write_alike_the_first_stands_for_all(tmp_path: Path) -> None:
+def test_of_recoveries_that_write_alike_the_last_stands_for_all(tmp_path: Path) -> None:
     recoveries = recoveries_of(tmp_path, (1, 2), (), (1, 2), (2, 1))
-    assert [(kept.outer.spec, kept.alike) for kept in recoveries.kept] == [("O:0", 2), ("O:3", 1)]
+    assert [(kept.outer.spec, kept.alike) for kept in recoveries.kept] == [("O:2", 2), ("O:3", 1)]
     assert recoveries.recorded == 4
-    assert sorted(path.name for path in recoveries.folder.iterdir()) == ["O-0.log", "O-3.log"]
+    assert sorted(path.name for path in recoveries.folder.iterdir()) == ["O-2.log", "O-3.log"]
 
 
 def test_the_budget_of_n_is_spread_over_the_recoveries(tmp_path: Path) -> None:

@@ -77,7 +77,6 @@ def rest_is_right(scene: Scene, found: list[Recovered], *but: int) -> bool:
 def nested(scene: Scene, outer: list[State]) -> tuple[list[State], Recoveries, dict[str, bytes]]:
     """The states whose recovery was recorded, and what the kernel's recovery of each wrote."""
     recoveries = Recoveries(scene.folder / "recoveries")
-    recoveries._shapes = _Unlike()  # every one is kept
     with open_log(scene.folder / "log.file") as log:
         done = list(scene.recovery.record(scene.folder / "base", log, outer, recoveries))
     written = {}
@@ -85,11 +84,6 @@ def nested(scene: Scene, outer: list[State]) -> tuple[list[State], Recoveries, d
         with open_log(recoveries.folder / file_name(kept.outer)) as log:
             written[kept.outer.spec] = log.entry(0).data.rstrip(b"!")
     return done, recoveries, written
-
-
-class _Unlike(dict):
-    def setdefault(self, key, default):
-        return default
 
 
 # --- nested ---------------------------------------------------------------------------------------
