@@ -25,7 +25,7 @@ from harness.nest import FOLDER, file_name
 from harness.probe import accelerated, prefer
 from harness.progress import Progress
 from harness.rebuild import Rebuilding
-from harness.recover import Recovered, Recovery, block_writes, changes_flags
+from harness.recover import Recovered, Recovery, asks_of, block_writes
 from harness.run import LOG_BYTES, processors
 from harness.store import NoResults, base_disk, copy_image, expand_file, reading
 from harness.summing import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
@@ -179,8 +179,8 @@ def _expand_recovery(folder: Path, state: State, scratch: Path) -> None:
 
 def _recover(keeper: Keeper, experiment: Experiment, scratch: Path, state: State) -> Observation:
     with_fsck = any(seen.fsck is not None for seen in experiment.observations)
-    with_flags = experiment.history is not None and changes_flags(experiment.history)
-    recovery = Recovery(keeper, profile(experiment.facts.profile), with_fsck, scratch, with_flags)
+    asks = asks_of(experiment.history) if experiment.history is not None else 0
+    recovery = Recovery(keeper, profile(experiment.facts.profile), with_fsck, scratch, asks)
     with open_log(scratch / "state.log") as log:
         (recovered,) = recovery.go_on(scratch / "base", log, [state], scratch / FOLDER)
     assert isinstance(recovered, Recovered)

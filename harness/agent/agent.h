@@ -38,6 +38,7 @@ struct text {
 
 extern struct text report;
 void text_start(struct text *text, size_t capacity);
+const char *at_page_end(const char *path, size_t length);
 void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void put_bytes(struct text *text, const void *bytes, size_t length);
 void put_escaped(struct text *text, const char *bytes, size_t length);
@@ -75,7 +76,12 @@ struct walked {
 };
 
 extern struct walked walked;
-extern bool walk_flags; /* whether the walk tells inode flags */
+/* What the walk tells only when asked: inode flags, extents, times of change. */
+extern struct walk_asks {
+	bool flags, extents, times;
+} walk_asks;
+struct timespec;
+long long nanoseconds(const struct timespec *time);
 void walk(struct text *out);
 
 /* counters.c: what a kernel of the config variant gcov counted while the run part of a workload ran. */
