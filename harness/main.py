@@ -25,11 +25,12 @@ from harness.compare import add_compare, compare_lines, compared_folder, require
 from harness.crash import BadSpec, parse_models
 from harness.detection import table
 from harness.disk import BadEntry
+from harness.examine import DEFAULT_BUDGET
 from harness.filesystem import NoFilesystemTool, find_tool
 from harness.guest import GuestTrouble, LostGuest
 from harness.judging import judge_again
 from harness.kernel_command import add_kernel, command_kernel, config_option
-from harness.log import BadLog
+from harness.log import SECTOR_BYTES, BadLog
 from harness.machine import UML
 from harness.probe import WANTED
 from harness.progress import Progress
@@ -99,6 +100,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def sectors(text: str) -> int:
+    """Bytes, in whole sectors. Errors: ArgumentTypeError."""
+    if not text.isdigit() or not int(text) or int(text) % SECTOR_BYTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no multiple of {SECTOR_BYTES}")
+    return int(text)
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="powercut",
@@ -148,11 +156,27 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
     config_option(command)
-    command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
+    command.add_argument(
+        "--models", default="O", metavar="O,R,T,N", help="crash models: ordered, reordered, torn, nested (O)"
+    )
+    command.add_argument(
+        "--budget",
+        type=positive,
+        default=DEFAULT_BUDGET,
+        metavar="N",
+        help=f"states of each model but O, an experiment ({DEFAULT_BUDGET})",
+    )
+    command.add_argument(
+        "--atomic",
+        type=sectors,
+        default=0,
+        metavar="BYTES",
+        help="what a device does not tear, model T (what the profile says)",
+    )
     command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
     command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
     command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="kept with the run")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
     command.add_argument("--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="of the log (64M)")
     command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
     command.add_argument("--guest", choices=WANTED, default=UML, help="what runs the kernel (uml)")
@@ -195,6 +219,8 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
         config=arguments.config,
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
+        budget=arguments.budget,
+        atomic_bytes=arguments.atomic,
         jobs=arguments.jobs,
         seed=arguments.seed,
         with_fsck=not arguments.no_fsck,
@@ -240,7 +266,9 @@ def resume_run(arguments: argparse.Namespace) -> int:
         kernels=tuple(question.kernels),
         config=original.config,
         tier=Tier(question.tier),
-        models=question.models,
+        models=parse_models(original.models),
+        budget=original.budget,
+        atomic_bytes=original.atomic,
         jobs=arguments.jobs or question.jobs,
         seed=question.seed,
         with_fsck=not original.no_fsck,
