@@ -31,6 +31,8 @@ from harness.judging import judge_again
 from harness.kernel_command import add_kernel, command_kernel, config_option
 from harness.log import BadLog
 from harness.machine import UML
+from harness.perf import command as perf
+from harness.perf.boot import NotMeasured
 from harness.probe import WANTED
 from harness.progress import Progress
 from harness.repro import is_finding, locate, repro
@@ -39,6 +41,7 @@ from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
 from harness.sweep import NothingToSweep, plantable, planted_bugs, sweep_parts
 from kernel.build import series
+from kernel.fragments import check_variants
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
@@ -46,6 +49,7 @@ from oracles.verdict import Tier
 from reports.results import Question, read_experiment, read_question, read_summary
 from reports.terminal import summary_lines
 from workloads.library import DEMONSTRATION, BadSelection, library, select
+from workloads.perf.experiment import BadExperiment
 from workloads.text import BadWorkload
 
 ROOT = Path(__file__).parent.parent
@@ -53,6 +57,7 @@ ROOT = Path(__file__).parent.parent
 BAD_INPUT = (
     BadBisect,
     BadEntry,
+    BadExperiment,
     BadKernel,
     BadLog,
     BadSelection,
@@ -71,7 +76,9 @@ NOT_DONE = (
     NoGuest,
     NoRoom,
     NotBisected,
+    NotMeasured,
     OSError,
+    perf.NoTools,
     WorkerFailed,
 )
 LATER = {
@@ -112,6 +119,7 @@ def parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="the verdicts on two kernels, side by side")
     add_run(compare)
     add_compare(compare)
+    perf.add_perf(compare)
     bisect = commands.add_parser("bisect", help="the commit that broke a promise, by git bisect run")
     add_run(bisect)
     add_bisect(bisect)
@@ -345,12 +353,30 @@ def command_compare(arguments: argparse.Namespace) -> int:
     """A run of two kernels; or, of one that was done, the pages and the last lines again."""
     if folder := compared_folder(arguments):
         return compare_again(folder, arguments)
-    if not arguments.resume:
+    perf.check_options(arguments)
+    if not arguments.resume and not arguments.noise:
         require_two_kernels(arguments)
-    return command_run(arguments)
+    if arguments.perf is None:
+        return command_run(arguments)
+    if arguments.noise or arguments.no_verdicts:
+        return perf.alone(arguments)
+    return judged_and_measured(arguments)
+
+
+def judged_and_measured(arguments: argparse.Namespace) -> int:
+    """The verdicts are those of the kernels that are measured: with what measuring asks of their config."""
+    wish = wish_of(arguments)
+    wish = msgspec.structs.replace(wish, config=check_variants((*wish.config, "perf")))
+    with Progress(arguments.quiet or arguments.json) as progress:
+        folder, summary = run(wish, arguments.out, progress, arguments.resume and arguments.resume.resolve())
+    if not arguments.json:
+        print("\n".join(compare_lines(folder)))
+    return perf.beside(folder, arguments, summary.exit)
 
 
 def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
+    if (status := perf.again(folder, arguments.json)) is not None:
+        return status
     if not read_question_of(folder).against:
         raise NoResults(f"{folder}: made by run with one kernel; two are compared by compare --against")
     command_report(argparse.Namespace(run=folder, quiet=True))
