@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from harness.agent_binary import AgentError
+from harness.bench_history import NoHistory
 from harness.bisect import BadBisect, add_bisect, hunt, run_words, step_status
 from harness.bisect_git import NotBisected
 from harness.compare import add_compare, compare_lines, compared_folder, require_two_kernels
@@ -63,6 +64,7 @@ BAD_INPUT = (
     BadSelection,
     BadSpec,
     BadWorkload,
+    NoHistory,
     NoResults,
     NothingToSweep,
     UnknownProfile,
@@ -144,6 +146,7 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--kernel", default="6.12", metavar="K")
     bench.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
     bench.add_argument("--quiet", action="store_true")
+    bench.add_argument("--history", action="store_true", help="no run: what the last ones gave, with a plot")
     commands.add_parser("test", help="the project's own tests: what CI runs")
     for name, text in LATER.items():
         commands.add_parser(name, help=f"(not built yet) {text}")
