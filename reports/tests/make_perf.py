@@ -32,7 +32,8 @@ def boots(experiment: PerfExperiment, count: int, factor: float, noise: float) -
     for number, side in enumerate([side for n in range(count) for side in ("AB" if n % 2 == 0 else "BA")], 1):
         time = (factor if side == "B" else 1.0) * draw.lognormvariate(0, noise)
         runs = tuple(
-            CaseRun(case.name, 2.0, 1.5, reading(experiment, case, time, draw)) for case in experiment.case
+            CaseRun(case.name, 2.0 * time, 1.5 * time, reading(experiment, case, time, draw))
+            for case in experiment.case
         )
         made.append(Boot(side, number, 1.5, 90.0, runs))
     return tuple(made)

@@ -74,6 +74,7 @@ def test_lists_become_a_median_a_mean_and_the_slowest_of_100():
     assert found.numbers == {
         "rename.median": 50.5,
         "rename.mean": 50.5,
+        "rename.p10": 10,
         "rename.p99": 99,
         "rename.max": 100,
         "rate": 7,
@@ -118,3 +119,4 @@ def test_by_the_processor_waiting_for_one_does_not_count():
     assert value(number("x"), run, "json") == 100
     assert value(number("x", clock="processor"), run, "json") == 50
     assert value(number("x", "more", "processor"), run, "json") == 200
+    assert [value(number(key), run, "json") for key in ("wall_s", "processor_s")] == [4, 2]

@@ -34,6 +34,7 @@ the numbers to read from it:
 and stay multiples of `step`.
 """
 
+import fnmatch
 import re
 import tomllib
 from collections.abc import Sequence
@@ -152,7 +153,7 @@ def names() -> tuple[str, ...]:
 
 
 def select(wanted: Sequence[str]) -> tuple[PerfExperiment, ...]:
-    """Names or files; NAME:CASE leaves the other cases out; none means the whole library.
+    """Names or files; NAME:CASE, a name or glob, leaves other cases out; none means the whole library.
     Errors: BadExperiment."""
     return tuple(_one(word) for word in wanted) if wanted else library()
 
@@ -168,11 +169,15 @@ def _one(word: str) -> PerfExperiment:
     found = load(LIBRARY / f"{name}.toml")
     if not case:
         return found
-    chosen = tuple(one for one in found.case if one.name == case)
+    chosen = tuple(one for one in found.case if fnmatch.fnmatchcase(one.name, case))
     if not chosen:
         have = ", ".join(repr(one.name) for one in found.case)
         raise BadExperiment(f"--perf: {name} has no case {case!r}; it has {have}")
-    return msgspec.structs.replace(found, case=chosen)
+    kept = {one.name for one in chosen}
+    sampled = found.profile and msgspec.structs.replace(
+        found.profile, cases=tuple(name for name in found.profile.cases if name in kept)
+    )
+    return msgspec.structs.replace(found, case=chosen, profile=sampled)
 
 
 def load(path: Path) -> PerfExperiment:
