@@ -135,7 +135,7 @@ class PerfExperiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     config: tuple[str, ...] = ("perf",)
     device_mib: int = 1024
     memory_mib: int = 512
-    deadline_s: float = 120.0
+    deadline_s: float = 300.0
     scale: float = 1.0
     boots: int = 8
     scaled: dict[str, Scaled] = {}
