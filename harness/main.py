@@ -51,6 +51,7 @@ from reports.results import Question, read_experiment, read_question, read_summa
 from reports.terminal import summary_lines
 from workloads.library import DEMONSTRATION, BadSelection, library, select
 from workloads.perf.experiment import BadExperiment
+from workloads.perf.experiment import library as perf_library
 from workloads.text import BadWorkload
 
 ROOT = Path(__file__).parent.parent
@@ -176,7 +177,7 @@ def add_run(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
-    command.set_defaults(against="")
+    command.set_defaults(against="", perf=None)
 
 
 def add_repro(command: argparse.ArgumentParser) -> None:
@@ -203,7 +204,7 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
         workloads=chosen_workloads(arguments.workloads, arguments.keyword),
         profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
         kernels=asked_kernels(arguments),
-        config=arguments.config,
+        config=asked_config(arguments),
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
         jobs=arguments.jobs,
@@ -217,6 +218,12 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
     return swept(wish, arguments) if arguments.planted else wish
 
 
+def asked_config(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The verdicts are those of the kernels that are measured: with what measuring asks of their config.
+    Errors: BadKernel."""
+    return check_variants((*arguments.config, *(() if arguments.perf is None else ("perf",))))
+
+
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
     return (arguments.against, arguments.kernel) if arguments.against else (arguments.kernel,)
 
@@ -224,6 +231,10 @@ def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
 def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> int:
     with Progress(arguments.quiet or arguments.json) as progress:
         folder, summary = run(wish, arguments.out, progress, resume)
+    if arguments.perf is not None:
+        if not arguments.json:
+            print("\n".join(compare_lines(folder)))
+        return perf.beside(folder, arguments, summary.exit)
     if arguments.json:
         answer = "compare.json" if wish.against else "summary.json"
         sys.stdout.buffer.write((folder / answer).read_bytes())
@@ -245,11 +256,12 @@ def resume_run(arguments: argparse.Namespace) -> int:
     if original.command not in ("run", "compare"):
         raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
+    original.words = list(question.command[1:])
     wish = Wish(
         workloads=chosen_workloads(original.workloads, original.keyword),
         profiles=tuple(profile(name) for name in question.profiles),
         kernels=tuple(question.kernels),
-        config=original.config,
+        config=asked_config(original),
         tier=Tier(question.tier),
         models=question.models,
         jobs=arguments.jobs or question.jobs,
@@ -343,6 +355,10 @@ def command_judge(arguments: argparse.Namespace) -> int:
 def command_report(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.run
     read_question_of(folder)
+    if perf.page_again(folder):
+        if not arguments.quiet:
+            print(Path(shown(folder)) / "report" / "perf.html")
+        return 0
     if not (folder / "summary.json").exists():
         raise NoResults(f"{folder}: no summary.json; the run was stopped: powercut run --resume {folder}")
     with reading(folder):
@@ -359,22 +375,9 @@ def command_compare(arguments: argparse.Namespace) -> int:
     perf.check_options(arguments)
     if not arguments.resume and not arguments.noise:
         require_two_kernels(arguments)
-    if arguments.perf is None:
-        return command_run(arguments)
     if arguments.noise or arguments.no_verdicts:
         return perf.alone(arguments)
-    return judged_and_measured(arguments)
-
-
-def judged_and_measured(arguments: argparse.Namespace) -> int:
-    """The verdicts are those of the kernels that are measured: with what measuring asks of their config."""
-    wish = wish_of(arguments)
-    wish = msgspec.structs.replace(wish, config=check_variants((*wish.config, "perf")))
-    with Progress(arguments.quiet or arguments.json) as progress:
-        folder, summary = run(wish, arguments.out, progress, arguments.resume and arguments.resume.resolve())
-    if not arguments.json:
-        print("\n".join(compare_lines(folder)))
-    return perf.beside(folder, arguments, summary.exit)
+    return command_run(arguments)
 
 
 def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
@@ -427,6 +430,9 @@ def command_list(arguments: argparse.Namespace) -> int:
     print("oracles:")
     for oracle in ORACLES:
         print(f"  {oracle.NAME:<58} {oracle.CHECKS}")
+    print("performance experiments:")
+    for experiment in perf_library():
+        print(f"  {experiment.name:<58} {experiment.about}")
     print("series:")
     for change in series():
         print(f"  {change.name:<58} {change.about}")

@@ -18,7 +18,7 @@ from harness.machine import UML
 from harness.perf.measure import PerfWish, keep_noise, measure
 from harness.progress import Progress
 from harness.run import machine_facts, own_commit
-from harness.store import new_run, point_latest, write_question
+from harness.store import new_run, point_latest, reading, write_question
 from harness.summing import EXIT_UNKNOWN, shown
 from kernel.packages import Requirement
 from oracles.verdict import Tier
@@ -154,12 +154,19 @@ def beside(folder: Path, arguments: argparse.Namespace, exit_status: int) -> int
 
 def again(folder: Path, as_json: bool) -> int | None:
     """Of a run that was measured without verdicts, page and lines once more; None when it was not."""
-    found = read_perf(folder)
+    found = page_again(folder)
+    return None if found is None else tell(folder, found, as_json, 0)
+
+
+def page_again(folder: Path) -> PerfRun | None:
+    """The page of such a run, written once more. Errors: NoResults, OSError."""
+    with reading(folder):
+        found = read_perf(folder)
     if found is None or (folder / "summary.json").exists():
         return None
     write_texts(folder, found)
     write_perf_page(folder, found)
-    return tell(folder, found, as_json, 0)
+    return found
 
 
 def tell(folder: Path, found: PerfRun, as_json: bool, exit_status: int) -> int:
