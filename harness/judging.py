@@ -9,6 +9,8 @@ Most states of a log recover to few different trees: verdicts are kept by what d
 operations begun and completed at the cut and the bytes of the observation.
 """
 
+import functools
+
 import msgspec
 
 from harness.recover import Recovered
@@ -25,8 +27,9 @@ class Judge:
     """Takes states one by one; `judgement` and `observations` are what the store keeps."""
 
     def __init__(self, history: History, profile: Profile, tier: Tier) -> None:
-        self._prepared: Prepared = prepare(history, profile, tier)
         self._history = history
+        self._profile = profile
+        self._tier = tier
         self._states: list[State] = []
         self._sets: list[tuple[Verdict, ...]] = []
         self._set_numbers: dict[tuple[Verdict, ...], int] = {}
@@ -34,6 +37,11 @@ class Judge:
         self._observation_numbers: dict[bytes, int] = {}
         self._raw: list[bytes] = []
         self._decoded: list[Observation] = []
+
+    @functools.cached_property
+    def _prepared(self) -> Prepared:
+        """Made when the first answer is in: until then the guest would wait for it."""
+        return prepare(self._history, self._profile, self._tier)
 
     def add(self, recovered: Recovered) -> tuple[Verdict, ...]:
         """The verdicts on this state."""

@@ -80,16 +80,17 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
 
     mount_errno:  0, or the positive errno with which recovery refused.
     tree:         the first walk, after recovery and before anything was changed; None if not mounted.
-    umount_errno: of the unmount after the first walk.
+    umount_errno: of the unmount after the first walk; untouched: `probe` tells of that one.
     second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`.
-    untouched:    recovery and the first unmount wrote nothing, so the second mount saw the same bytes as the
-                  first; then the second walk, which could only repeat the first, was left out.
+    untouched:    the mount wrote nothing, and after a sync still nothing, so a second mount would have got
+                  the very bytes that the first one got: it was left out, and the probe used the first mount.
     first_probe:  what failed while a file without a name was made, filled with one block and fsynced, after
                   the first walk in the same mount; empty when all of it succeeded. Only done in states whose
                   last write committed something (FUA), and where that mount had something to replay.
-    probe:        what failed after the second mount while a file was created, written and removed in every
-                  directory (and fsynced in the root) and everything was deleted, each as
-                  "unlink A/foo: EIO"; empty when all of it succeeded. probe_steps: how many calls it made.
+    probe:        what failed after the second mount (untouched: in the first) while a file was created,
+                  written and removed in every directory (and fsynced in the root) and everything was
+                  deleted, each as "unlink A/foo: EIO"; empty when all of it succeeded.
+                  probe_steps: how many calls it made.
     kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
     fsck:         None when it did not run.
     death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";

@@ -38,6 +38,7 @@ struct text {
 
 extern struct text report;
 void text_start(struct text *text, size_t capacity);
+const char *at_page_end(const char *path, size_t length);
 void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void put_bytes(struct text *text, const void *bytes, size_t length);
 void put_escaped(struct text *text, const char *bytes, size_t length);

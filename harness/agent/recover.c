@@ -53,10 +53,11 @@ static bool step(bool done, const char *call, const char *path)
 static void probe_directory(const char *directory)
 {
 	static const char bytes[16] = "powercut-probe\n";
-	static char path[PATH_BYTES];
+	static char whole[PATH_BYTES];
 	bool root = !strcmp(directory, MOUNT_POINT);
 
-	snprintf(path, sizeof(path), "%s/" PROBE_NAME, directory);
+	snprintf(whole, sizeof(whole), "%s/" PROBE_NAME, directory);
+	const char *path = at_page_end(whole, strlen(whole));
 	int file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
 
 	if (!step(file >= 0, "create", path))
@@ -104,10 +105,12 @@ static void probe(void)
 		if (walked.directory[i])
 			probe_directory(walked.path[i]);
 	for (int i = walked.count - 1; i > 0; i--) {
+		const char *path = at_page_end(walked.path[i], strlen(walked.path[i]));
+
 		if (walked.directory[i])
-			step(!rmdir(walked.path[i]), "rmdir", walked.path[i]);
+			step(!rmdir(path), "rmdir", path);
 		else
-			step(!unlink(walked.path[i]), "unlink", walked.path[i]);
+			step(!unlink(path), "unlink", path);
 	}
 	if (!walked.truncated)
 		probe_empty();
@@ -144,8 +147,7 @@ static void stage(const struct recovery *recovery, const char *name)
 }
 
 /*
- * A second walk after a second mount. It is left out, and the report says so, when recovery and unmount
- * wrote nothing: then the second mount gets the very bytes that the first one got, and the probe follows.
+ * A second walk after a second mount: of what recovery and the first unmount left on the disk.
  */
 static void second_walk(const struct recovery *recovery, size_t tree, size_t tree_length)
 {
@@ -162,19 +164,11 @@ static void second_walk(const struct recovery *recovery, size_t tree, size_t tre
 	}
 }
 
-static void second_mount(const struct recovery *recovery, size_t tree, size_t tree_length, bool untouched)
+/* The probe, in whatever mount there is, and its unmount. */
+static void probe_and_unmount(const struct recovery *recovery)
 {
 	int error;
 
-	stage(recovery, "second mount");
-	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
-	put(&report, ",\"second_mount_errno\":%d", error);
-	if (error)
-		return;
-	if (untouched)
-		put(&report, ",\"untouched\":true");
-	else
-		second_walk(recovery, tree, tree_length);
 	stage(recovery, "probe");
 	probe();
 	stage(recovery, "unmount after the probe");
@@ -184,6 +178,35 @@ static void second_mount(const struct recovery *recovery, size_t tree, size_t tr
 	put(&report, "],\"probe_steps\":%d", probe_steps);
 	if (error)
 		die("unmount after the probe");
+}
+
+static void second_mount(const struct recovery *recovery, size_t tree, size_t tree_length)
+{
+	int error;
+
+	stage(recovery, "second mount");
+	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
+	put(&report, ",\"second_mount_errno\":%d", error);
+	if (error)
+		return;
+	second_walk(recovery, tree, tree_length);
+	probe_and_unmount(recovery);
+}
+
+/*
+ * Whether the mount wrote nothing and has nothing left to write: what it put off, as the removal of orphans,
+ * syncfs brings out. Then a second mount would get the very bytes that this one got, and only repeat it.
+ */
+static bool untouched(const struct recovery *recovery)
+{
+	if (state_device_written() != WRITTEN_NOTHING)
+		return false;
+	stage(recovery, "sync");
+	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
+	bool synced = root >= 0 && !syncfs(root);
+
+	close(root);
+	return synced && state_device_written() == WRITTEN_NOTHING;
 }
 
 void recover(const struct recovery *recovery, struct changed_blocks *changed)
@@ -202,19 +225,25 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 		walk(&report);
 		size_t tree_length = report.length - tree;
 
-		if (recovery->first_probe && state_device_written() != WRITTEN_NOTHING) {
-			stage(recovery, "probe of the first mount");
-			probe_first_mount();
+		if (untouched(recovery)) {
+			put(&report, ",\"untouched\":true");
+			if (changed)
+				changed->count = 0;
+			probe_and_unmount(recovery);
+		} else {
+			if (recovery->first_probe) {
+				stage(recovery, "probe of the first mount");
+				probe_first_mount();
+			}
+			stage(recovery, "unmount");
+			error = unmount();
+			put(&report, ",\"umount_errno\":%d", error);
+			if (error)
+				die("unmount");
+			if (changed)
+				changed->count = changes_read(changed->bytes, changed->capacity, changed->numbers);
+			second_mount(recovery, tree, tree_length);
 		}
-		stage(recovery, "unmount");
-		error = unmount();
-		put(&report, ",\"umount_errno\":%d", error);
-		if (error)
-			die("unmount");
-		if (changed)
-			changed->count = changes_read(changed->bytes, changed->capacity, changed->numbers);
-		second_mount(recovery, tree, tree_length,
-			     changed ? !changed->count : state_device_written() == WRITTEN_NOTHING);
 	}
 	put(&report, ",\"kernel_log\":");
 	put_kernel_log(&report);

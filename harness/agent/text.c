@@ -20,6 +20,20 @@ void text_start(struct text *text, size_t capacity)
 	text->length = 0;
 }
 
+/*
+ * User Mode Linux copies a path as strncpy does, up to the end of its page and with zeros behind the path
+ * (arch/um/kernel/skas/uaccess.c): some 2 us a call, but for a path that ends where its page does.
+ * Valid until the next call. length: without the zero behind it, less than PATH_BYTES.
+ */
+const char *at_page_end(const char *path, size_t length)
+{
+	static char page[PATH_BYTES] __attribute__((aligned(PATH_BYTES)));
+	char *copy = page + sizeof(page) - length - 1;
+
+	memcpy(copy, path, length + 1);
+	return copy;
+}
+
 static void reserve(struct text *text, size_t more)
 {
 	if (text->length + more + 1 <= text->capacity)

@@ -353,6 +353,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 		      struct subvolume in)
 {
 	static const size_t skip = sizeof(MOUNT_POINT); /* with its slash */
+	const char *call_path = at_page_end(path, length);
 	struct errors errors = { "" };
 	struct stat status;
 	struct name *names = NULL;
@@ -363,7 +364,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 
 	put(out, root ? "{\"path\":" : ",{\"path\":");
 	put_string(out, root ? "." : path + skip, root ? 1 : length - skip);
-	if (lstat(path, &status)) {
+	if (lstat(call_path, &status)) {
 		note(&errors, "stat");
 		put(out, ",\"kind\":\"unknown\",\"ino\":0,\"mode\":0,\"nlink\":0,\"size\":0,\"blocks\":0,"
 			 "\"dtype\":\"%s\",\"errors\":[", type ? kind_name(type << 12) : "");
@@ -374,7 +375,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 	if (root)
 		in.device = status.st_dev;
 	if (status.st_dev != in.device)
-		in = (struct subvolume){ status.st_dev, tree_of(path) };
+		in = (struct subvolume){ status.st_dev, tree_of(call_path) };
 	put(out, ",\"kind\":\"%s\",\"ino\":%llu,\"mode\":%u,\"nlink\":%lu,\"size\":%lld,\"blocks\":%lld",
 	    kind_name(status.st_mode), (unsigned long long)(status.st_ino | in.tree << TREE_SHIFT), status.st_mode & 07777,
 	    (unsigned long)status.st_nlink, (long long)status.st_size, (long long)status.st_blocks);
@@ -384,15 +385,15 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 		put(out, ",\"mtime\":%lld", (long long)status.st_mtim.tv_sec);
 	if (type)
 		put(out, ",\"dtype\":\"%s\"", kind_name(type << 12)); /* DTTOIF */
-	put_xattrs(out, path, &errors);
+	put_xattrs(out, call_path, &errors);
 	if (S_ISLNK(status.st_mode))
-		put_target(out, path, &errors);
+		put_target(out, call_path, &errors);
 	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
 		put(out, ",\"device\":\"%u:%u\"", major(status.st_rdev), minor(status.st_rdev));
 	if (S_ISREG(status.st_mode))
-		put_file(out, path, status.st_size, &errors);
+		put_file(out, call_path, status.st_size, &errors);
 	if (S_ISDIR(status.st_mode))
-		names = list_directory(out, path, &count, &errors);
+		names = list_directory(out, call_path, &count, &errors);
 	if (S_ISDIR(status.st_mode) && depth > 64) {
 		errno = ELOOP; /* a directory below itself */
 		note(&errors, "walk");

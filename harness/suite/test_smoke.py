@@ -120,6 +120,36 @@ def test_the_second_mount_is_walked_too(keeper_for):
     assert msgspec.structs.replace(second, blocks=first.blocks) == first
 
 
+ORPHAN = """
+# A file that is open loses its name: the next mount has to remove what is left of it.
+setup
+  mkdir A
+  sync
+run
+  write a 0 4K
+  open a @f
+  unlink a
+  sync
+"""
+
+
+def test_only_where_nothing_is_left_to_write_there_is_no_second_mount(keeper_for):
+    """btrfs removes orphans at mount and commits that later: a state with one is looked at twice, although
+    its mount wrote nothing by the end of the walk. The disk before the workload is not."""
+    one = profile("btrfs")
+    with keeper_for(one) as (keeper, scratch):
+        recording = record(keeper.guest(), one, parse(ORPHAN.lstrip()), scratch / "pristine", "6.12")
+        with open_log(recording.log) as log:
+            recovered = list(
+                Recovery(keeper, one, False, scratch).run(recording.base, log, [State(0), State(len(log))])
+            )
+    base, orphan = (decode(state.observation) for state in recovered)
+    assert (base.untouched, orphan.untouched) == (True, False)
+    for seen in (base, orphan):
+        assert (seen.probe, seen.death, [node.path for node in seen.tree]) == ((), "", [".", "A"])
+        assert seen.probe_steps > len(seen.tree)
+
+
 @pytest.mark.parametrize(("between", "commits"), [("evict a", True), ("setxattr b user.x 1", False)])
 def test_evict_drops_an_inode_that_has_cached_pages(keeper_for, between, commits):
     """ext4 knows of an inode in memory that nothing of it is uncommitted. Of one that it has just read it
