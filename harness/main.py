@@ -28,6 +28,16 @@ from harness.detection import table
 from harness.disk import BadEntry
 from harness.examine import DEFAULT_BUDGET
 from harness.filesystem import NoFilesystemTool, find_tool
+from harness.generate_command import (
+    BadImport,
+    add_generate,
+    add_generated,
+    add_import,
+    command_generate,
+    command_import,
+    generated,
+    refuse_part,
+)
 from harness.guest import GuestTrouble, LostGuest
 from harness.judging import judge_again
 from harness.kernel_command import add_kernel, command_kernel, config_option
@@ -50,6 +60,7 @@ from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
 from reports.results import Question, read_experiment, read_question, read_summary
 from reports.terminal import summary_lines
+from workloads.generate.space import BadBounds
 from workloads.library import DEMONSTRATION, BadSelection, library, select
 from workloads.perf.experiment import BadExperiment
 from workloads.perf.experiment import library as perf_library
@@ -59,8 +70,10 @@ ROOT = Path(__file__).parent.parent
 
 BAD_INPUT = (
     BadBisect,
+    BadBounds,
     BadEntry,
     BadExperiment,
+    BadImport,
     BadKernel,
     BadLog,
     BadSelection,
@@ -88,8 +101,6 @@ NOT_DONE = (
 LATER = {
     "minimize": "the smallest workload and state that still show a finding",
     "export": "a reproducer that needs none of this",
-    "generate": "bounded exhaustive or seeded random workloads",
-    "import": "J-lang files",
     "explore": "states of a log that someone else recorded",
 }
 
@@ -147,6 +158,8 @@ def parser() -> argparse.ArgumentParser:
     add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
     listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
+    add_generate(commands.add_parser("generate", help="workloads of given bounds, all of them or a sample"))
+    add_import(commands.add_parser("import", help="CrashMonkey's J-lang as workloads, and the way back"))
     doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
     doctor.add_argument("--json", action="store_true")
     bench = commands.add_parser("bench", help="the project's own speed, as ratios")
@@ -165,6 +178,7 @@ def parser() -> argparse.ArgumentParser:
 def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
     command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
+    add_generated(command)
     command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
     config_option(command)
@@ -225,7 +239,7 @@ def command_run(arguments: argparse.Namespace) -> int:
 
 def wish_of(arguments: argparse.Namespace) -> Wish:
     wish = Wish(
-        workloads=chosen_workloads(arguments.workloads, arguments.keyword),
+        workloads=chosen_workloads(arguments),
         profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
         kernels=asked_kernels(arguments),
         config=asked_config(arguments),
@@ -284,7 +298,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
     original.words = list(question.command[1:])
     wish = Wish(
-        workloads=chosen_workloads(original.workloads, original.keyword),
+        workloads=chosen_workloads(original),
         profiles=tuple(profile(name) for name in question.profiles),
         kernels=tuple(question.kernels),
         config=asked_config(original),
@@ -308,7 +322,11 @@ def resume_run(arguments: argparse.Namespace) -> int:
 def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = ()) -> Wish:
     """The wish, for each planted bug on its own profiles (of those asked for) and for the kernel without it.
     kernels: only these KERNEL words; none means all."""
-    workloads = select(tuple(arguments.workloads), arguments.keyword)
+    workloads = (
+        generated(arguments)
+        if arguments.generate is not None
+        else select(tuple(arguments.workloads), arguments.keyword)
+    )
     every = ",".join(one.name for one in PROFILES)
     wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
     bugs, left_out = plantable(arguments.kernel, planted_bugs())
@@ -325,10 +343,13 @@ def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = 
     )
 
 
-def chosen_workloads(wanted: list[str], keyword: str | None) -> tuple:  # type: ignore[type-arg]
-    if not wanted and keyword is None:
+def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
+    if arguments.generate is not None:
+        return generated(arguments)
+    refuse_part(arguments)
+    if not arguments.workloads and arguments.keyword is None:
         return select(DEMONSTRATION)
-    return select(tuple(wanted), keyword)
+    return select(tuple(arguments.workloads), arguments.keyword)
 
 
 def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]
@@ -498,6 +519,8 @@ COMMANDS = {
     "repro": command_repro,
     "kernel": command_kernel,
     "list": command_list,
+    "generate": command_generate,
+    "import": command_import,
     "doctor": command_doctor,
     "bench": command_bench,
     "test": command_test,
