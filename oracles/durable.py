@@ -7,12 +7,12 @@ Not here: things that never were (historical), renames done by half (atomic).
 """
 
 from oracles.atomic import touched_inodes
-from oracles.case import TIERS, Case, any_of, best_verdict, changed_flags, describe
+from oracles.case import Case, any_of, best_verdict, changed_flags, describe
 from oracles.content import ZERO, Difference, Piece, first_difference, size_of
 from oracles.model import CLOCK, Chain, Ranges, Slot, union, without
 from oracles.observation import Node
 from oracles.recovered import Recovered
-from oracles.verdict import Tier, Verdict, Violation
+from oracles.verdict import TIERS, Tier, Verdict, Violation
 from oracles.window import Floor, RangeFloor
 
 NAME = "durable"
