@@ -131,6 +131,7 @@ KNOWN = (
         filesystem="f2fs",
         workload=EVERYWHERE,
         signatures=(
+            "atomic: no name (renamed file)",
             "atomic: replaced name gone (renamed file)",
             "durable: ctime lost (fsynced file)",
             "durable: data lost (fdatasynced file)",
@@ -141,6 +142,7 @@ KNOWN = (
             "durable: name came back (fsynced file)",
             "durable: name lost (fdatasynced file)",
             "durable: name lost (fsynced file)",
+            "durable: object lost (fsynced file)",
             "durable: owner lost (fsynced file)",
             "durable: preallocation lost (fsynced file)",
             "durable: size lost (fdatasynced file)",
