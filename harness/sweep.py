@@ -15,6 +15,7 @@ from kernel.build import series
 from kernel.kernel import BadKernel, Series
 from kernel.word import parse
 from oracles.profiles import PROFILES, Profile
+from oracles.spec import in_order
 from reports.results import FAULTS
 from workloads.workload import Workload
 
@@ -28,22 +29,25 @@ class NothingToSweep(Exception):
 
 class Bug(msgspec.Struct, frozen=True):
     """name: of the series. workloads: of the library, that show it. oracles: one of them must.
-    faults: on a device that fails; then only these workloads are run, for a sweep of faults takes long."""
+    models: the crash models that show it where model O does not. faults: on a device that fails; then only
+    these workloads are run, for a sweep of faults takes long."""
 
     name: str
     profiles: tuple[str, ...]
     workloads: tuple[str, ...]
     oracles: tuple[str, ...]
+    models: tuple[str, ...] = ()
     faults: bool = False
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What is run together: these workloads, on one kernel and profile. kind: of results.KINDS, "" for
-    that of the run."""
+    """What is run together: these workloads, on one kernel and profile. models: beside those asked for. kind:
+    of results.KINDS, "" for that of the run."""
 
     kernel: str
     profile: Profile
     workloads: tuple[Workload, ...]
+    models: tuple[str, ...] = ()
     kind: str = ""
 
 
@@ -57,6 +61,7 @@ def bug_of(one: Series) -> Bug:
         profiles=one.facts.profiles or DEFAULT_PROFILES,
         workloads=one.facts.workloads,
         oracles=_oracles(one),
+        models=one.facts.models,
         faults=one.facts.faults,
     )
 
@@ -88,7 +93,8 @@ def sweep_parts(
     workloads: tuple[Workload, ...],
     wanted: Sequence[Profile] = PROFILES,
 ) -> tuple[Part, ...]:
-    """The stock kernel first, on every profile that some bug is swept on. Errors: NothingToSweep."""
+    """The stock kernel first, on every profile that some bug is swept on; a bug that only other models than O
+    show gets these on its own workloads, and so does the stock kernel. Errors: NothingToSweep."""
     swept = {name for bug in bugs for name in bug.profiles}
     profiles = [one for one in wanted if one.name in swept]
     if not profiles:
@@ -96,15 +102,31 @@ def sweep_parts(
         raise NothingToSweep(f"--planted: no bug is planted for {asked}; there are some for {_list(swept)}")
     crashing = {name for bug in bugs if not bug.faults for name in bug.profiles}
     return (
-        *(Part(kernel, one, workloads) for one in profiles if one.name in crashing),
         *(
-            Part(f"{kernel}+{bug.name}", one, workloads)
+            part
+            for one in profiles
+            if one.name in crashing
+            for part in _parts(kernel, one, workloads, [bug for bug in bugs if one.name in bug.profiles])
+        ),
+        *(
+            part
             for bug in bugs
             for one in profiles
             if one.name in bug.profiles and not bug.faults
+            for part in _parts(f"{kernel}+{bug.name}", one, workloads, [bug])
         ),
         *_fault_parts(kernel, [bug for bug in bugs if bug.faults], workloads, profiles),
     )
+
+
+def _parts(kernel: str, one: Profile, workloads: tuple[Workload, ...], bugs: Sequence[Bug]) -> Iterator[Part]:
+    """The workloads by the models that these bugs need of them."""
+    by_models: dict[tuple[str, ...], list[Workload]] = {}
+    for workload in workloads:
+        models = in_order(model for bug in bugs if workload.name in bug.workloads for model in bug.models)
+        by_models.setdefault(models, []).append(workload)
+    for models, some in by_models.items():
+        yield Part(kernel, one, tuple(some), models)
 
 
 def _fault_parts(
@@ -122,7 +144,7 @@ def _fault_parts(
         ]
         for word, names in named:
             if own := tuple(each for each in workloads if each.name in names):
-                yield Part(word, one, own, FAULTS)
+                yield Part(word, one, own, kind=FAULTS)
 
 
 def _list(names: set[str]) -> str:
