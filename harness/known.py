@@ -216,6 +216,18 @@ KNOWN = (
         ),
         kind=FAULTS,
     ),
+    KnownBug(  # where a tick of the clock lies between the two fsyncs
+        ABORTED,
+        ("6.12",),
+        "ext4",
+        EVERYWHERE,
+        (
+            "told: ctime lost untold (fsynced file)",
+            "told: mtime lost untold (fsynced directory)",
+            "told: mtime lost untold (fsynced file)",
+        ),
+        kind=FAULTS,
+    ),
     KnownBug(
         UNCONVERTED,
         ("6.12",),
