@@ -71,7 +71,7 @@ def run_lines(experiment: Experiment, spec: str, run: FaultRun | None) -> list[s
 def met_words(step: FaultStep) -> str:
     if not step.bad_writes and not step.bad_reads:
         return ""
-    return f", {step.bad_writes} writes and {step.bad_reads} reads met the fault"
+    return f"; came past the fault: writes {step.bad_writes}, reads {step.bad_reads}"
 
 
 def format_fault(point: FaultPoint) -> str:

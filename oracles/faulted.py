@@ -25,7 +25,7 @@ from oracles.profiles import Profile
 from oracles.recovered import readings
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from oracles.window import Window
-from workloads.faults import FLUSH, FaultPoint, kinds_of, parse_point
+from workloads.faults import FLUSH, SCRIPT, FaultPoint, kinds_of, parse_point
 from workloads.history import History, Step
 
 # Calls that may have done part of their work when they fail.
@@ -111,10 +111,13 @@ def fault_case(
 
 
 def met_fault(run: FaultRun, point: FaultPoint) -> bool:
-    """A FLUSH is not counted, so a point that is about one is taken to have met it."""
+    """Reads where reads fail, else writes; both where the device is slow, and of a script. A FLUSH is not
+    counted, so a point that is about one is taken to have met it."""
     if point.part == FLUSH:
         return True
-    return any(step.bad_reads or step.bad_writes for step in run.steps if step.index >= point.operation)
+    steps = [step for step in run.steps if step.index >= point.operation]
+    reads, writes = any(step.bad_reads for step in steps), any(step.bad_writes for step in steps)
+    return {"error-reads": reads, "delay": reads or writes, SCRIPT: reads or writes}.get(point.kind, writes)
 
 
 def own_history(history: History, run: FaultRun) -> History:

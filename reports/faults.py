@@ -112,7 +112,8 @@ def point_words(spec: str, history: History, operations: Mapping[int, str]) -> s
 def met_words(run: FaultRun, point: FaultPoint) -> str:
     writes = sum(step.bad_writes for step in run.steps if step.index >= point.operation)
     reads = sum(step.bad_reads for step in run.steps if step.index >= point.operation)
-    told = [f"{count} {what}" for count, what in ((writes, "writes"), (reads, "reads")) if count]
+    counts = ((writes, "write"), (reads, "read"))
+    told = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count]
     return " and ".join(told) or "not counted"
 
 
