@@ -59,6 +59,7 @@ from kernel.build import series
 from kernel.fragments import check_variants
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
+from oracles.fault_court import FAULT_ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
 from reports.results import CRASH, FAULTS, Question, read_experiment, read_question, read_summary
@@ -315,7 +316,7 @@ def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> in
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         if summary.detection:
-            oracles = [oracle.NAME for oracle in ORACLES]
+            oracles = [oracle.NAME for oracle in (*ORACLES, *FAULT_ORACLES)]
             print("\n".join(["", *table(summary.detection, summary.stock, oracles)]))
     return summary.exit
 
@@ -510,7 +511,7 @@ def command_list(arguments: argparse.Namespace) -> int:
         options = f"mount -o {one.mount_options}" if one.mount_options else ""
         print(f"  {one.name:<58} {' '.join(one.mkfs)} {options}".rstrip())
     print("oracles:")
-    for oracle in ORACLES:
+    for oracle in (*ORACLES, *FAULT_ORACLES):
         print(f"  {oracle.NAME:<58} {oracle.CHECKS}")
     print("performance experiments:")
     for experiment in perf_library():

@@ -44,6 +44,7 @@ from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.court import ORACLES
+from oracles.fault_court import FAULT_ORACLES
 from oracles.profiles import Profile
 from oracles.spec import in_order
 from oracles.verdict import Tier
@@ -145,7 +146,9 @@ def finish(folder: Path, wall_s: float, boots: int, expected: int) -> Summary:
 
 def write_pages(folder: Path) -> None:
     """report/, junit.xml and results.ktap from what the folder holds."""
-    write_report(folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
+    write_report(
+        folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in (*ORACLES, *FAULT_ORACLES)}
+    )
     write_junit(folder)
     write_ktap(folder)
 
