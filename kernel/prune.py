@@ -58,7 +58,7 @@ def things() -> list[Thing]:
     remembered = _Sizes(cache.root() / "sizes.json")
     found = [_thing(room, path, remembered) for room in _ROOMS for path in sorted(_places(room))]
     remembered.write()
-    return sorted(found, key=lambda thing: (thing.used_s, _ROOMS.index(thing.room)))
+    return sorted(found, key=lambda thing: thing.used_s)  # equals stay in the order of _ROOMS
 
 
 def prune(
