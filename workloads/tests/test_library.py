@@ -149,15 +149,15 @@ def test_the_check_of_names_sees_mistakes():
     for mistake in [
         "creat A/b",
         "mkdir f",
-        "fsync g",
+        "fsync h",
         "rename d d/e",
         "rename f d",
         "rmdir f",
         "link d e",
-        "rename f f noreplace",
+        "rename f g noreplace",
         "msync d",
     ]:
-        workload = text.parse(f"setup\n  mkdir d\n  creat f\nrun\n  {mistake}\n")
+        workload = text.parse(f"setup\n  mkdir d\n  creat f\n  creat g\nrun\n  {mistake}\n")
         names = Names()
         for operation in workload.setup:
             names.do(operation)
