@@ -41,6 +41,14 @@ BTRFS = (
 )
 SERIES = (*((name, "btrfs") for name in BTRFS), ("full-hash-order-checks", "xfs"))
 
+# The stock kernel does not log a whiteout with its rename (FINDINGS.md). There an fsync has to write the log
+# before that can be seen; where the rename itself writes it, one workload more shows it.
+SEEN_EARLIER = {
+    "log-commit-on-rename-and-link": {
+        ("btrfs durable: name lost (fsynced file)", "whiteout-over-synced-file"),
+    },
+}
+
 DIRECTORY_FSYNCS = """
 # Three fsyncs of a directory without xattrs, a new file before each.
 setup
@@ -220,4 +228,4 @@ def test_library_finds_what_it_finds_on_the_stock_kernel(main_job, name, on):
     assert summary.reasons == ()
     assert summary.states.unknown == 0
     found = {(one.signature, workload) for one in summary.findings for workload in one.workloads}
-    assert found == expected_findings("6.12", on)
+    assert found == expected_findings("6.12", on) | SEEN_EARLIER.get(name, set())
