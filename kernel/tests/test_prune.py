@@ -48,6 +48,13 @@ def test_what_lies_in_the_cache_is_listed_by_its_last_use_with_its_size() -> Non
     assert [thing.size_bytes // KIB for thing in found] == [128, 4, 64]
 
 
+def test_everything_that_takes_room_is_listed() -> None:
+    rooms = ["agents", "apt", "builds", "failed", "objects", "sources", "suite"]
+    for room in rooms:
+        put(f"{room}/x", 4)
+    assert sorted(thing.room for thing in things()) == rooms
+
+
 def test_what_is_linked_from_a_source_counts_once() -> None:
     source = put("sources/release", 256)
     tree = put("objects/tree/linux/obj.powercut", 64).parent
