@@ -1,6 +1,7 @@
 """The library: every workload is whole, legal and described; and the choice among them."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -375,3 +376,10 @@ def test_a_choice_of_nothing_is_an_error():
     """A selection that would examine nothing is refused."""
     with pytest.raises(BadSelection, match="no workload matches -k 'nosuchthing'"):
         select(keyword="nosuchthing")
+
+
+def test_the_readme_counts_the_library():
+    """How many workloads there are, in how many themes."""
+    themes = {workload.theme for workload in library()}
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    assert f"has {len(library())} of them in {len(themes)} themes" in readme
