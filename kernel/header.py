@@ -10,6 +10,7 @@ Not here: the files a semantic patch is for (patching.py), what is done with the
     // profiles: ext4
     // caught by: durable, fsck
     // config: debug
+    // models: R
     // workloads: rename-over-existing link-fsync-new-name
     // files: fs/btrfs/tree-log.c
 
@@ -21,8 +22,8 @@ from collections.abc import Iterable, Iterator
 
 from kernel.kernel import BadKernel, Facts
 
-_FIELD = re.compile(r" ?(upstream|absent|profiles|caught by|config|workloads): *(.*)")
-_LISTS = ("profiles", "config", "workloads", "caught by")
+_FIELD = re.compile(r" ?(upstream|absent|profiles|caught by|config|models|workloads): *(.*)")
+_LISTS = ("profiles", "config", "workloads", "models", "caught by")
 _ABSENT = re.compile(r"([\d., ]+?) *\((.+)\)")
 
 
@@ -50,8 +51,8 @@ def facts_of(texts: Iterable[str]) -> Facts:
                 absent |= _absent(value)
             else:
                 lists[field] |= dict.fromkeys(value.replace(",", " ").split())
-    profiles, config, workloads, oracles = (tuple(lists[name]) for name in _LISTS)
-    return Facts(absent, profiles, config, workloads, upstream, oracles)
+    profiles, config, workloads, models, oracles = (tuple(lists[name]) for name in _LISTS)
+    return Facts(absent, profiles, config, workloads, upstream, models, oracles)
 
 
 def _fields(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

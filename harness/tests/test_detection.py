@@ -132,15 +132,15 @@ def test_the_table_has_a_row_for_who_was_first_and_one_for_all_who_saw():
 def test_a_known_bug_is_told_in_findings_and_shown_by_the_library(bug):
     findings = (Path(__file__).parents[2] / "FINDINGS.md").read_text()
     section = findings.partition(f"# {bug.heading}\n")[2].partition("\n##")[0]
-    assert f"`{bug.workload}`" in section
-    assert bug.workload in names()
+    assert section
+    if bug.workload != "*":
+        assert f"`{bug.workload}`" in section
+        assert bug.workload in names()
     assert {one.name for one in PROFILES} >= set(bug.profiles)
     assert bug.filesystem in {one.filesystem for one in PROFILES}
 
 
-BUG = next(
-    bug for bug in KNOWN if bug.filesystem == "btrfs" and not bug.profiles and "7.2" not in bug.kernels
-)
+BUG = next(bug for bug in KNOWN if bug.shown_on("6.12", "btrfs-single") and "7.2" not in bug.kernels)
 SIGNATURE = f"btrfs-single {BUG.signatures[0]}"
 
 
