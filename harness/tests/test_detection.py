@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.detection import detect, silence, stock_of, sweep_failed, table
-from harness.known import KNOWN, known_heading
+from harness.known import EVERYWHERE, KNOWN, known_heading
 from oracles.finding import Witness
 from oracles.profiles import PROFILES
 from oracles.verdict import Answer, Tier, Verdict, Violation
@@ -133,7 +133,7 @@ def test_a_known_bug_is_told_in_findings_and_shown_by_the_library(bug):
     findings = (Path(__file__).parents[2] / "FINDINGS.md").read_text()
     section = findings.partition(f"# {bug.heading}\n")[2].partition("\n##")[0]
     assert section
-    if bug.workload != "*":
+    if bug.workload != EVERYWHERE:
         assert f"`{bug.workload}`" in section
         assert bug.workload in names()
     assert {one.name for one in PROFILES} >= set(bug.profiles)
