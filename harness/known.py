@@ -45,12 +45,23 @@ RESERVED_SIGNATURES = (
 )
 REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
+REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
 
 KNOWN = (
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES),
     KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES),
     KnownBug(REPLACED, ("7.2",), "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(REPLACED, ("7.2",), "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
+    KnownBug(
+        heading=REPLACED,
+        kernels=("6.12",),
+        filesystem="btrfs",
+        workload="replace-synced-directory-fsync-other",
+        signatures=(
+            "atomic: replaced name gone (renamed directory)",
+            "durable: name lost (fsynced directory)",
+        ),
+    ),
     KnownBug(
         heading="A renamed file keeps its old name when its logged directory left the cache",
         kernels=("6.1",),
@@ -93,6 +104,20 @@ KNOWN = (
             "durable: preallocation lost (fsynced file)",
             "durable: size lost (fsynced file)",
         ),
+    ),
+    KnownBug(
+        heading=REPLACED_NAME,
+        kernels=("6.12",),
+        filesystem="btrfs",
+        workload="replaced-name-fsync-other-name",
+        signatures=("durable: wrong object (fsynced file)",),
+    ),
+    KnownBug(
+        heading=REPLACED_NAME,
+        kernels=("6.12",),
+        filesystem="btrfs",
+        workload="replaced-name-fsync-name-beside",
+        signatures=("atomic: replaced name gone (renamed file)", "durable: name lost (synced file)"),
     ),
 )
 
