@@ -29,6 +29,8 @@ from reports.figures import FIGURES, LABELS, written_bytes
 from reports.groups import Trees, anchor, answer, groups, sighting
 from reports.matrix import matrix, stock_rows
 from reports.models import coverage_words
+from reports.perf.page import perf_context
+from reports.perf.results import PerfRun, read_perf
 from reports.results import (
     AnswerCounts,
     Experiment,
@@ -72,9 +74,33 @@ def write_report(
         if question.against:
             comparison = compare.compare(question, summary, digests)
             compare.write_compare(run, comparison)
+            perf = read_perf(run)
             context = compare_context(comparison, question)
+            context["perf"] = perf_context(perf) if perf else None
+            if perf:
+                write_perf(pages, folder, run, perf, has_run=True)
             write_page(pages, folder / "compare.html", "compare.html", run=run.resolve().name, **context)
     return run / "report"
+
+
+def write_report_again(run: Path) -> Path:
+    """With what each oracle checks, as the run's own page had it. Errors: as write_report()."""
+    from oracles.court import ORACLES  # noqa: PLC0415  reports know the oracles' texts only where asked
+
+    return write_report(run, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
+
+
+def write_perf_page(run: Path, perf: PerfRun) -> Path:
+    """The report of a run that only measured. Errors: OSError."""
+    with whole_folder(run / "report") as folder:
+        write_perf(environment(), folder, run, perf, has_run=False)
+    return run / "report"
+
+
+def write_perf(pages: jinja2.Environment, folder: Path, run: Path, perf: PerfRun, has_run: bool) -> None:
+    context = perf_context(perf)
+    page = folder / "perf.html"
+    write_page(pages, page, "perf.html", run=run.resolve().name, has_run=has_run, **context)
 
 
 def write_experiments(
@@ -438,9 +464,13 @@ def environment() -> jinja2.Environment:
         experiment_page=experiment_page,
         plural=plural,
     )
-    made.filters.update(visible=visible, size=size_words)
+    made.filters.update(visible=visible, visible_lines=visible_lines, size=size_words)
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)
     return made
+
+
+def visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.splitlines()))
 
 
 def write_page(pages: jinja2.Environment, path: Path, template: str, **context: Any) -> None:
