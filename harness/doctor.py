@@ -89,6 +89,7 @@ def examine(results: Path) -> list[Check]:
         debian_packages("packages: run on btrfs", packages.for_guests(("btrfs",)), needed=True),
         debian_packages("packages: ext4", packages.FILESYSTEMS["ext4"], needed=False),
         debian_packages("packages: xfs", packages.FILESYSTEMS["xfs"], needed=False),
+        debian_packages("packages: f2fs", packages.FILESYSTEMS["f2fs"], needed=False),
         debian_packages("packages: the tests", packages.for_tests(), needed=False),
         *(tool(program, argument) for program, argument in TOOLS),
         kernel_source(),

@@ -19,7 +19,7 @@ from harness.judging import Judge
 from harness.log import SECTOR_BYTES, BadLog, Log, open_log
 from harness.machine import UML
 from harness.record import NotRecorded, Recording, record
-from harness.recover import Recovery, changes_flags
+from harness.recover import Recovery, asks_of
 from harness.store import compress_file, experiment_folder, keep_base, write_experiment
 from oracles.profiles import Profile
 from oracles.verdict import Tier
@@ -97,8 +97,8 @@ def _recover_and_keep(
     others: tuple[LogFigures, ...],
 ) -> Outcome:
     judge = Judge(recording.history, plan.profile, plan.tier)
-    with_flags = changes_flags(recording.history)
-    recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch, with_flags)
+    asks = asks_of(recording.history)
+    recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch, asks)
     kernel_log = ["== while recording ==", *recording.kernel_log]
     trouble = ""
     started, judging_s = time.monotonic(), 0.0

@@ -46,7 +46,56 @@ RESERVED_SIGNATURES = (
 REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
 
+NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)")
+UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
+
+
+def _fast_commit(heading: str, workload: str, signatures: tuple[str, ...]) -> KnownBug:
+    return KnownBug(heading, ("6.12",), "ext4", workload, signatures, ("ext4-fast-commit",))
+
+
+NAMELESS = "A fast commit with a file without names cannot be mounted"
+REUSED = "A fast commit with a new directory in the place of a removed one cannot be mounted"
+COUNTS = "A fast commit does not count directories in their parents"
+
+FAST_COMMIT = (
+    _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
+    _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
+    _fast_commit(NAMELESS, "unlinked-synced-open-file-fsync", NO_MOUNT),
+    _fast_commit(REUSED, "rmdir-recreate-fsync", NO_MOUNT),
+    _fast_commit(REUSED, "snapshot-deleted-fsync-file-below", NO_MOUNT),
+    _fast_commit(COUNTS, "link-into-new-directory-fsync-root", UNCOUNTED),
+    _fast_commit(COUNTS, "link-old-file-into-new-directory", UNCOUNTED),
+    _fast_commit(COUNTS, "open-directory-removed", UNCOUNTED),
+    _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED),
+    _fast_commit(COUNTS, "rmdir-file-takes-its-name", UNCOUNTED),
+    _fast_commit(
+        "A fast commit forgets the block of extended attributes",
+        "many-xattrs-then-write",
+        ("fsck: not clean (filesystem)",),
+    ),
+    _fast_commit(
+        "A fast commit loses the first name of a file that had none",
+        "tmpfile-linked-fsync",
+        (
+            "atomic: half an unlink (hard-linked file)",
+            "consistent: wrong link count (file)",
+            "durable: data lost (fsynced file)",
+            "durable: name lost (fsynced file)",
+            "durable: preallocation lost (fsynced file)",
+            "fsck: not clean (filesystem)",
+            "ordered: not a prefix (metadata)",
+        ),
+    ),
+    _fast_commit(
+        "A fast commit of more than one block is not durable when fsync returns",
+        "many-names-fsync",
+        ("durable: name came back (fsynced file)", "durable: name lost (fsynced file)"),
+    ),
+)
+
 KNOWN = (
+    *FAST_COMMIT,
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES),
     KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES),
     KnownBug(REPLACED, ("7.2",), "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),

@@ -38,6 +38,10 @@ FILESYSTEMS = {
         Requirement("xfsprogs", "mkfs.xfs", "makes xfs"),
         Requirement("xfsprogs", "xfs_repair", "checks xfs"),
     ),
+    "f2fs": (
+        Requirement("f2fs-tools", "mkfs.f2fs", "makes f2fs"),
+        Requirement("f2fs-tools", "fsck.f2fs", "checks f2fs"),
+    ),
 }
 # For --guest qemu alone.
 QEMU = (
@@ -52,6 +56,7 @@ PERF_LIBRARY = Path(__file__).parent.parent / "workloads" / "perf" / "library"
 # For compare --perf, beside what the experiments themselves name.
 PERF = Requirement("linux-perf", "perf", "samples where a guest's kernel spends its time")
 DEFAULT_PROFILES = "btrfs"
+BENCH_PROFILES = "btrfs,ext4,xfs"
 GUEST_COMMANDS = ("run", "bench", "repro", "minimize", "compare", "explore", "bisect")
 # Of `test --only`: reading and typing need no package.
 PLAIN_STEPS = ("lint", "types")
@@ -75,7 +80,7 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         return ()
     first = command(arguments)
     if first in GUEST_COMMANDS:
-        default = ",".join(FILESYSTEMS) if first == "bench" else DEFAULT_PROFILES
+        default = BENCH_PROFILES if first == "bench" else DEFAULT_PROFILES
         needed = for_guests((option(arguments, "--fs") or default).split(","))
         needed += QEMU if option(arguments, "--guest") == "qemu" else ()
         return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))

@@ -36,6 +36,7 @@ class StepReport(msgspec.Struct, frozen=True):
     inode: int
     blocks: int
     left: int
+    times: tuple[int, int] = (0, 0)
 
 
 class RecordReport(msgspec.Struct, frozen=True):
@@ -165,4 +166,5 @@ def _step(answer: StepReport, workload: Workload, marks: dict[str, int]) -> Step
         inode=answer.inode,
         blocks=answer.blocks,
         left_inode=answer.left,
+        times=answer.times,
     )

@@ -47,7 +47,13 @@ WRITE = struct.Struct("<QII")
 REPLY = struct.Struct("<IIII")
 REQUEST_MAGIC = 0x50435251
 REPLY_MAGIC = 0x50435250
-WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE = 1, 2, 4, 8, 16
+WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE, WANT_EXTENTS, WANT_TIMES = 1, 2, 4, 8, 16, 32, 64
+# The words after which the walk tells inode flags, extents, times.
+ASKED_AFTER = {
+    WANT_FLAGS: {"chattr"},
+    WANT_EXTENTS: {"fallocate"},
+    WANT_TIMES: {"fsync"},
+}
 SECTOR = 512
 BATCH_STATES = 8
 SLOTS = 2 * BATCH_STATES
@@ -142,10 +148,10 @@ def _held(disk: Disk, unsent: set[int]) -> dict[int, bytes] | None:
 class Session:
     """A guest that holds the disk of one state and recovers states asked for."""
 
-    def __init__(self, guest: Guest, profile: Profile, with_fsck: bool, with_flags: bool = False) -> None:
+    def __init__(self, guest: Guest, profile: Profile, with_fsck: bool, asks: int = 0) -> None:
         self.guest = guest
         self._profile = profile
-        self._flags = (WANT_CHANGES if with_fsck else 0) | (WANT_FLAGS if with_flags else 0)
+        self._flags = (WANT_CHANGES if with_fsck else 0) | asks
         self._half = 0
         self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
         self._inbox = (guest.folder / "inbox").open("r+b", buffering=0)
@@ -239,9 +245,10 @@ class Session:
         return report, changes
 
 
-def changes_flags(history: History) -> bool:
-    """Whether its walk must tell inode flags."""
-    return any(step.operation.word == "chattr" for step in (*history.setup, *history.run))
+def asks_of(history: History) -> int:
+    """What its walk must tell beyond the usual, each at one more call an object or a longer report."""
+    done = {step.operation.word for step in (*history.setup, *history.run)}
+    return sum(flag for flag, words in ASKED_AFTER.items() if done & words)
 
 
 def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
@@ -261,15 +268,15 @@ def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
 
 class Recovery:
     """The states of one log, recovered in order. `deaths` counts guests that this took.
-    with_flags: the walk tells inode flags, at one more call for each file and directory."""
+    asks: of asks_of()."""
 
     def __init__(
-        self, keeper: Keeper, profile: Profile, with_fsck: bool, folder: Path, with_flags: bool = False
+        self, keeper: Keeper, profile: Profile, with_fsck: bool, folder: Path, asks: int = 0
     ) -> None:
         self._keeper = keeper
         self._profile = profile
         self._with_fsck = with_fsck
-        self._with_flags = with_flags
+        self._asks = asks
         self._folder = folder
         self._settled_path = folder / "settled.disk"
         self.deaths = 0
@@ -342,7 +349,7 @@ class Recovery:
     def _open_session(self) -> Session:
         if self._session is None:
             guest = self._keeper.guest()
-            self._session = Session(guest, self._profile, self._with_fsck, self._with_flags)
+            self._session = Session(guest, self._profile, self._with_fsck, self._asks)
             self._session.load(self._settled, self._settled_blocks)
         return self._session
 

@@ -24,7 +24,7 @@ from harness.log import open_log
 from harness.machine import UML, arch_of
 from harness.probe import accelerated, prefer
 from harness.progress import Progress
-from harness.recover import Recovered, Recovery, changes_flags
+from harness.recover import Recovered, Recovery, asks_of
 from harness.run import LOG_BYTES, processors
 from harness.store import NoResults, base_disk, copy_image, expand_file, reading
 from harness.summing import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
@@ -150,8 +150,8 @@ def _rebuild(folder: Path, state: State, experiment: Experiment, scratch: Path) 
 
 def _recover(keeper: Keeper, experiment: Experiment, scratch: Path, state: State) -> Observation:
     with_fsck = any(seen.fsck is not None for seen in experiment.observations)
-    with_flags = experiment.history is not None and changes_flags(experiment.history)
-    recovery = Recovery(keeper, profile(experiment.facts.profile), with_fsck, scratch, with_flags)
+    asks = asks_of(experiment.history) if experiment.history is not None else 0
+    recovery = Recovery(keeper, profile(experiment.facts.profile), with_fsck, scratch, asks)
     with open_log(scratch / "state.log") as log:
         (recovered,) = recovery.run(scratch / "base", log, [state])
     assert isinstance(recovered, Recovered)

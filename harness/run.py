@@ -21,6 +21,7 @@ import subprocess
 import time
 import traceback
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import msgspec
@@ -48,6 +49,8 @@ from reports.junit import write_junit
 from reports.ktap import write_ktap
 from reports.results import Question, Summary
 from workloads.text import format as format_workload
+from workloads.text import format_operation as words
+from workloads.text import parse
 from workloads.workload import Workload
 
 ROOT = Path(__file__).parent.parent
@@ -180,6 +183,14 @@ def builds_of(wish: Wish) -> tuple[tuple[str, tuple[str, ...]], ...]:
     )
 
 
+def on_profile(workload: Workload, profile: Profile) -> Workload:
+    """The workload, its setup after the profile's own; which is there already in one that a run left."""
+    first = parse(f"setup\n{indent(profile.setup, '  ')}\nrun\n  sync\n").setup if profile.setup else ()
+    if [words(each) for each in workload.setup[: len(first)]] == [words(each) for each in first]:
+        return workload
+    return msgspec.structs.replace(workload, setup=(*first, *workload.setup))
+
+
 def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
     recordings = COMPARED_RECORDINGS if wish.against else 1
@@ -194,7 +205,7 @@ def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
             word,
             kernels[word, config].path,
             profile,
-            workload,
+            on_profile(workload, profile),
             wish.tier,
             wish.with_fsck,
             config,

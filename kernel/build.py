@@ -13,6 +13,7 @@ a user's tree from the version before.
 
 import difflib
 import hashlib
+import os
 import platform
 import re
 import shutil
@@ -43,6 +44,7 @@ __all__ = ["build", "built", "key", "parse", "series"]
 Progress = Callable[[str, float], None]
 
 RECIPE_VERSION = 1  # raise it when the way of building changes what is built
+_COMPILED_AT = re.compile(rf"(/\S+?)/{re.escape(OBJECTS)}/tools/")
 OBJECTS_BYTES = 300 << 20  # 6.12 with our config: 120 MiB of objects, hard links, a kernel, and room
 # Lines of make for 6.12 with our config; only for progress.
 BASE_STEPS: dict[Arch, int] = {"um": 1270, "x86_64": 1900}
@@ -379,6 +381,18 @@ def _copy_compiled(origin: Path, copy: Path) -> None:
     times, which make compares."""
     _link_tree(origin, copy)
     _cp(["-a", "--reflink=auto", str(origin / OBJECTS), str(copy)])
+    _tell_tools_their_place(copy)
+
+
+def _tell_tools_their_place(tree: Path) -> None:
+    """tools/ notes its commands with absolute paths. In another place they are other commands: objtool would
+    be built anew, and with it, since they depend on it, every object of x86_64."""
+    for note in (tree / OBJECTS / "tools").rglob(".*.cmd"):
+        text = note.read_text()
+        if where := _COMPILED_AT.search(text):
+            times = note.stat()
+            note.write_text(text.replace(f"{where[1]}/", f"{tree}/"))
+            os.utime(note, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def _link_tree(origin: Path, copy: Path) -> None:

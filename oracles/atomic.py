@@ -50,7 +50,7 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
     violations: list[Violation] = []
     for inode in touched:
         violations += _half_links(case, recovered, inode)
-    if case.asks(Tier.SOMC):
+    if case.asks_for("rename"):
         for inode in touched:
             violations += _too_many_names(case, recovered, inode)
         violations += _no_name(case, recovered)
@@ -176,7 +176,7 @@ def _replaced_names(case: Case, recovered: Recovered) -> list[Violation]:
         both = any_of([describe(case, rename.replaced), describe(case, rename.inode)])
         path = recovered.path(rename.new)
         violations.append(
-            _violation(case, "replaced name gone", rename.inode, path, both, "no such name", "rename")
+            _violation(case, "replaced name gone", rename.inode, path, both, "no such name", "rename-over")
         )
     return violations
 

@@ -12,14 +12,11 @@ from dataclasses import dataclass, field
 from oracles import model as models
 from oracles.model import Disagreement, Model
 from oracles.observation import Node, Observation
-from oracles.profiles import Profile, promise_text
+from oracles.profiles import Profile, asked, promise, promise_text
 from oracles.recovered import Recovered, readings
-from oracles.verdict import Answer, Tier, Verdict, Violation
+from oracles.verdict import TIERS, Answer, Tier, Verdict, Violation
 from oracles.window import Window
 from workloads.history import History
-
-ONE_JOURNAL = ("ext4", "xfs")
-TIERS = (Tier.POSIX, Tier.SOMC, Tier.FS)
 
 
 @dataclass(frozen=True)
@@ -45,11 +42,15 @@ class Case:
         """Whether this run asks for promises of that tier."""
         return TIERS.index(tier) <= TIERS.index(self.tier)
 
+    def asks_for(self, key: str) -> bool:
+        """Whether the profile makes this promise, and this run asks for it."""
+        return asked(self.profile, key, self.tier)
+
     @property
     def one_time_promised(self) -> bool:
         """Whether all metadata is that of one time: ext4 and xfs have one journal; btrfs commits whole
-        transactions, but an fsync writes a log beside them, with some objects of the running one."""
-        if self.profile.filesystem in ONE_JOURNAL:
+        transactions, and f2fs writes whole checkpoints, but an fsync writes some objects beside them."""
+        if promise(self.profile, "metadata-order") is not None:
             return True
         return not any(
             step.index > self.window.last_sync_step
@@ -86,7 +87,7 @@ class Prepared:
         before = self._latest[0] if self._latest and self._latest[0].done <= done else None
         if before is not None and (before.now, before.done) == (now, done):
             return before
-        self._latest[:] = [Window(model, self.profile.filesystem, self.tier, begun, completed, before)]
+        self._latest[:] = [Window(model, self.profile, self.tier, begun, completed, before)]
         return self._latest[0]
 
     def case(self, prefix: int, observation: Observation) -> Case:

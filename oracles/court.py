@@ -25,9 +25,9 @@ from oracles import (
     stable,
     usable,
 )
-from oracles.case import TIERS, Case, Prepared
+from oracles.case import Case, Prepared
 from oracles.observation import Observation
-from oracles.verdict import Answer, Tier, Verdict
+from oracles.verdict import TIERS, Answer, Tier, Verdict
 
 ORACLES: tuple[ModuleType, ...] = (
     mounts,

@@ -19,13 +19,16 @@ CHECKS = (
 NOT_CHECKED = "The disk before recovery, and whether the checker could repair what it found."
 
 # Statuses that say the checker itself did not come to an answer: sh's for "not found" and "killed".
-NOT_RUN_STATUS = 124
+NOT_RUN_STATUS = range(124, 255)
+# fsck.f2fs(8) fails with -1, whatever it is about: only its lines tell whether that is its answer.
+FAILED_STATUS = 255
 
 # Lines that mean an error even where the checker exits 0.
 ERROR_LINES = {
     "btrfs": re.compile(r"^ERROR: |error\(s\) found|\berrors [0-9a-f]+, "),
     "ext4": re.compile(r"^(WARNING|ERROR): |still has errors|\bFix\? no|\bClear\? no"),
     "xfs": re.compile(r"^(ERROR|fatal error)|\bwould (have |be |clear|reset|junk|rebuild|correct|move|fix)"),
+    "f2fs": re.compile(r"\[Fail\]|^\[(ASSERT|FIX)\]"),
 }
 
 
@@ -35,10 +38,10 @@ def judge(case: Case) -> Verdict | None:
         return None
     if fsck.timed_out:
         return Verdict(NAME, case.tier, Answer.UNKNOWN, reason="the checker did not end in time")
-    if fsck.exit < 0 or fsck.exit >= NOT_RUN_STATUS:
+    lines = error_lines(fsck.output, case)
+    if fsck.exit < 0 or fsck.exit in NOT_RUN_STATUS or (fsck.exit == FAILED_STATUS and not lines):
         reason = f"the checker could not run (exit {fsck.exit}): {_last_line(fsck.output)}"
         return Verdict(NAME, case.tier, Answer.UNKNOWN, reason=reason)
-    lines = error_lines(fsck.output, case)
     if fsck.exit in case.profile.fsck_clean and not lines:
         return case.verdict(NAME, 1, ())
     first = lines[0] if lines else _last_line(fsck.output)

@@ -11,7 +11,6 @@ from oracles.content import ZERO, Difference, Piece, first_difference, size_of
 from oracles.model import CLOCK, Slot
 from oracles.observation import Node
 from oracles.ordered import shown_since
-from oracles.profiles import promise
 from oracles.recovered import Recovered, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 from workloads.text import format_operation as words
@@ -47,6 +46,7 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
             continue
         violations += _attributes(case, inode, node)
         if case.model.kind(inode) == "file":
+            violations += _size(case, inode, node)
             violations += _content(case, inode, node) or _cut_off(case, inode, node)
     return checked, violations
 
@@ -127,46 +127,37 @@ def _value(value: str | None) -> str:
     return "nothing" if value is None else bytes.fromhex(value).decode("latin-1")
 
 
+def _size(case: Case, inode: int, node: Node) -> list[Violation]:
+    sizes = case.window.sizes(inode, case.model.inodes[inode].born - 1)
+    if sizes.allow(node.size):
+        return []
+    known = ", ".join(str(size) for size in sorted(sizes.exact))
+    expected = f"one of {known} bytes, or between when it grew"
+    found = f"{node.size} bytes"
+    return [_violation(case, "size that never was", role(case, inode), node.path, expected, found)]
+
+
 def _content(case: Case, inode: int, node: Node) -> list[Violation]:
-    before = case.model.inodes[inode].born - 1
-    violations = []
-    sizes = case.window.sizes(inode, before)
-    if not sizes.allow(node.size):
-        known = ", ".join(str(size) for size in sorted(sizes.exact))
-        violations.append(
-            _violation(
-                case,
-                "size that never was",
-                role(case, inode),
-                node.path,
-                f"one of {known} bytes, or between when it grew",
-                f"{node.size} bytes",
-            )
-        )
+    if not case.asks_for("no-stale-data"):
+        return []
     # Behind the largest size there ever was, only zeros: the pieces end there.
-    pieces = case.window.pieces(inode, before)
+    pieces = case.window.pieces(inode, case.model.inodes[inode].born - 1)
     beyond = pieces[-1].end if pieces else 0
     if node.size > beyond:
         pieces = (*pieces, Piece(beyond, node.size, ZEROS))
     difference = first_difference(node.content, pieces, node.size)
-    if difference is not None:
-        violations.append(
-            _violation(
-                case,
-                _content_kind(case, difference),
-                role(case, inode),
-                node.path,
-                f"at offset {difference.offset}: {_allowed(difference)}",
-                _writer(case, difference),
-            )
-        )
-    return violations
+    if difference is None:
+        return []
+    expected = f"at offset {difference.offset}: {_allowed(difference)}"
+    kind = _content_kind(case, difference)
+    found = _writer(case, difference)
+    return [_violation(case, kind, role(case, inode), node.path, expected, found, "no-stale-data")]
 
 
 def _cut_off(case: Case, inode: int, node: Node) -> list[Violation]:
     """Bytes behind the end that a truncate set, back when the file has grown again: the rest of the block is
     zeroed in memory, and data=ordered puts that on disk with the truncate."""
-    if promise(case.profile, "ordered-data") is None or not case.asks(Tier.FS):
+    if not case.asks_for("ordered-data"):
         return []
     for time, start, end in _cuts(case, inode):
         seen = shown_since(case)
@@ -228,5 +219,7 @@ def _writer(case: Case, difference: Difference) -> str:
     return f"{difference.found} ({step.operation.word} {step.operation.path})"
 
 
-def _violation(case: Case, kind: str, of: str, path: str, expected: str, found: str) -> Violation:
-    return Violation(kind, of, path, expected, found, case.promise("history"), Tier.POSIX)
+def _violation(
+    case: Case, kind: str, of: str, path: str, expected: str, found: str, key: str = "history"
+) -> Violation:
+    return Violation(kind, of, path, expected, found, case.promise(key), Tier.POSIX)

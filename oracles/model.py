@@ -33,6 +33,9 @@ WHITEOUT_DEVICE = "0:0"  # include/linux/fs.h: WHITEOUT_DEV, and WHITEOUT_MODE, 
 
 ALL_BYTES = 1 << 62
 
+# Words that leave every object's times as they are.
+STIRRING_NOTHING = ("fsync", "fdatasync", "evict", "close", "sync_file_range")
+
 SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
 Slot = tuple[int, str]  # a directory's id and a name in it
@@ -136,8 +139,11 @@ class Model:
         self.linked: list[tuple[int, int, str]] = []  # (time, inode, "link" or "unlink")
         self.persists: list[Persist] = []
         self.extending: set[int] = set()  # times whose step was a write or append
+        self.mapped: list[tuple[int, int]] = []  # (time, inode) of writes through a mapping
         self.moving: dict[int, tuple[int, int]] = {}  # time: (inode, offset) of a collapse or insert
         self.steps: dict[int, Step] = {}
+        self.stirred: dict[int, list[int]] = {}  # object to the times whose step may have set its clock times
+        self.failed: list[int] = []  # times whose step failed, and may have done so, too
         self.logging: set[int] = set()  # steps that fsync an object in some way, even in vain
 
     @property
@@ -210,6 +216,8 @@ class _Builder:
         # Without the file its open failed, and no filesystem heard of it.
         if self._is_fsync(step.operation) and step.result != -errno.ENOENT:
             self.model.logging.add(step.index)
+        if step.result < 0:
+            self.model.failed.append(self.time)
         if step.result == 0:
             handler = _WORDS.get(step.operation.word)
             if handler is None:
@@ -257,6 +265,17 @@ class _Builder:
 
     def there(self, path: str, follow: bool) -> int:
         """The object at `path`; errors: Disagreement when there is none."""
+        inode = self._there(path, follow)
+        self.stir(inode)
+        return inode
+
+    def stir(self, inode: int) -> None:
+        """A step that is about it may set its times, but for those that only write it out."""
+        assert self.step is not None
+        if self.step.operation.word not in STIRRING_NOTHING:
+            self.model.stirred.setdefault(inode, []).append(self.time)
+
+    def _there(self, path: str, follow: bool) -> int:
         if path in self.kept:
             self._check_number(self.kept[path][0])
             return self.kept[path][0]
@@ -334,6 +353,7 @@ class _Builder:
             self._set(old, None)
         for old, new, inode, chain in moved:
             self._set(new, inode)
+            self.stir(inode)
             self.chain_at[new] = chain
             model.chains[chain].slots.append((self.time, new))
             model.renames.append(Rename(self.time, chain, inode, old, new, replaced, len(moves) > 1))
@@ -353,6 +373,7 @@ class _Builder:
         return inode
 
     def _count_links(self, inode: int, by: int) -> None:
+        self.stir(inode)
         timeline = self.model.nlink[inode]
         timeline.change(self.time, timeline.last + by)
 
@@ -363,6 +384,7 @@ class _Builder:
             self.model.names_in[slot[0]].add(slot[1])
         timeline.change(self.time, inode)
         self.touch(slot[0])
+        self.stir(slot[0])
         if inode is None:
             self.now.pop(slot, None)
         else:
@@ -434,6 +456,7 @@ class _Builder:
         self.model.persists.append(Persist(self.time, self.step.index, like, inode, call, start, end))
 
     def change(self, inode: int, content: Content) -> None:
+        self.stir(inode)
         self.model.content[inode].change(self.time, content)
         self.touch(inode, surely=False)
 
@@ -641,6 +664,7 @@ def _mmapwrite(fs: _Builder, operation: Operation) -> None:
     start, end = operation.offset, operation.offset + operation.length
     if end > contents.size_of(old):
         raise fs._wrong("it reaches behind the end of file")
+    fs.model.mapped.append((fs.time, inode))
     fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
     fs.allocate(inode, start, end)
 

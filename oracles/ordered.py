@@ -3,29 +3,35 @@ ordered: metadata changes survive as a prefix, in the order in which they were m
 
 In:       a Case (the tree, and the model at each time).
 Out:      a Verdict; none in tier posix, and where there is no tree.
-Not here: sizes and content, which delayed writeback puts on disk in an order of its own.
+Not here: sizes and content, which delayed writeback puts on disk in an order of its own, but on ext4 with
+          data=journal.
 
 ext4 and xfs have one journal: a transaction is replayed whole and after those before it, so names,
 link counts, modes and extended attributes are those of one time. btrfs promises this only for
 transaction commits: an fsync writes a log tree with some objects of the running transaction, and
-replaying it mixes times. So on btrfs nothing is asked once an fsync or fdatasync has begun since
-the last completed sync.
+replaying it mixes times; f2fs writes whole checkpoints, and fsync single nodes beside them. So on these
+nothing is asked once an fsync or fdatasync has begun since the last completed sync.
 """
 
 from typing import NamedTuple
 
-from oracles.case import Case
-from oracles.observation import Tree
-from oracles.recovered import is_mkfs_directory, is_ours
+from oracles.case import Case, best_reading, role
+from oracles.content import first_difference
+from oracles.observation import Node, Tree
+from oracles.profiles import promise
+from oracles.recovered import Recovered, is_mkfs_directory, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "ordered"
 CHECKS = (
     "That names, the objects they lead to, link counts of files, modes, owners, symlink targets, device "
     "numbers and extended attributes are together those of one time between the last completed sync and "
-    "the cut."
+    "the cut. On ext4 with data=journal that sizes and content are no older than that."
 )
-NOT_CHECKED = "Sizes, content and blocks; on btrfs, anything after an fsync or fdatasync has begun."
+NOT_CHECKED = (
+    "Sizes, content and blocks, on ext4 with data=journal only bytes written through a mapping; on btrfs and "
+    "f2fs, anything after an fsync or fdatasync has begun."
+)
 
 
 class Facts(NamedTuple):
@@ -44,9 +50,14 @@ class Facts(NamedTuple):
 Snapshot = dict[str, Facts]
 
 
+def _key(case: Case) -> str:
+    """The promise: of a journal, or of whole commits alone."""
+    return "metadata-order" if promise(case.profile, "metadata-order") else "metadata-commit"
+
+
 def judge(case: Case) -> Verdict | None:
     tree = case.observation.tree
-    if tree is None or not case.asks(Tier.SOMC):
+    if tree is None or not case.asks_for(_key(case)):
         return None
     if not case.one_time_promised:
         return case.verdict(NAME, 0, ())
@@ -54,8 +65,56 @@ def judge(case: Case) -> Verdict | None:
     first, now = case.window.all.time, case.window.now
     for time in range(now, first - 1, -1):
         if snapshot(case, time) == found:
-            return case.verdict(NAME, len(found), ())
+            return _with_data(case, len(found))
     return case.verdict(NAME, len(found), [_violation(case, found, first, now)])
+
+
+def _with_data(case: Case, checked: int) -> Verdict:
+    """Metadata is that of one time. Where the journal has the data, too, files are no older than the earliest
+    time that it may be."""
+    since = shown_since(case) if case.asks_for("journaled-data") else None
+    if since is None:
+        return case.verdict(NAME, checked, ())
+
+    def behind(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:
+        files = [inode for inode in recovered.nodes if inode >= 0 and case.model.kind(inode) == "file"]
+        return checked + len(files), [
+            violation for inode in files for violation in _behind(case, inode, recovered.nodes[inode], since)
+        ]
+
+    return case.verdict(NAME, *best_reading(case, behind))
+
+
+def _behind(case: Case, inode: int, node: Node, since: int) -> list[Violation]:
+    window, model = case.window, case.model
+    mapped = [time for time, of in model.mapped if of == inode and window.all.time < time <= since]
+    if mapped or model.inodes[inode].born > since:
+        return []
+    sizes = window.sizes(inode, since)
+    expected, found = "", ""
+    if not sizes.allow(node.size):
+        expected = f"{' or '.join(str(size) for size in sorted(sizes.exact))} bytes"
+        found = f"{node.size} bytes"
+    elif (difference := first_difference(node.content, window.pieces(inode, since), node.size)) is not None:
+        writers = [
+            f"operation {source.stamp - 1}" if source.stamp else "zeros" for source in difference.allowed
+        ]
+        expected = f"at offset {difference.offset}: {' or '.join(sorted(writers))}"
+        found = difference.found
+    if not expected:
+        return []
+    after = "setup" if since == model.base_time else f"operation {since - 1}"
+    return [
+        Violation(
+            "data behind metadata",
+            role(case, inode),
+            node.path,
+            f"{expected}, as the metadata is that after {after}",
+            found,
+            case.promise("journaled-data"),
+            Tier.FS,
+        )
+    ]
 
 
 def shown_since(case: Case) -> int | None:
@@ -143,7 +202,7 @@ def _violation(case: Case, found: Snapshot, first: int, now: int) -> Violation:
         path,
         f"the tree of one time; nearest is after {after}: {_text(nearest.get(path))}",
         f"{_text(found.get(path))}; {len(different)} paths differ: {', '.join(different[:6])}",
-        case.promise("metadata-order"),
+        case.promise(_key(case)),
         Tier.SOMC,
     )
 

@@ -45,7 +45,7 @@ SIGNS = (
     ("warning", re.compile(r"\bWARNING: ")),
     ("call trace", re.compile(r"\bCall Trace:")),
 )
-FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS)\b")
+FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS|F2FS-fs)\b")
 
 # Lines that recovery prints when all is well, though they look like trouble. Those at info and
 # notice (start tree-log replay; recovery complete; Starting recovery) need no entry here, since

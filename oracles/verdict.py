@@ -31,6 +31,9 @@ class Tier(enum.StrEnum):
     FS = "fs"
 
 
+TIERS = (Tier.POSIX, Tier.SOMC, Tier.FS)  # weakest first
+
+
 class Violation(msgspec.Struct, frozen=True):
     """One promise that was not kept.
 

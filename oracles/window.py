@@ -1,7 +1,7 @@
 """
 Which past a crash may show: what completed calls promised, and what may have come since.
 
-In:       a Model, a filesystem, a tier; how many operations had begun and how many had returned.
+In:       a Model, a profile, a tier; how many operations had begun and how many had returned.
 Out:      Window: for every name, size, byte range and attribute the values a recovered tree may have.
 Not here: the tree that was found (recovered.py), the words of a violation (the oracles).
 
@@ -17,17 +17,14 @@ from typing import Any, NamedTuple
 
 from oracles.content import Content, Piece, merged_pieces, size_of
 from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
+from oracles.profiles import Profile, asked, promise
 from oracles.verdict import Tier
 from workloads.text import format_operation as words
 
-# Filesystems whose fsync of a file also persists its names; profiles.py has the source of each.
-FSYNC_KEEPS_NAMES = ("btrfs", "ext4", "xfs")
-
-# Filesystems whose rename of a file over a file first puts the new file's size into the journal. Only
+# A rename of a file over a file puts the new file's size into the journal first (replace-via-rename). Only
 # while blocks are reserved for it: fs/ext4/inode.c ext4_alloc_da_blocks() does nothing for a file whose
 # blocks an fsync, a fallocate or the close after a truncate to 0 has allocated. So it is asked only of
 # a file that these words alone have touched.
-RENAME_FLUSHES = ("ext4",)
 KEEPING_RESERVATION = ("creat", "write", "append", "link", "rename", "unlink", "setxattr", "removexattr")
 
 # fs/xfs/libxfs/xfs_attr.c, xfs_attr_sf_addname(): replacing a value that no longer fits into the
@@ -67,13 +64,13 @@ class Sizes(NamedTuple):
 
 class Window:
     """Floors of one cut, and the values they leave allowed (each worked out once, when asked for).
-    before: a window of the same model, filesystem and tier at an earlier cut, whose floors need not be
+    before: a window of the same model, profile and tier at an earlier cut, whose floors need not be
     worked out again."""
 
     def __init__(
         self,
         model: Model,
-        filesystem: str,
+        profile: Profile,
         tier: Tier,
         begun: int,
         completed: int,
@@ -81,7 +78,8 @@ class Window:
     ) -> None:
         assert completed <= begun <= completed + 1, (begun, completed)
         self.model = model
-        self.filesystem = filesystem
+        self.profile = profile
+        self.filesystem = profile.filesystem
         self.tier = tier
         self.now = model.base_time + begun
         self.done = model.base_time + completed
@@ -109,7 +107,7 @@ class Window:
     def _take_over(self, before: "Window") -> None:
         assert before.model is self.model
         assert before.done <= self.done
-        assert (before.filesystem, before.tier) == (self.filesystem, self.tier)
+        assert (before.profile.name, before.tier) == (self.profile.name, self.tier)
         self.all, self.last_sync_step = before.all, before.last_sync_step
         self.directories = dict(before.directories)
         self.entries = dict(before.entries)
@@ -129,7 +127,7 @@ class Window:
 
     def _take(self, persist: Persist) -> None:
         if persist.inode < 0:
-            self.all = self._floor(persist, "sync", Tier.POSIX, "synced")
+            self.all = self._floor(persist, "sync", "synced")
             self.last_sync_step = persist.step
             self.ranges.clear()
             self._promise_chains_of_everything()
@@ -145,28 +143,33 @@ class Window:
             if chain.lives_at(self.all.time):
                 self.chains[index] = self.all
 
-    def _floor(self, persist: Persist, promise: str, tier: Tier, reach: str) -> Floor:
+    def _floor(self, persist: Persist, key: str, reach: str) -> Floor:
         call = f"{persist.call} (operation {persist.step})"
-        return Floor(persist.time, promise, tier, call, reach)
+        return Floor(persist.time, key, self._tier_of(key), call, reach)
+
+    def _tier_of(self, key: str) -> Tier:
+        made = promise(self.profile, key)
+        assert made is not None, f"{self.profile.name} does not promise {key}"
+        return made.tier
 
     def _take_directory(self, persist: Persist) -> None:
         """fdatasync of a directory: its entries are its data."""
         directory, time = persist.inode, persist.time
-        entries = self._floor(persist, "fsync-directory", Tier.POSIX, "entry of fsynced directory")
+        entries = self._floor(persist, "fsync-directory", "entry of fsynced directory")
         self.directories[directory] = entries
         for name in self.model.names_at(directory, time):
             self._promise_chain_at((directory, name), entries)
         if persist.like == "fsync":
-            itself = self._floor(persist, "fsync-attributes", Tier.POSIX, "fsynced")
+            itself = self._floor(persist, "fsync-attributes", "fsynced")
             self.attributes[directory] = itself
-            if self.names_kept:
+            if self.asks("fsync-names"):
                 self._promise_names(persist)
 
     def _take_file(self, persist: Persist) -> None:
         inode = persist.inode
-        self._take_data(persist, self._floor(persist, "fsync-data", Tier.POSIX, "fsynced"))
-        self.attributes[inode] = self._floor(persist, "fsync-attributes", Tier.POSIX, "fsynced")
-        if self.names_kept:
+        self._take_data(persist, self._floor(persist, "fsync-data", "fsynced"))
+        self.attributes[inode] = self._floor(persist, "fsync-attributes", "fsynced")
+        if self.asks("fsync-names"):
             self._promise_names(persist)
 
     def _take_data(self, persist: Persist, floor: Floor) -> None:
@@ -179,17 +182,21 @@ class Window:
         self.data[inode] = floor
         self.ranges.pop(inode, None)
         if persist.like == "fsync":
-            self.blocks[inode] = floor
+            self.blocks[inode] = self._floor(persist, "fsync-attributes", "fsynced")
 
     def _take_fdatasync(self, persist: Persist) -> None:
         """Of names only the one that a new file was made with: its inode did not exist before, so
         the transaction that makes it is needed to find the data."""
         inode = persist.inode
-        self._take_data(persist, self._floor(persist, "fdatasync-data", Tier.POSIX, "fdatasynced"))
+        self._take_data(persist, self._floor(persist, "fdatasync-data", "fdatasynced"))
         chains = self.model.chains_of[inode]
-        if not self.names_kept or self.model.inodes[inode].born <= self.all.time or not chains:
+        if (
+            not self.asks("fdatasync-new-name")
+            or self.model.inodes[inode].born <= self.all.time
+            or not chains
+        ):
             return
-        floor = self._floor(persist, "fdatasync-new-name", Tier.FS, "fdatasynced")
+        floor = self._floor(persist, "fdatasync-new-name", "fdatasynced")
         chain = self.model.chains[chains[0]]
         slot = chain.slots[0][1]
         if chain.born > self.model.inodes[inode].born:
@@ -204,15 +211,14 @@ class Window:
             slot[0], persist.time, floor._replace(reach="directory above fdatasynced file")
         )
 
-    @property
-    def names_kept(self) -> bool:
-        return self.tier is Tier.FS and self.filesystem in FSYNC_KEEPS_NAMES
+    def asks(self, key: str) -> bool:
+        return asked(self.profile, key, self.tier)
 
     def _promise_names(self, persist: Persist) -> None:
         inode, time = persist.inode, persist.time
         if self._exchanged_unlogged(inode, time):
             return
-        floor = self._floor(persist, "fsync-names", Tier.FS, "fsynced")
+        floor = self._floor(persist, "fsync-names", "fsynced")
         self.names[inode] = floor
         above = floor._replace(reach=f"directory above fsynced {_noun(self.model.kind(inode))}")
         for index in self.model.chains_of[inode]:
@@ -280,7 +286,7 @@ class Window:
 
     def replacing_renames(self) -> list[tuple[Rename, Floor]]:
         """Renames over a file that may be on disk, and the time since which each promises its file's size."""
-        if self.tier is not Tier.FS or self.filesystem not in RENAME_FLUSHES:
+        if not self.asks("replace-via-rename"):
             return []
         return [
             (rename, self._rename_floor(rename))
@@ -291,7 +297,8 @@ class Window:
     def _rename_floor(self, rename: Rename) -> Floor:
         step = self.model.steps[rename.time - 1]
         call = f"{words(step.operation)} (operation {step.index})"
-        return Floor(rename.time, "replace-via-rename", Tier.FS, call, "replacing")
+        key = "replace-via-rename"
+        return Floor(rename.time, key, self._tier_of(key), call, "replacing")
 
     def _flushes(self, rename: Rename) -> bool:
         model, inode = self.model, rename.inode
@@ -437,6 +444,17 @@ class Window:
         size = sum(len(key) + len(line.at(self.now) or "") // 2 for key, line in all_of_inode.items())
         replaced = any(old and new for _, old, new in all_of_inode[name].changes(first, self.now))
         return replaced and size > XFS_XATTR_IN_INODE_BYTES
+
+    def clock_times(self, inode: int, floor: Floor) -> tuple[int, int] | None:
+        """mtime and ctime as they were at an fsync of it, when no step since can have set them."""
+        model = self.model
+        step = model.steps.get(floor.time - 1)
+        if floor.promise != "fsync-attributes" or step is None or step.inode != model.inodes[inode].number:
+            return None
+        later = (*model.stirred.get(inode, ()), *model.failed)
+        if step.operation.word != "fsync" or any(floor.time < time <= self.now for time in later):
+            return None
+        return step.times
 
     def allocated(self, inode: int, first: int) -> Ranges:
         """The ranges that had blocks at all of these times; () when they changed."""

@@ -18,7 +18,8 @@ from typing import Any
 import jinja2
 import markupsafe
 
-from oracles.profiles import COMMON, PROFILES, Profile
+from oracles.profiles import PROFILES, Profile
+from oracles.promises import COMMON
 from oracles.verdict import Answer, Verdict
 from reports import compare
 from reports.charts import run_charts

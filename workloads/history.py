@@ -25,6 +25,7 @@ class Step(msgspec.Struct, frozen=True):
                  operation; 0 where there is none (after unlink, sync ...).
     blocks:      st_blocks (512 B units) of that object then.
                  In a btrfs subvolume as oracles/observation.py's Node.ino.
+    times:       st_mtim and st_ctim of that object then, in nanoseconds since 1970; 0 where it is not there.
     left_inode:  rename: st_ino of what then stands at the old name (exchange, whiteout); 0 for nothing.
     """
 
@@ -36,6 +37,7 @@ class Step(msgspec.Struct, frozen=True):
     inode: int = 0
     blocks: int = 0
     left_inode: int = 0
+    times: tuple[int, int] = (0, 0)
 
 
 class History(msgspec.Struct, frozen=True):

@@ -43,7 +43,15 @@
 #define LINE_REPORT_BYTES 8192 /* a longer report goes through the outbox */
 #define LINE_WAIT_MS 5000
 
-enum { WANT_CHANGES = 1, VERBOSE = 2, BUILD_ONLY = 4, WANT_FLAGS = 8, FIRST_PROBE = 16 };
+enum {
+	WANT_CHANGES = 1,
+	VERBOSE = 2,
+	BUILD_ONLY = 4,
+	WANT_FLAGS = 8,
+	FIRST_PROBE = 16,
+	WANT_EXTENTS = 32,
+	WANT_TIMES = 64,
+};
 
 struct write { /* kind 0: data follows; 1: zeros */
 	uint64_t offset;
@@ -259,7 +267,8 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE,
 				     request->flags & FIRST_PROBE };
 
-	walk_flags = request->flags & WANT_FLAGS;
+	walk_asks = (struct walk_asks){ request->flags & WANT_FLAGS, request->flags & WANT_EXTENTS,
+					request->flags & WANT_TIMES };
 	state_device(sectors, store);
 	recover(&recovery, want_changes ? &changed : NULL);
 	/* What a full store makes the kernel say; its own status decides. */

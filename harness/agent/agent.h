@@ -76,7 +76,12 @@ struct walked {
 };
 
 extern struct walked walked;
-extern bool walk_flags; /* whether the walk tells inode flags */
+/* What the walk tells only when asked: inode flags, extents, times of change. */
+extern struct walk_asks {
+	bool flags, extents, times;
+} walk_asks;
+struct timespec;
+long long nanoseconds(const struct timespec *time);
 void walk(struct text *out);
 
 /* counters.c: what a kernel of the config variant gcov counted while the run part of a workload ran. */

@@ -117,10 +117,10 @@ static void perform(const struct operation *operation, bool first)
 	if (!strcmp(operation->word, "rename"))
 		object_status(operation->path, &status, &left);
 	if (!object[0] || !object_status(object, &status, &number))
-		status.st_blocks = 0;
-	put(&report, "%s{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu}",
+		memset(&status, 0, sizeof(status));
+	put(&report, "%s{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu,\"times\":[%lld,%lld]}",
 	    first ? "" : ",", operation->index, result, (unsigned long long)number, (long long)status.st_blocks,
-	    (unsigned long long)left);
+	    (unsigned long long)left, nanoseconds(&status.st_mtim), nanoseconds(&status.st_ctim));
 }
 
 static void put_queue(void)

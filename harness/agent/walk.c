@@ -6,6 +6,7 @@
 #include "agent.h"
 
 #include <fcntl.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,14 +84,14 @@ static void close_later(int file)
 
 /* --- inode flags: one more call an object, so only when they are asked for ----------------------- */
 
-bool walk_flags;
+struct walk_asks walk_asks;
 static bool locked; /* of the object last asked */
 
 static void put_flags(struct text *out, int file)
 {
 	int flags = 0;
 
-	if (!walk_flags || ioctl(file, FS_IOC_GETFLAGS, &flags))
+	if (!walk_asks.flags || ioctl(file, FS_IOC_GETFLAGS, &flags))
 		return;
 	locked = flags & (FS_IMMUTABLE_FL | FS_APPEND_FL);
 	put(out, ",\"flags\":\"");
@@ -186,6 +187,49 @@ static void read_range(struct content *content, int file, uint64_t start, uint64
 	}
 }
 
+/* Blocks of the file, reserved ones (unwritten) told apart: one more call a file, so only when asked for. */
+static void put_extents(struct text *out, int file, struct errors *errors)
+{
+	static union {
+		struct fiemap head;
+		char room[sizeof(struct fiemap) + 64 * sizeof(struct fiemap_extent)];
+	} map;
+	uint64_t at = 0, start = 0, end = 0;
+	bool last = false, any = false, reserved = false;
+
+	put(out, ",\"extents\":[");
+	while (!last) {
+		memset(&map, 0, sizeof(map.head));
+		map.head.fm_start = at;
+		map.head.fm_length = FIEMAP_MAX_OFFSET - at;
+		map.head.fm_extent_count = 64;
+		if (ioctl(file, FS_IOC_FIEMAP, &map)) {
+			note(errors, "fiemap");
+			break;
+		}
+		last = !map.head.fm_mapped_extents;
+		for (uint32_t i = 0; i < map.head.fm_mapped_extents; i++) {
+			const struct fiemap_extent *extent = &map.head.fm_extents[i];
+			bool unwritten = extent->fe_flags & FIEMAP_EXTENT_UNWRITTEN;
+
+			if (extent->fe_logical != end || unwritten != reserved || start == end) {
+				if (start != end)
+					put(out, "%s[%llu,%llu,%d]", any ? "," : "", (unsigned long long)start,
+					    (unsigned long long)end, reserved);
+				any = any || start != end;
+				start = extent->fe_logical;
+				reserved = unwritten;
+			}
+			at = end = extent->fe_logical + extent->fe_length;
+			last = last || extent->fe_flags & FIEMAP_EXTENT_LAST;
+		}
+	}
+	if (start != end)
+		put(out, "%s[%llu,%llu,%d]", any ? "," : "", (unsigned long long)start, (unsigned long long)end,
+		    reserved);
+	put(out, "]");
+}
+
 static void put_file(struct text *out, const char *path, uint64_t size, struct errors *errors)
 {
 	int file = open(path, O_RDONLY | O_NOATIME);
@@ -231,6 +275,8 @@ static void put_file(struct text *out, const char *path, uint64_t size, struct e
 	put(out, "],\"data\":[");
 	put_bytes(out, ranges.bytes, ranges.length);
 	put(out, "]");
+	if (walk_asks.extents)
+		put_extents(out, file, errors);
 	put_flags(out, file);
 	close_later(file);
 }
@@ -260,6 +306,11 @@ static void put_xattrs(struct text *out, const char *path, struct errors *errors
 		put_hex(out, (unsigned char *)value, bytes);
 	}
 	put(out, "}");
+}
+
+long long nanoseconds(const struct timespec *time)
+{
+	return time->tv_sec * 1000000000LL + time->tv_nsec;
 }
 
 static void put_target(struct text *out, const char *path, struct errors *errors)
@@ -383,6 +434,8 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 		put(out, ",\"uid\":%u,\"gid\":%u", status.st_uid, status.st_gid);
 	if (status.st_mtim.tv_sec >= 0 && status.st_mtim.tv_sec < CLOCK_STARTS)
 		put(out, ",\"mtime\":%lld", (long long)status.st_mtim.tv_sec);
+	if (walk_asks.times && S_ISREG(status.st_mode))
+		put(out, ",\"times\":[%lld,%lld]", nanoseconds(&status.st_mtim), nanoseconds(&status.st_ctim));
 	if (type)
 		put(out, ",\"dtype\":\"%s\"", kind_name(type << 12)); /* DTTOIF */
 	put_xattrs(out, call_path, &errors);

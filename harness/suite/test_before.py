@@ -41,8 +41,8 @@ BTRFS = (
 )
 SERIES = (*((name, "btrfs") for name in BTRFS), ("full-hash-order-checks", "xfs"))
 
-# The stock kernel's own bug that a whiteout is not logged with its rename (FINDINGS.md). There an fsync has to
-# write the log before it can be seen; where the rename itself writes it, one workload more shows it.
+# The stock kernel does not log a whiteout with its rename (FINDINGS.md). There an fsync has to write the log
+# before that can be seen; where the rename itself writes it, one workload more shows it.
 SEEN_EARLIER = {
     "log-commit-on-rename-and-link": {
         ("btrfs durable: name lost (fsynced file)", "whiteout-over-synced-file"),

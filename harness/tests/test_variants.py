@@ -7,6 +7,7 @@ from harness.run import Wish, builds_of, plans_of, provenances
 from harness.sweep import Part
 from kernel.kernel import BadKernel, Kernel, Provenance
 from oracles.profiles import profile
+from workloads.text import format as format_workload
 from workloads.text import parse
 
 PLAIN = parse("# plain\nrun\n  sync\n", "plain")
@@ -51,6 +52,21 @@ def test_each_experiment_has_the_kernel_it_needs_and_keeps_what_that_was() -> No
         ("/6.1/", ()),
         ("/6.1/debug", ("debug",)),
     ]
+
+
+def test_what_the_profile_does_first_comes_before_the_setup_of_each_workload_and_once() -> None:
+    """Once, too, where the workload comes from a run of that profile."""
+    full = msgspec.structs.replace(BTRFS, setup="creat full\nfallocate full alloc 0 8M")
+    own = parse("setup\n  creat foo\nrun\n  sync\n", "own")
+    wish = Wish((own, PLAIN), (full,), ("6.12",))
+    plans = plans_of(wish, kernels(wish))
+    assert [[op.word for op in plan.workload.setup] for plan in plans] == [
+        ["creat", "fallocate", "creat"],
+        ["creat", "fallocate"],
+    ]
+    again = parse(format_workload(plans[0].workload), "own")
+    wish = Wish((again,), (full,), ("6.12",))
+    assert plans_of(wish, kernels(wish))[0].workload == again
 
 
 def test_the_question_keeps_where_every_variant_came_from() -> None:

@@ -5,8 +5,9 @@ In:       a directory; what fs/a.c and fs/b.c shall say.
 Out:      a tree with the kernel's outer shape: merge_config.sh, make O=..., a program `linux`.
 Not here: the real kernel's build, which the suites under harness/ do.
 
-fs/*.c holding the word "broken" does not compile. While the file `hold` (beside the tree) is there, the
-compiler waits.
+Each object depends on a tool that notes, as those of the kernel's tools/ do, with which absolute path it was
+built, and is built anew under another. fs/*.c holding the word "broken" does not compile. While the file
+`hold` (beside the tree) is there, the compiler waits.
 """
 
 from pathlib import Path
@@ -17,6 +18,8 @@ PATCHLEVEL = 12
 SUBLEVEL = 99
 
 OBJECTS := $(O)/a.o $(O)/b.o
+TOOL := $(O)/tools/tool
+$(shell mkdir -p $(O)/tools; grep -qsF "$(CURDIR)/$(TOOL)" $(O)/tools/.tool.cmd || rm -f $(TOOL))
 
 linux: $(OBJECTS)
 \t@echo "  LINK    linux"
@@ -26,7 +29,12 @@ linux: $(OBJECTS)
 vmlinux: linux
 \t@cp $(O)/linux $(O)/vmlinux
 
-$(O)/%.o: fs/%.c
+$(TOOL):
+\t@echo "  HOSTCC  tool"
+\t@echo "cmd_$(CURDIR)/$(TOOL) := cc -o $(CURDIR)/$(TOOL)" > $(O)/tools/.tool.cmd
+\t@touch $(TOOL)
+
+$(O)/%.o: fs/%.c $(TOOL)
 \t@echo "  CC      fs/$*.o"
 \t@while test -e HOLD; do sleep 0.05; done
 \t@if grep broken $<; then echo "$<:1:1: error: broken"; exit 1; fi

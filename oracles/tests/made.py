@@ -19,7 +19,7 @@ from workloads.text import parse
 from workloads.workload import Operation, Workload
 
 ENTRIES_PER_STEP = 3  # begin mark, one write, end mark
-ROOT = {"btrfs": 256, "ext4": 2, "xfs": 128}
+ROOT = {"btrfs": 256, "ext4": 2, "xfs": 128, "f2fs": 3}
 MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "write", "append", "pwrite")
 
 

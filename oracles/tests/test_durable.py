@@ -442,3 +442,74 @@ def test_a_failed_call_before_the_rename_leaves_it_unasked():
     history = msgspec.structs.replace(bench.history, run=tuple(run))
     case = prepare(history, profile("ext4")).case(15, Observation(tree=empty_foo(bench)))
     assert not kinds(durable.judge(case))
+
+
+CLOCKED = "setup\n  write foo 0 8K\nrun\n  write foo 0 4K\n  fsync foo\n"
+
+
+@pytest.mark.parametrize(("times", "expected"), [((7, 0), "mtime lost"), ((0, 7), "ctime lost")])
+def test_fsync_promises_the_times_that_a_clock_set(times, expected):
+    """generic/392: as they were at the fsync, to the nanosecond; not asked where the walk told none."""
+    bench = Bench(CLOCKED)
+    tree = replaced(bench.tree(), "foo", times=(0, 0))
+    assert not kinds(durable.judge(bench.case(tree)))
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert kinds(durable.judge(bench.case(replaced(tree, "foo", times=times)))) == {expected}
+
+
+@pytest.mark.parametrize(
+    "later", ["write foo 0 4K", "chmod foo 600", "setxattr foo user.x 1", "link foo bar", "rename foo bar"]
+)
+def test_a_later_change_may_have_set_the_times(later):
+    """And a call that failed may have done so, too; an fsync of another file sets nothing."""
+    bench = Bench(CLOCKED + f"  {later}\n")
+    path = "bar" if later.startswith("rename") else "foo"
+    tree = replaced(bench.tree(), path, times=(7, 7))
+    assert not kinds(durable.judge(bench.case(tree)))
+    bench = Bench(CLOCKED + "  creat other\n  fsync other\n")
+    tree = replaced(bench.tree(), "foo", times=(7, 7))
+    assert kinds(durable.judge(bench.case(tree))) == {"mtime lost"}
+
+
+def test_preallocation_is_promised_at_its_place():
+    """generic/677: as many blocks elsewhere are not those that were reserved."""
+    text = "run\n  write foo 0 8K\n  fallocate foo keep-size 16K 8K\n  fsync foo\n"
+    bench = Bench(text)
+    good = ((0, 8192, 0), (16384, 24576, 1))
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", extents=good))))
+    moved = replaced(bench.tree(), "foo", extents=((0, 16384, 0),))
+    assert kinds(durable.judge(bench.case(moved))) == {"preallocation lost"}
+    assert not kinds(durable.judge(bench.case(replaced(moved, "foo", extents=None))))
+
+
+def test_blocks_in_several_extents_are_blocks():
+    """Neighbours, however the filesystem cut them, written or reserved."""
+    bench = Bench("run\n  fallocate foo alloc 0 16K\n  fsync foo\n".replace("run\n", "run\n  creat foo\n"))
+    parts = ((0, 4096, 0), (4096, 8192, 1), (8192, 20480, 0))
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", extents=parts))))
+
+
+LOST_BY_FSYNC = "setup\n  creat foo\nrun\n  rename foo bar\n  creat foo\n  fsync foo\n"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("f2fs", set()), ("f2fs-strict", {"object lost"})])
+def test_f2fs_promises_the_renamed_file_in_strict_mode_alone(name, expected):
+    """generic/342; Documentation/filesystems/f2fs.rst, fsync_mode."""
+    bench = Bench(LOST_BY_FSYNC, name)
+    tree = without(bench.tree(), "bar")
+    assert kinds(durable.judge(bench.case(tree))) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("ext4", (Run(0, 4096, "w", 1), Run(4096, 4096, "x", 0, "c3" * 4096)), {"data lost"}),
+        ("ext4-writeback", (Run(0, 4096, "w", 1), Run(4096, 4096, "x", 0, "c3" * 4096)), set()),
+        ("ext4-writeback", (Run(0, 4096, "x", 0, "c3" * 4096), Run(4096, 4096, "w", 3)), {"data lost"}),
+    ],
+)
+def test_data_writeback_may_show_stale_bytes_in_what_was_not_synced_alone(name, content, expected):
+    """What an fsync wrote stays; what was appended since may hold anything."""
+    bench = Bench("run\n  write foo 0 4K\n  fsync foo\n  append foo 4K\n", name)
+    tree = replaced(bench.tree(), "foo", content=content)
+    assert kinds(durable.judge(bench.case(tree))) == expected

@@ -138,3 +138,15 @@ def test_what_was_written_again_where_a_truncate_cut_is_no_news():
     """Bytes of a later append where the old ones were."""
     bench = Bench(CUT.replace("truncate a 4K", "append a 2596"), "ext4")
     assert not kinds(historical.judge(bench.case(bench.tree())))
+
+
+def test_data_writeback_allows_old_bytes_and_nothing_else():
+    """ext4(5), data=writeback: old data may appear in files; a size or a mode that never was may not."""
+    text = "run\n  write foo 0 4K\n  fsync foo\n"
+    for name, expected in (("ext4", {"foreign bytes"}), ("ext4-writeback", set())):
+        bench = Bench(text, name)
+        stale = Run(0, 4096, "x", 0, "c3" * 4096)
+        tree = replaced(bench.tree(), "foo", content=(stale,))
+        assert kinds(historical.judge(bench.case(tree, begun=1, flying=True))) == expected
+        long = replaced(bench.tree(), "foo", size=9000)
+        assert kinds(historical.judge(bench.case(long))) == {"size that never was"}

@@ -86,7 +86,7 @@ def test_creat_of_what_is_there_is_not_guessed():
 def test_profiles_are_found_by_name_or_named_in_the_error():
     """All of them."""
     assert profile("btrfs-noholes").filesystem == "btrfs"
-    with pytest.raises(UnknownProfile, match="btrfs, btrfs-single, btrfs-noholes, btrfs-holes, ext4, xfs"):
+    with pytest.raises(UnknownProfile, match=", ".join(one.name for one in PROFILES)):
         profile("zfs")
 
 

@@ -7,7 +7,7 @@ from oracles import ordered
 from oracles.case import prepare
 from oracles.observation import Observation
 from oracles.profiles import profile
-from oracles.tests.made import Bench, kinds, replaced, without
+from oracles.tests.made import Bench, kinds, node_at, replaced, without
 from oracles.verdict import Answer, Tier
 
 TWO = "run\n  creat a\n  creat b\n"
@@ -78,3 +78,34 @@ def test_the_verdict_names_its_tier_and_the_nearest_time():
     assert verdict.answer is Answer.BROKEN
     assert verdict.violations[0].tier is Tier.SOMC
     assert "nearest" in verdict.violations[0].expected
+
+
+BEHIND = "setup\n  write foo 0 4K\nrun\n  write foo 0 4K\n  creat bar\n  creat baz\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("ext4", set()), ("ext4-data-journal", {"data behind metadata"})]
+)
+def test_data_in_the_journal_is_no_older_than_the_metadata(name, expected):
+    """The write came before a creat that is there."""
+    bench = Bench(BEHIND, name)
+    old = node_at(bench.tree(0), "foo").content
+    tree = replaced(bench.tree(2), "foo", content=old)
+    assert kinds(ordered.judge(bench.case(tree))) == expected
+    assert not kinds(ordered.judge(bench.case(bench.tree(2))))
+    assert not kinds(ordered.judge(bench.case(bench.tree(0))))
+
+
+def test_a_size_behind_the_metadata_is_broken_too():
+    """Appended, then another name: the name alone may not be there."""
+    bench = Bench("setup\n  write foo 0 4K\nrun\n  append foo 4K\n  creat bar\n", "ext4-data-journal")
+    short = node_at(bench.tree(0), "foo")
+    tree = replaced(bench.tree(), "foo", content=short.content, size=short.size)
+    assert kinds(ordered.judge(bench.case(tree))) == {"data behind metadata"}
+
+
+def test_bytes_through_a_mapping_are_in_no_journal():
+    """They become the file's at writeback; nothing says when."""
+    bench = Bench("setup\n  write foo 0 4K\nrun\n  mmapwrite foo 0 4K\n  creat bar\n", "ext4-data-journal")
+    tree = replaced(bench.tree(), "foo", content=node_at(bench.tree(0), "foo").content)
+    assert not kinds(ordered.judge(bench.case(tree)))

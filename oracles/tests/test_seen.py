@@ -47,6 +47,7 @@ def test_a_death_of_the_kernel_is_broken_with_its_stage():
         ("3 BTRFS error (device dm-0): parent transid verify failed", "filesystem error"),
         ("2 EXT4-fs error (device dm-0): ext4_lookup:1855: inode #2", "filesystem error"),
         ("1 XFS (dm-0): Metadata corruption detected at xfs_inode_buf_verify", "filesystem error"),
+        ("3 F2FS-fs (dm-0): Inconsistent error blkaddr:1, sit bitmap:0", "filesystem error"),
         ("3 JBD2: Invalid checksum recovering block 12 in log", "filesystem error"),
         ("3 UBSAN: array-index-out-of-bounds in fs/btrfs/ctree.c", "sanitizer report"),
         ("4 WARNING: possible circular locking dependency detected", "lock report"),
@@ -67,6 +68,7 @@ def test_lines_that_are_trouble(line, kind):
         "6 BTRFS info (device dm-0): using crc32c (crc32c-generic) checksum algorithm",
         "6 EXT4-fs (dm-0): recovery complete",
         "6 EXT4-fs (dm-0): 1 orphan inode deleted",
+        "5 F2FS-fs (dm-0): recover_inode: ino = 4, name = foo, inline = 1",
         "5 XFS (dm-0): Starting recovery (logdev: internal)",
         "4 XFS (dm-0): Torn write (CRC failure) detected at log block 0x10. Truncating head block",
         "4 EXT4-fs (dm-0): warning: mounting unchecked fs, running e2fsck is recommended",
@@ -104,6 +106,15 @@ def test_an_error_line_counts_even_with_status_0():
     """btrfs check has done that."""
     assert kinds(checked("btrfs", 0, "root 5 inode 257 errors 200, dir isize wrong")) == {"not clean"}
     assert not kinds(checked("btrfs", 0, "found 147456 bytes used, no error found"))
+
+
+def test_fsck_f2fs_fails_with_minus_one_and_its_lines_say_why():
+    """fsck.f2fs(8); without a line it is our trouble."""
+    fail = "[FSCK] Hard link checking for regular file            [Fail] [0x1]"
+    assert kinds(checked("f2fs", 255, fail)) == {"not clean"}
+    assert kinds(checked("f2fs", 0, fail)) == {"not clean"}
+    assert checked("f2fs", 255, "Error: Not available on mounted device!").answer is Answer.UNKNOWN
+    assert not kinds(checked("f2fs", 0, "[FSCK] Hard link checking for regular file            [Ok..] [0x0]"))
 
 
 def test_a_checker_that_did_not_end_is_unknown():
@@ -186,6 +197,20 @@ def test_the_first_difference_is_told():
     assert kinds(stable.judge(bench.case(gone, second_tree=tree))) == {"name appeared"}
     smaller = replaced(tree, "bar", size=1)
     assert kinds(stable.judge(bench.case(tree, second_tree=smaller))) == {"size changed"}
+
+
+def test_xfs_may_give_back_extents_behind_the_end():
+    """Within the file every extent stays as it was."""
+    before = ((0, 4096, 0), (8192, 16384, 1))
+    for name, after, expected in (
+        ("xfs", ((0, 4096, 0),), set()),
+        ("xfs", ((0, 4096, 1), (8192, 16384, 1)), {"extents changed"}),
+        ("ext4", ((0, 4096, 0),), {"extents changed"}),
+    ):
+        bench = Bench(TREE, name)
+        tree = replaced(bench.tree(), "bar", extents=before, size=4096, content=())
+        second = replaced(tree, "bar", extents=after)
+        assert kinds(stable.judge(bench.case(tree, second_tree=second))) == expected
 
 
 def test_xfs_may_give_back_blocks_behind_the_end():

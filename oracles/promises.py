@@ -1,0 +1,344 @@
+"""
+What filesystems promise about a power failure, and who says so.
+
+In:       nothing.
+Out:      COMMON, what every filesystem promises; BTRFS, EXT4..., what some promise beyond that;
+          F2FS_POSIX_DENIES..., what of COMMON some do not promise.
+Not here: which profile promises what (profiles.py), what is asked because of it (window.py, the oracles).
+          PROMISES.md has the same as tables; a test holds the two against each other.
+"""
+
+import msgspec
+
+from oracles.verdict import Tier
+
+
+class Promise(msgspec.Struct, frozen=True):
+    """One thing the filesystem owes, and who says so (manual page, kernel document, commit, fstests number).
+    tier: the weakest in which it is asked."""
+
+    key: str
+    sentence: str
+    source: str
+    tier: Tier = Tier.POSIX
+
+
+COMMON = (
+    Promise(
+        "mount",
+        "After a power failure at any moment the filesystem mounts, and the kernel survives it.",
+        "Documentation/filesystems/ext4/journal.rst and xfs/xfs-delayed-logging-design.rst (recovery); "
+        "fstests generic/455, generic/475, generic/482",
+    ),
+    Promise(
+        "quiet",
+        "Recovery and use of the recovered filesystem leave no warning, oops or error in the kernel log.",
+        "fstests common/rc _check_dmesg(), run after every test",
+    ),
+    Promise(
+        "fsck",
+        "The checker finds a recovered filesystem clean.",
+        "fstests common/rc _check_scratch_fs(), run after every log replay of generic/455 and generic/482",
+    ),
+    Promise(
+        "sync",
+        "What happened before a completed sync, syncfs or unmount is on disk.",
+        "sync(2), NOTES (Linux waits for the writes; syncfs() does so for one filesystem); umount(2)",
+    ),
+    Promise(
+        "fsync-data",
+        "A completed fsync of a file puts its content and size on disk.",
+        "fsync(2); POSIX.1-2008 fsync()",
+    ),
+    Promise(
+        "fsync-attributes",
+        "A completed fsync puts the object's own metadata on disk: mode, owner, times, inode flags, "
+        "extended attributes, device number, preallocation.",
+        "fsync(2) (metadata of the inode); inode(7); fstests generic/066, generic/392, generic/468, "
+        "generic/535, generic/677, generic/745",
+    ),
+    Promise(
+        "fsync-directory",
+        "A completed fsync of a directory puts its entries on disk, those removed as well as those made.",
+        "fsync(2), DESCRIPTION (entries need an fsync of the directory); fstests generic/321, generic/335",
+    ),
+    Promise(
+        "fdatasync-data",
+        "A completed fdatasync of a file puts its content, and the size needed to read it, on disk; msync "
+        "with MS_SYNC and a write with O_DSYNC do so for their range, as a write with O_SYNC does what fsync "
+        "does.",
+        "fdatasync(2); msync(2) (MS_SYNC; mm/msync.c calls vfs_fsync_range() with datasync); open(2), NOTES, "
+        "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/703",
+    ),
+    Promise(
+        "rename-over",
+        "A durable name onto which something is renamed leads to the old object or to the new one.",
+        "rename(2) (atomic replacement: at no point is newpath missing); fstests generic/335, generic/336",
+    ),
+    Promise(
+        "rename",
+        "A rename or exchange happens as a whole: what had a durable name keeps one, and does not have both.",
+        "rename(2) (RENAME_EXCHANGE: atomically exchange), whose text allows a window with both names: "
+        "so not tier posix; fstests generic/322, generic/335, generic/336, generic/342, generic/510",
+        Tier.SOMC,
+    ),
+    Promise(
+        "links",
+        "A link or unlink happens as a whole: the link count is the number of names.",
+        "link(2), unlink(2); fstests generic/039, generic/104, generic/106, generic/107",
+    ),
+    Promise(
+        "history",
+        "A recovered name, size or attribute was once there; nothing foreign appears.",
+        "rename(2), link(2), stat(2); fstests generic/455 and generic/482 (each replayed state is one that "
+        "was)",
+    ),
+    Promise(
+        "no-stale-data",
+        "A recovered byte was written at that place by an operation that had begun, or is zero.",
+        "fstests generic/042 and generic/536 (stale data); Documentation/admin-guide/ext4.rst (data=ordered)",
+    ),
+    Promise(
+        "usable",
+        "In the recovered filesystem everything can be read and removed, and nothing fails but for want "
+        "of space.",
+        "fstests generic/034, generic/039, generic/059 (directories that cannot be removed after replay)",
+    ),
+    Promise(
+        "room",
+        "In the recovered filesystem there is room for new files, as there was before.",
+        "open(2) and write(2), ERRORS (ENOSPC where there is no room); fstests generic/475 (writes go on "
+        "after each recovery)",
+    ),
+    Promise(
+        "stable",
+        "Recovery is complete: the next mount shows the same tree.",
+        "Documentation/filesystems/ext4/journal.rst; Documentation/filesystems/xfs/"
+        "xfs-delayed-logging-design.rst (the log is empty after recovery)",
+    ),
+    Promise(
+        "consistent",
+        "Link counts, entry types, sizes and block counts agree with what they describe.",
+        "stat(2), readdir(3); fstests generic/039, generic/104",
+    ),
+)
+
+_NAMES = "fsync of a file or directory persists the names it has then, and the directories above it exist."
+_NEW_NAME = "fdatasync of a new file persists the name it was made with."
+_ORDER = "Metadata changes (names, link counts, modes, extended attributes) survive as a prefix in order."
+_COMMIT = "Without fsync, what survives is a whole {}: all metadata changes up to a moment."
+
+BTRFS = (
+    Promise(
+        "fsync-names",
+        _NAMES,
+        "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), log_all_new_ancestors(); "
+        'd4682ba03ef6 ("Btrfs: sync log after logging new name"); '
+        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
+        "generic/547; of a file without names, that they are gone: generic/764; btrfs_log_inode_parent() "
+        "commits where the subvolume is new; of a deleted snapshot's directory: btrfs/118, btrfs/120",
+        Tier.FS,
+    ),
+    Promise(
+        "fdatasync-new-name",
+        _NEW_NAME,
+        "fs/btrfs/file.c btrfs_sync_file() logs the inode and its names whatever `datasync` says",
+        Tier.FS,
+    ),
+    Promise(
+        "metadata-commit",
+        _COMMIT.format("transaction"),
+        "fs/btrfs/transaction.c btrfs_commit_transaction(): one superblock write switches all trees; "
+        "fsync writes a log tree beside it, so after an fsync nothing is asked",
+        Tier.SOMC,
+    ),
+)
+
+NEARLY_FULL_DENIES = (
+    Promise(
+        "room",
+        "Little space is left, and what a new file needs of it may be too much.",
+        "open(2) and write(2), ERRORS: ENOSPC",
+    ),
+)
+
+_EXT4_NAMES = (
+    Promise(
+        "fsync-names",
+        _NAMES,
+        "fs/ext4/fsync.c ext4_fsync_journal() commits the transaction of i_sync_tid, and link, unlink and "
+        "rename mark the inode dirty in theirs (fs/ext4/namei.c ext4_rename(), __ext4_link()); "
+        "fstests generic/510, generic/520, generic/547",
+        Tier.FS,
+    ),
+    Promise(
+        "fdatasync-new-name",
+        _NEW_NAME,
+        "fs/ext4/ialloc.c __ext4_new_inode() sets i_datasync_tid by ext4_update_inode_fsync_trans(); the "
+        "name is added by the same handle",
+        Tier.FS,
+    ),
+)
+
+_EXT4_ORDER = Promise(
+    "metadata-order",
+    _ORDER,
+    "Documentation/filesystems/ext4/journal.rst: one journal, transactions whole and replayed in order",
+    Tier.SOMC,
+)
+
+_CUT = "What a truncate cut off does not come back once the truncate is on disk."
+_REPLACED_SIZE = "A rename over a file is not on disk before the size of the new file is."
+
+EXT4 = (
+    *_EXT4_NAMES,
+    _EXT4_ORDER,
+    Promise(
+        "ordered-data",
+        _CUT,
+        "Documentation/admin-guide/ext4.rst, data=ordered (the default): data are forced to disk before the "
+        "metadata is committed; fs/ext4/inode.c __ext4_block_zero_page_range() orders the zeroed tail by "
+        "ext4_jbd2_inode_add_write()",
+        Tier.FS,
+    ),
+    Promise(
+        "replace-via-rename",
+        _REPLACED_SIZE,
+        "Documentation/admin-guide/ext4.rst, auto_da_alloc (the default): data blocks are forced to disk "
+        "before the rename is committed; fs/ext4/namei.c ext4_rename() calls ext4_alloc_da_blocks()",
+        Tier.FS,
+    ),
+)
+
+EXT4_FAST_COMMIT = (
+    *_EXT4_NAMES,
+    Promise(
+        "metadata-order",
+        _ORDER,
+        "fs/ext4/fast_commit.c, opening comment: a fast commit holds all directory entry updates in the "
+        "order in which they were issued and all changed inodes, and is replayed only with its tail; what "
+        "it cannot express falls back to a full commit; Documentation/filesystems/ext4/journal.rst (fast "
+        "commits)",
+        Tier.SOMC,
+    ),
+    Promise(
+        "ordered-data",
+        _CUT,
+        "Documentation/filesystems/ext4/journal.rst: fast commits are for data=ordered; "
+        "fs/ext4/fast_commit.c, opening comment, [2] and [3]: data of the inodes is written first",
+        Tier.FS,
+    ),
+    EXT4[-1],
+)
+
+EXT4_DATA_JOURNAL = (
+    *_EXT4_NAMES,
+    _EXT4_ORDER,
+    Promise(
+        "ordered-data",
+        _CUT,
+        "Documentation/admin-guide/ext4.rst, data=journal: all data are committed into the journal before "
+        "they are written into the main file system; the zeroed tail as well "
+        "(fs/ext4/inode.c __ext4_block_zero_page_range(), ext4_should_journal_data())",
+        Tier.FS,
+    ),
+    Promise(
+        "journaled-data",
+        "A write is on disk with the metadata changes that came after it: data and metadata are those of "
+        "one time.",
+        "Documentation/admin-guide/ext4.rst, Data Mode: in the event of a crash, the journal can be "
+        "replayed, bringing both data and metadata into a consistent state; fs/ext4/inode.c "
+        "ext4_journalled_write_end() puts the data into the handle that has the new size. Of a mapping "
+        "nothing is said",
+        Tier.FS,
+    ),
+    Promise(
+        "replace-via-rename",
+        _REPLACED_SIZE,
+        "Documentation/admin-guide/ext4.rst, data=journal disables delayed allocation: the size is in the "
+        "journal with the write",
+        Tier.FS,
+    ),
+)
+
+EXT4_WRITEBACK = (
+    *_EXT4_NAMES,
+    _EXT4_ORDER,
+    Promise(
+        "replace-via-rename",
+        _REPLACED_SIZE,
+        "fs/ext4/namei.c ext4_rename() calls ext4_alloc_da_blocks() in every data mode; "
+        "Documentation/admin-guide/ext4.rst, auto_da_alloc, promises the data too, but for data=ordered only",
+        Tier.FS,
+    ),
+)
+
+EXT4_WRITEBACK_DENIES = (
+    Promise(
+        "no-stale-data",
+        "A file written shortly before the crash may hold anything.",
+        "Documentation/admin-guide/ext4.rst, Data Mode, writeback mode: a crash can cause incorrect data to "
+        "appear in files which were written shortly before it; ext4(5), data=writeback: old data may appear",
+    ),
+)
+
+XFS = (
+    Promise(
+        "fsync-names",
+        _NAMES,
+        "fs/xfs/xfs_file.c xfs_fsync_seq() forces the log up to the inode's last change, and create, link, "
+        "remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c), while an exchange does not, so "
+        "nothing is asked after one (fs/xfs/xfs_inode.c xfs_cross_rename()); fstests generic/510, "
+        "generic/520, generic/547",
+        Tier.FS,
+    ),
+    Promise(
+        "fdatasync-new-name",
+        _NEW_NAME,
+        "fs/xfs/xfs_file.c xfs_fsync_seq(): a new inode has more than timestamps in ili_fsync_fields, so the "
+        "log is forced up to the transaction that made it and its name",
+        Tier.FS,
+    ),
+    Promise(
+        "metadata-order",
+        _ORDER,
+        "Documentation/filesystems/xfs/xfs-delayed-logging-design.rst: global ordering, commit records "
+        "strictly in sequence",
+        Tier.SOMC,
+    ),
+)
+
+F2FS = (
+    Promise(
+        "fsync-names",
+        _NAMES,
+        "fs/f2fs/file.c need_do_checkpoint(): an fsync of a directory, of a file with other than one link, "
+        "renamed since the last checkpoint or in a new directory writes a checkpoint, which is everything; "
+        "of a new file alone its node is written with its name (fs/f2fs/recovery.c recover_dentry())",
+        Tier.FS,
+    ),
+    Promise(
+        "fdatasync-new-name",
+        _NEW_NAME,
+        "fs/f2fs/file.c f2fs_do_sync_file(): both of fdatasync() and fsync() are able to be recovered from "
+        "sudden-power-off; recover_dentry() as for fsync",
+        Tier.FS,
+    ),
+    Promise(
+        "metadata-commit",
+        _COMMIT.format("checkpoint"),
+        "Documentation/filesystems/f2fs.rst, Metadata Structure (checkpoints maintain file system "
+        "consistency, the last valid one counts); what fsync wrote since is rolled forward file by file "
+        "(fs/f2fs/recovery.c), so after an fsync nothing is asked",
+        Tier.SOMC,
+    ),
+)
+
+F2FS_POSIX_DENIES = (
+    Promise(
+        "rename",
+        "A renamed file may be lost when a new file with its old name is fsynced.",
+        "Documentation/filesystems/f2fs.rst, fsync_mode: generic/342 passes in strict mode only; "
+        "fs/f2fs/file.c need_do_checkpoint(), CP_RECOVER_DIR",
+    ),
+)
