@@ -124,9 +124,14 @@ def _difference(
 
 
 def _answer(number: Number, ratio: float, low: float, high: float, shown: bool) -> Answer:
-    if not shown or low <= 1 <= high:
+    if not shown or not leaves_out_one(low, high):
         return Answer.NONE
     return Answer.BETTER if (ratio > 1) == (number.better == "more") else Answer.WORSE
+
+
+def leaves_out_one(low: float, high: float) -> bool:
+    """An interval that cannot be told (nan: half of A's boots gave zero) leaves nothing out."""
+    return high < 1 or low > 1
 
 
 # --- statistics ----------------------------------------------------------------------------------

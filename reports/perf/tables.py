@@ -9,6 +9,7 @@ A table of a tool is that of one boot, the one whose first number is the median:
 not a mixture. Percentages beside it are those of the medians of all boots.
 """
 
+import math
 from collections.abc import Sequence
 
 from reports.perf.answers import Answer, Difference
@@ -44,6 +45,8 @@ def change(one: Difference) -> str:
 
 
 def interval_words(low: float, high: float) -> str:
+    if math.isnan(low) or math.isnan(high):
+        return "cannot be told"
     return f"{100 * (low - 1):+.1f}% to {100 * (high - 1):+.1f}%"
 
 
