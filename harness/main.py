@@ -26,11 +26,22 @@ from harness.compare import add_compare, compare_lines, compared_folder, require
 from harness.crash import BadSpec, parse_models
 from harness.detection import table
 from harness.disk import BadEntry
+from harness.examine import DEFAULT_BUDGET
 from harness.filesystem import NoFilesystemTool, find_tool
+from harness.generate_command import (
+    BadImport,
+    add_generate,
+    add_generated,
+    add_import,
+    command_generate,
+    command_import,
+    generated,
+    refuse_part,
+)
 from harness.guest import GuestTrouble, LostGuest
 from harness.judging import judge_again
 from harness.kernel_command import add_kernel, command_kernel, config_option
-from harness.log import BadLog
+from harness.log import SECTOR_BYTES, BadLog
 from harness.machine import UML
 from harness.perf import command as perf
 from harness.perf.boot import NotMeasured
@@ -49,6 +60,7 @@ from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
 from reports.results import Question, read_experiment, read_question, read_summary
 from reports.terminal import summary_lines
+from workloads.generate.space import BadBounds
 from workloads.library import DEMONSTRATION, BadSelection, library, select
 from workloads.perf.experiment import BadExperiment
 from workloads.perf.experiment import library as perf_library
@@ -58,8 +70,10 @@ ROOT = Path(__file__).parent.parent
 
 BAD_INPUT = (
     BadBisect,
+    BadBounds,
     BadEntry,
     BadExperiment,
+    BadImport,
     BadKernel,
     BadLog,
     BadSelection,
@@ -87,8 +101,6 @@ NOT_DONE = (
 LATER = {
     "minimize": "the smallest workload and state that still show a finding",
     "export": "a reproducer that needs none of this",
-    "generate": "bounded exhaustive or seeded random workloads",
-    "import": "J-lang files",
     "explore": "states of a log that someone else recorded",
 }
 
@@ -106,6 +118,13 @@ def positive(text: str) -> int:
     """A count from 1. Errors: ArgumentTypeError."""
     if not text.isdigit() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
+
+
+def sectors(text: str) -> int:
+    """Bytes, in whole sectors. Errors: ArgumentTypeError."""
+    if not text.isdigit() or not int(text) or int(text) % SECTOR_BYTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no multiple of {SECTOR_BYTES}")
     return int(text)
 
 
@@ -139,6 +158,8 @@ def parser() -> argparse.ArgumentParser:
     add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
     listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
+    add_generate(commands.add_parser("generate", help="workloads of given bounds, all of them or a sample"))
+    add_import(commands.add_parser("import", help="CrashMonkey's J-lang as workloads, and the way back"))
     doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
     doctor.add_argument("--json", action="store_true")
     bench = commands.add_parser("bench", help="the project's own speed, as ratios")
@@ -157,14 +178,31 @@ def parser() -> argparse.ArgumentParser:
 def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
     command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
+    add_generated(command)
     command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
     config_option(command)
-    command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
+    command.add_argument(
+        "--models", default="O", metavar="O,R,T,N", help="crash models: ordered, reordered, torn, nested (O)"
+    )
+    command.add_argument(
+        "--budget",
+        type=positive,
+        default=DEFAULT_BUDGET,
+        metavar="N",
+        help=f"states of each model but O, an experiment ({DEFAULT_BUDGET})",
+    )
+    command.add_argument(
+        "--atomic",
+        type=sectors,
+        default=0,
+        metavar="BYTES",
+        help="what a device does not tear, model T (what the profile says)",
+    )
     command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
     command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
     command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="kept with the run")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
     command.add_argument("--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="of the log (64M)")
     command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
     command.add_argument("--guest", choices=WANTED, default=UML, help="what runs the kernel (uml)")
@@ -201,12 +239,14 @@ def command_run(arguments: argparse.Namespace) -> int:
 
 def wish_of(arguments: argparse.Namespace) -> Wish:
     wish = Wish(
-        workloads=chosen_workloads(arguments.workloads, arguments.keyword),
+        workloads=chosen_workloads(arguments),
         profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
         kernels=asked_kernels(arguments),
         config=asked_config(arguments),
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
+        budget=arguments.budget,
+        atomic_bytes=arguments.atomic,
         jobs=arguments.jobs,
         seed=arguments.seed,
         with_fsck=not arguments.no_fsck,
@@ -258,12 +298,14 @@ def resume_run(arguments: argparse.Namespace) -> int:
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
     original.words = list(question.command[1:])
     wish = Wish(
-        workloads=chosen_workloads(original.workloads, original.keyword),
+        workloads=chosen_workloads(original),
         profiles=tuple(profile(name) for name in question.profiles),
         kernels=tuple(question.kernels),
         config=asked_config(original),
         tier=Tier(question.tier),
-        models=question.models,
+        models=parse_models(original.models),
+        budget=original.budget,
+        atomic_bytes=original.atomic,
         jobs=arguments.jobs or question.jobs,
         seed=question.seed,
         with_fsck=not original.no_fsck,
@@ -280,7 +322,11 @@ def resume_run(arguments: argparse.Namespace) -> int:
 def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = ()) -> Wish:
     """The wish, for each planted bug on its own profiles (of those asked for) and for the kernel without it.
     kernels: only these KERNEL words; none means all."""
-    workloads = select(tuple(arguments.workloads), arguments.keyword)
+    workloads = (
+        generated(arguments)
+        if arguments.generate is not None
+        else select(tuple(arguments.workloads), arguments.keyword)
+    )
     every = ",".join(one.name for one in PROFILES)
     wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
     bugs, left_out = plantable(arguments.kernel, planted_bugs())
@@ -297,10 +343,13 @@ def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = 
     )
 
 
-def chosen_workloads(wanted: list[str], keyword: str | None) -> tuple:  # type: ignore[type-arg]
-    if not wanted and keyword is None:
+def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
+    if arguments.generate is not None:
+        return generated(arguments)
+    refuse_part(arguments)
+    if not arguments.workloads and arguments.keyword is None:
         return select(DEMONSTRATION)
-    return select(tuple(wanted), keyword)
+    return select(tuple(arguments.workloads), arguments.keyword)
 
 
 def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]
@@ -470,6 +519,8 @@ COMMANDS = {
     "repro": command_repro,
     "kernel": command_kernel,
     "list": command_list,
+    "generate": command_generate,
+    "import": command_import,
     "doctor": command_doctor,
     "bench": command_bench,
     "test": command_test,

@@ -9,6 +9,7 @@
  *                                               report told last; done SEQUENCE BYTES for one in the outbox.
  *                                               built, one a request that only moves the disk forward;
  *                                               stage NAME when verbose
+ *   recovery SECTORS FS OPTIONS                 recovery ERRNO    of the recorded disk; its log is the log device
  *   fresh SECTORS                               fresh: the disk of the state, as before its recovery
  *   digest SECTORS                              digest CRC32
  *   bare DEVICE FS OPTIONS COUNT                bare MILLISECONDS
@@ -349,6 +350,8 @@ static void obey(char *line)
 		origin_clear(), told.length = 0, answer("cleared");
 	else if (sscanf(line, "check %llu %llu %llu %31s %511s", &a, &b, &c, filesystem, options) == 5)
 		command_check(a, b, c, filesystem, or_none(options));
+	else if (sscanf(line, "recovery %llu %31s %511s", &a, filesystem, options) == 3)
+		answer("recovery %d", record_recovery(a, filesystem, or_none(options)));
 	else if (sscanf(line, "fresh %llu", &a) == 1)
 		state_device(a, STORE_SMALL), answer("fresh");
 	else if (sscanf(line, "digest %llu", &a) == 1)

@@ -117,6 +117,7 @@ bool object_status(const char *path, struct stat *status, uint64_t *number);
 
 /* operations.c */
 void record(char *program);
+int record_recovery(uint64_t sectors, const char *filesystem, const char *options);
 
 /* recover.c */
 struct recovery {
