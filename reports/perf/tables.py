@@ -82,8 +82,10 @@ def answer_words(one: Difference) -> str:
         return f"{one.percent:+.1f}%, not asked"
     said = f"{one.answer}: {one.percent:+.1f}%, 95% interval {interval_words(one.low, one.high)}"
     if one.answer is Answer.NONE and one.published and one.boots_needed:
-        boots = f"{one.boots_needed} boots" if one.boots_needed > len(one.a) else "even these boots"
-        said += f"; {boots} of each kernel show the seed's {one.published.percent:+.1f}%"
+        seed = f"the seed's {one.published.percent:+.1f}%"
+        few = one.boots_needed > len(one.a)
+        said += f"; it takes {one.boots_needed:,} boots of each kernel to show {seed}" if few else ""
+        said += "" if few else f"; these boots are enough to show {seed}"
     return said
 
 
