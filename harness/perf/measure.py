@@ -367,7 +367,7 @@ def governor() -> str:
     try:
         return GOVERNOR.read_text().strip()
     except OSError:
-        return "not told (a virtual machine, mostly)"
+        return "not told"
 
 
 def debug_options(kernels: Any) -> tuple[str, ...]:
