@@ -12,11 +12,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from oracles.profiles import profile
+from oracles.profiles import PROFILES, profile
+
+EVERYWHERE = "*"
 
 
 class KnownBug(msgspec.Struct, frozen=True):
     """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the profile's name.
+    workload: EVERYWHERE where it may show in any, and in which depends on timing.
     profiles: those that show it; none named means all of the filesystem."""
 
     heading: str
@@ -38,13 +41,29 @@ BOTH = ("6.1", "6.12")  # 6.1.192 and 6.12.117
 OLD = ("5.10", *BOTH)  # and 5.10.262
 # btrfs-single of 7.2.13 writes nine entries during the rename, and does not show it; why is not known.
 WITH_LOG_ON_7_2 = ("btrfs", "btrfs-holes", "btrfs-noholes")
+# All that were run but btrfs-single, as above.
+REPLACED_ON_7_2 = (
+    *WITH_LOG_ON_7_2,
+    "btrfs-nodatacow",
+    "btrfs-compress",
+    "btrfs-quota",
+    "btrfs-4k-nodes",
+    "btrfs-nearly-full",
+)
 RESERVED = "Space reserved across the end of a file is lost by rename and fsync"
 RESERVED_SIGNATURES = (
     "durable: preallocation lost (fsynced file)",
     "durable: preallocation lost (synced file)",
 )
+# With little space left the fsync commits, as 7.2.13 does on btrfs-single.
+ROOMY = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-nearly-full")
 REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
+REPLACED_DIRECTORY_SIGNATURES = (
+    "atomic: replaced name gone (renamed directory)",
+    "durable: name lost (fsynced directory)",
+)
+REPLACED_NAME_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (synced file)")
 REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
 
 NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)")
@@ -53,6 +72,24 @@ UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (files
 
 def _fast_commit(heading: str, workload: str, signatures: tuple[str, ...]) -> KnownBug:
     return KnownBug(heading, ("6.12",), "ext4", workload, signatures, ("ext4-fast-commit",))
+
+
+# A kernel with our fix of the one f2fs bug that hides others.
+F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
+STRICT = "In strict mode f2fs flushes less than in posix mode"
+STRICT_FDATASYNC = (
+    "copyrange-unaligned",
+    "direct-dsync-into-reserved",
+    "overwrite-fdatasync",
+    "overwrite-reserved-fdatasync",
+    "ranged-msync-of-both-ends",
+    "ranged-msync-then-fsync",
+    "ranged-msync-twice",
+)
+
+
+def _strict(workload: str, *signatures: str) -> KnownBug:
+    return KnownBug(STRICT, ("6.12", F2FS_FIXED), "f2fs", workload, signatures, ("f2fs-strict",))
 
 
 NAMELESS = "A fast commit with a file without names cannot be mounted"
@@ -95,22 +132,52 @@ FAST_COMMIT = (
     ),
 )
 
+WHITEOUT = "A whiteout is lost when the file that left it is fsynced"
+NOT_SINGLE = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-single")
+WHITEOUT_SIGNATURES = ("durable: name lost (fsynced chr)", "durable: name lost (fsynced file)")
+
 KNOWN = (
+    KnownBug(WHITEOUT, ("6.12",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
+    KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
     *FAST_COMMIT,
-    KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES),
-    KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES),
-    KnownBug(REPLACED, ("7.2",), "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
-    KnownBug(REPLACED, ("7.2",), "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
+    *(_strict(workload, "durable: data lost (fdatasynced file)") for workload in STRICT_FDATASYNC),
+    _strict(
+        "fsync-after-sync",
+        "durable: preallocation lost (fsynced file)",
+        "durable: size lost (fsynced file)",
+    ),
     KnownBug(
-        heading=REPLACED,
+        heading="The first fsync after a checkpoint does not wait for its node",
         kernels=("6.12",),
-        filesystem="btrfs",
-        workload="replace-synced-directory-fsync-other",
+        filesystem="f2fs",
+        workload=EVERYWHERE,
         signatures=(
-            "atomic: replaced name gone (renamed directory)",
-            "durable: name lost (fsynced directory)",
+            "atomic: no name (renamed file)",
+            "atomic: replaced name gone (renamed file)",
+            "durable: ctime lost (fsynced file)",
+            "durable: data lost (fdatasynced file)",
+            "durable: data lost (fsynced file)",
+            "durable: flags lost (fsynced file)",
+            "durable: mode lost (fsynced file)",
+            "durable: mtime lost (fsynced file)",
+            "durable: name came back (fsynced file)",
+            "durable: name lost (fdatasynced file)",
+            "durable: name lost (fsynced file)",
+            "durable: object lost (fsynced file)",
+            "durable: owner lost (fsynced file)",
+            "durable: preallocation lost (fsynced file)",
+            "durable: size lost (fdatasynced file)",
+            "durable: size lost (fsynced file)",
+            "durable: wrong object (fsynced file)",
+            "durable: xattr came back (fsynced file)",
+            "durable: xattr lost (fsynced file)",
+            "durable: xattr value lost (fsynced file)",
         ),
     ),
+    KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, ROOMY),
+    KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, ROOMY),
+    KnownBug(REPLACED, ("7.2",), "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
+    KnownBug(REPLACED, ("7.2",), "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(
         heading="A renamed file keeps its old name when its logged directory left the cache",
         kernels=("6.1",),
@@ -154,19 +221,14 @@ KNOWN = (
             "durable: size lost (fsynced file)",
         ),
     ),
-    KnownBug(
-        heading=REPLACED_NAME,
-        kernels=("6.12",),
-        filesystem="btrfs",
-        workload="replaced-name-fsync-other-name",
-        signatures=("durable: wrong object (fsynced file)",),
-    ),
-    KnownBug(
-        heading=REPLACED_NAME,
-        kernels=("6.12",),
-        filesystem="btrfs",
-        workload="replaced-name-fsync-name-beside",
-        signatures=("atomic: replaced name gone (renamed file)", "durable: name lost (synced file)"),
+    *(
+        KnownBug(heading, (kernel,), "btrfs", workload, signatures, profiles)
+        for kernel, profiles in (("6.12", ()), ("7.2", REPLACED_ON_7_2))
+        for heading, workload, signatures in (
+            (REPLACED, "replace-synced-directory-fsync-other", REPLACED_DIRECTORY_SIGNATURES),
+            (REPLACED_NAME, "replaced-name-fsync-other-name", ("durable: wrong object (fsynced file)",)),
+            (REPLACED_NAME, "replaced-name-fsync-name-beside", REPLACED_NAME_SIGNATURES),
+        )
     ),
 )
 
@@ -176,7 +238,17 @@ def expected_findings(kernel: str, profile_name: str) -> set[tuple[str, str]]:
     return {
         (f"{profile_name} {signature}", known.workload)
         for known in KNOWN
-        if known.shown_on(kernel, profile_name)
+        if known.workload != EVERYWHERE and known.shown_on(kernel, profile_name)
+        for signature in known.signatures
+    }
+
+
+def signatures_everywhere(kernel: str, profile_name: str) -> set[str]:
+    """Of bugs that may show in any workload: such a finding says nothing of others with its signature."""
+    return {
+        f"{profile_name} {signature}"
+        for known in KNOWN
+        if known.workload == EVERYWHERE and known.shown_on(kernel, profile_name)
         for signature in known.signatures
     }
 
@@ -190,5 +262,8 @@ def known_heading(kernel: str, profile_name: str, signature: str, workloads: Ite
         if bug.shown_on(kernel.partition("+")[0], profile_name)
         for one in bug.signatures
     }
-    found = [headings.get((signature, workload), "") for workload in workloads]
+    found = [
+        headings.get((signature, workload), headings.get((signature, EVERYWHERE), ""))
+        for workload in workloads
+    ]
     return found[0] if found and all(found) else ""

@@ -439,17 +439,22 @@ const struct inode_flag inode_flags[] = { /* workloads/workload.py: INODE_FLAGS 
 	{ 'd', FS_NODUMP_FL },	{ 'i', FS_IMMUTABLE_FL }, { 0, 0 },
 };
 
+/* f2fs accepts +C and leaves it out (f2fs_fileattr_set() masks by F2FS_SETTABLE_FS_FL): then nothing was done. */
 static int change_flag(const struct operation *operation)
 {
 	int file = file_of(operation->path, O_RDONLY);
-	int flags = 0;
+	int flags = 0, now;
 	int result = file < 0 ? -1 : ioctl(file, FS_IOC_GETFLAGS, &flags);
 
 	for (const struct inode_flag *flag = inode_flags; !result && flag->letter; flag++) {
 		if (flag->letter != operation->mode[1])
 			continue;
 		flags = operation->mode[0] == '+' ? flags | flag->bit : flags & ~flag->bit;
-		result = ioctl(file, FS_IOC_SETFLAGS, &flags);
+		result = ioctl(file, FS_IOC_SETFLAGS, &flags) || ioctl(file, FS_IOC_GETFLAGS, &now) ? -1 : 0;
+		if (!result && (now ^ flags) & flag->bit) {
+			errno = EOPNOTSUPP;
+			result = -1;
+		}
 	}
 	release(operation->path, file);
 	return result;

@@ -221,29 +221,25 @@ def cell(name: str, example: Example, column: int) -> str:
         return ""
     setup = "".join(f"  {line}\n" for line in f"mkdir A\n{example.setup}".strip().splitlines())
     run = f"  {example.operation}\n" + (f"  {operation}\n" if operation else "")
-    asked: dict[str, Tier] = {}
-    for tier in TIERS:
-        for key in broken_keys(one, tier, f"setup\n{setup}run\n{run}", later=column == len(COLUMNS) - 1):
-            asked.setdefault(key, tier)
+    asked = broken(one, f"setup\n{setup}run\n{run}", later=column == len(COLUMNS) - 1)
     return "; ".join(
-        f"{tier}: {', '.join(key for key, of in asked.items() if of is tier)}"
+        f"{tier}: {', '.join(key for key in keys_of(one) if asked.get(key) is tier)}"
         for tier in TIERS
         if tier in asked.values()
     )
 
 
-def broken_keys(one: Profile, tier: Tier, text: str, later: bool) -> list[str]:
-    """The promises that the oracles miss in the tree as it was before run."""
-    bench = Bench(text, one.name, tier)
+def broken(one: Profile, text: str, later: bool) -> dict[str, Tier]:
+    """The promises that the oracles miss in the tree as it was before run, each with its tier."""
+    bench = Bench(text, one.name)
     tree = bench.tree(0)
     if later:
         marker = next(node for node in bench.tree() if node.path == "later")
         tree = tuple(sorted((*tree, marker), key=lambda node: (node.path != ".", node.path.encode())))
-    case = bench.case(tree)
-    verdict = (ordered if later else durable).judge(case)
+    verdict = (ordered if later else durable).judge(bench.case(tree))
     violations = verdict.violations if verdict else ()
-    texts = {promise_text(one, key): key for key in keys_of(one)}
-    return sorted({texts[each.promise] for each in violations}, key=list(texts.values()).index)
+    keys = {promise_text(one, key): key for key in keys_of(one)}
+    return {keys[each.promise]: each.tier for each in violations}
 
 
 def keys_of(one: Profile) -> list[str]:
@@ -315,7 +311,11 @@ def differences() -> list[str]:
         "| profile | call | column | asked there | asked of the filesystem |",
         "| --- | --- | --- | --- | --- |",
     ]
+    seen: list[tuple[object, ...]] = [(base, profile(base).promises, profile(base).denies) for base in BASES]
     for one in PROFILES:
+        if (one.filesystem, one.promises, one.denies) in seen:
+            continue
+        seen.append((one.filesystem, one.promises, one.denies))
         for example in EXAMPLES:
             if example.only and one.filesystem not in example.only:
                 continue

@@ -489,6 +489,15 @@ def test_blocks_in_several_extents_are_blocks():
     assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", extents=parts))))
 
 
+def test_times_of_a_file_that_got_a_name_are_not_asked():
+    """btrfs's replay of the name sets them anew; and where more is lost, that is told."""
+    bench = Bench("setup\n  write foo 0 8K\nrun\n  link foo bar\n  write foo 0 4K\n  fsync foo\n")
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", times=(7, 7)))))
+    bench = Bench(CLOCKED)
+    old = replaced(bench.tree(0), "foo", times=(7, 7))
+    assert kinds(durable.judge(bench.case(old))) == {"data lost"}
+
+
 LOST_BY_FSYNC = "setup\n  creat foo\nrun\n  rename foo bar\n  creat foo\n  fsync foo\n"
 
 

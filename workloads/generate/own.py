@@ -232,7 +232,7 @@ def _content(tree: Tree, word: str, path: str) -> list[str]:
 
 def persists(bounds: str, tree: Tree, act: Act, last: bool) -> list[tuple[str, Tree]]:
     """The lines that may follow, each with the tree as known then; `tree` is the one after the act.
-    A file with two names has two of them: btrfs, for one, looks at the directory of the name that was opened."""
+    A file with two names has one for each: btrfs, for one, looks at the directory of the name opened."""
     found: dict[str, Tree] = {}
     for path in reversed(act.names):
         found.update((line, tree) for line in _of_file(bounds, tree, act, path))

@@ -1,0 +1,39 @@
+"""What FINDINGS.md tells of a finding, by kernel, profile, signature and workload."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.known import KNOWN, expected_findings, known_heading, signatures_everywhere
+from oracles.profiles import PROFILES, profile
+from workloads.library import names
+
+LOST = "durable: name lost (fsynced file)"
+FIRST_NODE = "The first fsync after a checkpoint does not wait for its node"
+
+
+def test_every_known_bug_is_told_and_names_workloads_and_profiles_that_there_are():
+    """A heading of FINDINGS.md each."""
+    with Path("FINDINGS.md").open() as file:
+        headings = {line.lstrip("# ").rstrip() for line in file if line.startswith("#")}
+    assert {known.heading for known in KNOWN} <= headings
+    assert {known.workload for known in KNOWN} <= {*names(), "*"}
+    assert {name for known in KNOWN for name in known.profiles} <= {one.name for one in PROFILES}
+    assert all(profile(name).filesystem == known.filesystem for known in KNOWN for name in known.profiles)
+
+
+@pytest.mark.parametrize("kernel", ["6.12", "6.12+planted/something"])
+def test_a_bug_that_may_show_in_any_workload_is_known_in_any(kernel):
+    """By its signatures alone, and not among those that the suite expects exactly."""
+    assert known_heading(kernel, "f2fs", f"f2fs {LOST}", ("fsync-new-file", "link-then-fsync")) == FIRST_NODE
+    assert known_heading(kernel, "ext4", f"ext4 {LOST}", ("fsync-new-file",)) == ""
+    assert f"f2fs {LOST}" in signatures_everywhere("6.12", "f2fs")
+    assert (f"f2fs {LOST}", "*") not in expected_findings("6.12", "f2fs")
+
+
+def test_a_bug_of_one_workload_is_news_in_another():
+    """Though the signature is the same."""
+    signature = f"ext4-fast-commit {LOST}"
+    assert known_heading("6.12", "ext4-fast-commit", signature, ("many-names-fsync",))
+    assert known_heading("6.12", "ext4-fast-commit", signature, ("many-names-fsync", "fsync-new-file")) == ""
+    assert known_heading("6.12", "ext4", signature.replace("-fast-commit", ""), ("many-names-fsync",)) == ""
