@@ -55,6 +55,8 @@ RESERVED_SIGNATURES = (
     "durable: preallocation lost (fsynced file)",
     "durable: preallocation lost (synced file)",
 )
+REMOVED = "A removed file that is fsynced through its last descriptor comes back"
+REMOVED_SIGNATURES = ("durable: name came back (fsynced file)",)
 # With little space left the fsync commits, as 7.2.13 does on btrfs-single.
 ROOMY = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-nearly-full")
 REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
@@ -197,20 +199,8 @@ KNOWN = (
     ),
     KnownBug(RESERVED, BOTH, "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
-    KnownBug(
-        heading="A removed file that is fsynced through its last descriptor comes back",
-        kernels=OLD,
-        filesystem="btrfs",
-        workload="unlinked-open-file-fsync",
-        signatures=("durable: name came back (fsynced file)",),
-    ),
-    KnownBug(
-        heading="A removed file that is fsynced through its last descriptor comes back",
-        kernels=OLD,
-        filesystem="btrfs",
-        workload="unlinked-synced-open-file-fsync",
-        signatures=("durable: name came back (fsynced file)",),
-    ),
+    KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
+    KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(
         heading="What was fsynced before the file had a name is lost when only its directory is fsynced",
         kernels=BOTH,
