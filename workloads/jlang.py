@@ -13,8 +13,10 @@ O_DIRECT and O_SYNC; `mmapwrite` allocates, maps, copies, and syncs the first 8 
 `checkpoint` and `none` do nothing to the disk. A line that cannot succeed ends CrashMonkey's run, and is
 not mapped here.
 
-Two things are not carried over. Permissions: CrashMonkey's 0777 is our 644 or 755. The text of a symlink:
-there it is an absolute path below CrashMonkey's mount, here the relative path to the same place.
+Three things are not carried over. Permissions: CrashMonkey's 0777 is our 644 or 755. The text of a symlink:
+there it is an absolute path below CrashMonkey's mount, here the relative path to the same place. O_DIRECT of
+a dwrite that is not aligned, as ACE makes some: with it the call fails on one filesystem and goes through the
+cache on another (open(2)), so here it goes through the cache on all.
 """
 
 import posixpath
@@ -24,7 +26,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from workloads.text import BadWorkload, format_operation, parse
+from workloads.text import SECTOR, BadWorkload, format_operation, parse
 from workloads.workload import Operation, Workload
 
 SECTIONS = ("define", "declare", "setup", "run")
@@ -338,11 +340,14 @@ def _write(reader: _Reader, name: str, offset: str, length: str) -> list[Operati
 
 
 def _dwrite(reader: _Reader, name: str, offset: str, length: str) -> list[Operation]:
-    path = reader.path(name)
-    written = Operation(
-        "pwrite", path=path, offset=_number(offset), length=_number(length), mode="direct-sync"
-    )
+    path, start, size = reader.path(name), _number(offset), _number(length)
+    mode = "direct-sync" if _is_aligned(start, size) else "sync"
+    written = Operation("pwrite", path=path, offset=start, length=size, mode=mode)
     return [*(_close(reader, name) if path in reader.open else ()), written]
+
+
+def _is_aligned(offset: int, length: int) -> bool:
+    return offset % SECTOR == 0 == length % SECTOR
 
 
 def _mmapwrite(reader: _Reader, name: str, offset: str, length: str) -> list[Operation]:
@@ -522,7 +527,8 @@ class _Writer:
         return f"open {self.name(path)} {'|'.join(['O_RDWR', *flags])} {PERMISSIONS}"
 
     def _dwrite(self, operation: Operation) -> list[str]:
-        if operation.mode != "direct-sync":
+        aligned = _is_aligned(operation.offset, operation.length)
+        if operation.mode != ("direct-sync" if aligned else "sync"):
             raise _Inexpressible("J-lang's dwrite is direct and sync")
         path = operation.path
         if path.startswith("@") or path in self._held:

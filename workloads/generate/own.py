@@ -11,7 +11,7 @@ never. What the operations find, and nothing else, is made by the setup: so it i
 No operation fails for want of a name; rename to a free name is one operation, to a taken name another.
 
 `link-rename-fsync` has what changes names, in the root and two directories with two names each. `full` has
-every word but `wait` and `umount`, in two directories with two names each, one size or range a word, one kept
+every word but `wait`, `umount` and `fault`, in two directories with two names each, one size or range a word, one kept
 descriptor, and syncfs, fdatasync and, of a mapping, msync. Some of its words are not for every filesystem;
 there they fail, and the run says so.
 
@@ -231,27 +231,22 @@ def _content(tree: Tree, word: str, path: str) -> list[str]:
 
 
 def persists(bounds: str, tree: Tree, act: Act, last: bool) -> list[tuple[str, Tree]]:
-    """The lines that may follow, each with the tree as known then; `tree` is the one after the act."""
+    """The lines that may follow, each with the tree as known then; `tree` is the one after the act.
+    A file with two names has one for each: btrfs, for one, looks at the directory of the name opened."""
     found: dict[str, Tree] = {}
-    files: list[int] = []
     for path in reversed(act.names):
-        _persist_file(bounds, tree, act, path, files, found)
+        found.update((line, tree) for line in _of_file(bounds, tree, act, path))
     for path in reversed(act.names):
-        other = sibling(path)
         after = tree.copy()
         try:
-            thing = after.need(other)
+            after.need(sibling(path))
         except Impossible:
             continue
-        if thing >= len(tree.things):  # found by this look
-            found[f"fsync {other}"] = after
-        elif thing not in files:
-            files.append(thing)
-            found[f"fsync {other}"] = after
+        found.setdefault(f"fsync {sibling(path)}", after)
     for path in (*(parent(path) for path in reversed(act.names)), ROOT):
         if path == ROOT or tree.at.get(path) is not None:
             found.setdefault(f"fsync {path}", tree)
-    if tree.held is not None and tree.held not in files:
+    if tree.held is not None:
         found[f"fsync {HELD}"] = tree
     found["sync"] = tree
     if bounds == "full":
@@ -261,18 +256,15 @@ def persists(bounds: str, tree: Tree, act: Act, last: bool) -> list[tuple[str, T
     return list(found.items())
 
 
-def _persist_file(
-    bounds: str, tree: Tree, act: Act, path: str, files: list[int], found: dict[str, Tree]
-) -> None:
+def _of_file(bounds: str, tree: Tree, act: Act, path: str) -> list[str]:
     thing = tree.at.get(path)
-    if thing is None or thing in files or tree.things[thing].kind not in ("dir", "file", "subvolume"):
-        return
-    files.append(thing)
-    found.setdefault(f"fsync {path}", tree)
-    if bounds == "full" and tree.things[thing].kind == "file":
-        found[f"fdatasync {path}"] = tree
-        if act.word.startswith("mmapwrite"):
-            found[f"msync {path} 0 4K"] = tree
+    kind = "" if thing is None else tree.things[thing].kind
+    if kind in ("dir", "subvolume"):
+        return [f"fsync {path}"]
+    if kind != "file":
+        return []
+    more = [f"fdatasync {path}"] if bounds == "full" else []
+    return [f"fsync {path}", *more, *([f"msync {path} 0 4K"] if act.word.startswith("mmapwrite") else [])]
 
 
 # --- how many, and which one ---------------------------------------------------------------------
