@@ -27,7 +27,9 @@ from harness.crash import BadSpec, parse_models
 from harness.detection import table
 from harness.disk import BadEntry
 from harness.examine import DEFAULT_BUDGET
+from harness.export import NoExport, add_export, command_export
 from harness.filesystem import NoFilesystemTool, find_tool
+from harness.fstests import NoCheckout
 from harness.generate_command import (
     BadImport,
     add_generate,
@@ -82,6 +84,8 @@ BAD_INPUT = (
     BadSelection,
     BadSpec,
     BadWorkload,
+    NoCheckout,
+    NoExport,
     NoHistory,
     NoResults,
     NothingToSweep,
@@ -103,7 +107,6 @@ NOT_DONE = (
     WorkerFailed,
 )
 LATER = {
-    "export": "a reproducer that needs none of this",
     "explore": "states of a log that someone else recorded",
 }
 
@@ -159,6 +162,7 @@ def parser() -> argparse.ArgumentParser:
             again.add_argument("--tier", choices=[t.value for t in Tier], help="instead of the run's own")
     smallest = commands.add_parser("minimize", help="the smallest workload and state that show a finding")
     add_minimize(smallest, positive)
+    add_export(commands.add_parser("export", help="a reproducer that needs none of this: sh, C, fstests"))
     add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
     add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
@@ -540,6 +544,7 @@ COMMANDS = {
     "report": command_report,
     "repro": command_repro,
     "minimize": command_minimize,
+    "export": command_export,
     "kernel": command_kernel,
     "list": command_list,
     "generate": command_generate,

@@ -360,6 +360,9 @@ def test_what_cannot_be_shown_again_is_told(
     [
         (["minimize", "MADE", "F9"], "no finding F9; there are: F1"),
         (["minimize", "nowhere", "F1"], "no run of ours with a summary.json"),
+        (["export", "MADE", "F9", "--to", "sh"], "no finding F9; there are: F1"),
+        (["export", "MADE", "F1", "--to", "sh", "--fstests", "."], "only a test of fstests is run there"),
+        (["export", "MADE", "F1", "--to", "fstests", "--fstests", "."], "there is no check"),
         (["repro", "MADE", "F9", "--times", "5"], "no finding F9; there are: F1"),
     ],
 )
@@ -377,6 +380,8 @@ def test_a_finding_that_is_not_there_is_told_with_those_that_are(
         ["minimize"],
         ["minimize", "MADE", "F1", "--budget", "0"],
         ["minimize", "MADE", "F1", "--budget", "many"],
+        ["export", "MADE", "F1"],
+        ["export", "MADE", "F1", "--to", "perl"],
         ["repro", "MADE", "F1", "--times", "0"],
     ],
 )
