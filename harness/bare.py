@@ -22,7 +22,7 @@ from harness.machine import LOOPS_PER_JIFFY
 from harness.workspace import Workspace
 
 MEMORY_MIB = 768
-TIMEOUT_S = 180.0
+TIMEOUT_S = 600.0  # a log of fstests is replayed from its start for each entry
 STATUS = "powercut-status"
 
 INIT = f"""#!/bin/sh
