@@ -131,16 +131,12 @@ def silence(
             kernel,
             profile,
             *counts,
-            known=tuple(one.id for one in findings if one.known and _is_of(one, kernel, profile)),
-            false=tuple(one.id for one in findings if not one.known and _is_of(one, kernel, profile)),
+            known=tuple(one.id for one in findings if one.known and one.seen_on(kernel, profile)),
+            false=tuple(one.id for one in findings if not one.known and one.seen_on(kernel, profile)),
         )
         for (kernel, profile), counts in examined.items()
         if kernel in stock
     ]
-
-
-def _is_of(finding: Finding, kernel: str, profile: str) -> bool:
-    return (finding.kernel, finding.profile) == (kernel, profile)
 
 
 def sweep_failed(detections: Iterable[Detection], stock: Iterable[Silence]) -> bool:

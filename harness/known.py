@@ -19,7 +19,7 @@ EVERYWHERE = "*"
 
 
 class KnownBug(msgspec.Struct, frozen=True):
-    """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the profile's name.
+    """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the filesystem's name.
     workload: EVERYWHERE where it may show in any, and in which depends on timing.
     profiles: those that show it; none named means all of the filesystem. kind: of results.KINDS."""
 
@@ -58,7 +58,7 @@ RESERVED_SIGNATURES = (
     "durable: preallocation lost (synced file)",
 )
 REMOVED = "A removed file that is fsynced through its last descriptor comes back"
-REMOVED_SIGNATURES = ("durable: name came back (fsynced file)",)
+REMOVED_SIGNATURES = ("durable: name came back (unlinked fsynced file)",)
 # With little space left the fsync commits, as 7.2.13 does on btrfs-single.
 ROOMY = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-nearly-full")
 REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
@@ -67,11 +67,25 @@ REPLACED_DIRECTORY_SIGNATURES = (
     "atomic: replaced name gone (renamed directory)",
     "durable: name lost (fsynced directory)",
 )
-REPLACED_NAME_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (synced file)")
+WRONG_OBJECT = ("durable: wrong object (renamed fsynced file)",)
+REPLACED_NAME_SIGNATURES = (
+    "atomic: replaced name gone (renamed file)",
+    "durable: name lost (hard-linked synced file)",
+    "durable: name lost (renamed synced file)",
+)
 REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
 
 ABORTED = "After the journal was aborted, an fsync of what it had held says that all is well"
 UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
+# oracles/durable.py: way_made(), way_gone().
+MADE = ("", "renamed ", "hard-linked ")
+GONE = ("renamed ", "replaced ", "unlinked ")
+
+
+def _however(kind: str, ways: tuple[str, ...], role: str) -> tuple[str, ...]:
+    return tuple(f"{kind} ({way}{role})" for way in ways)
+
+
 NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)")
 UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
 
@@ -134,7 +148,7 @@ FAST_COMMIT = (
     _fast_commit(
         "A fast commit of more than one block is not durable when fsync returns",
         "many-names-fsync",
-        ("durable: name came back (fsynced file)", "durable: name lost (fsynced file)"),
+        ("durable: name came back (unlinked fsynced file)", "durable: name lost (hard-linked fsynced file)"),
     ),
 )
 
@@ -166,15 +180,15 @@ KNOWN = (
             "durable: flags lost (fsynced file)",
             "durable: mode lost (fsynced file)",
             "durable: mtime lost (fsynced file)",
-            "durable: name came back (fsynced file)",
+            *_however("durable: name came back", GONE, "fsynced file"),
             "durable: name lost (fdatasynced file)",
-            "durable: name lost (fsynced file)",
-            "durable: object lost (fsynced file)",
+            *_however("durable: name lost", MADE, "fsynced file"),
+            *_however("durable: object lost", MADE, "fsynced file"),
             "durable: owner lost (fsynced file)",
             "durable: preallocation lost (fsynced file)",
             "durable: size lost (fdatasynced file)",
             "durable: size lost (fsynced file)",
-            "durable: wrong object (fsynced file)",
+            *_however("durable: wrong object", MADE, "fsynced file"),
             "durable: xattr came back (fsynced file)",
             "durable: xattr lost (fsynced file)",
             "durable: xattr value lost (fsynced file)",
@@ -189,7 +203,7 @@ KNOWN = (
         kernels=("6.1",),
         filesystem="btrfs",
         workload="rename-evicted-file",
-        signatures=("atomic: both names (renamed file)", "durable: name came back (fsynced file)"),
+        signatures=("atomic: both names (renamed file)", "durable: name came back (renamed fsynced file)"),
     ),
     KnownBug(
         heading="A renamed symlink keeps its old name although its directory was fsynced",
@@ -197,8 +211,8 @@ KNOWN = (
         filesystem="btrfs",
         workload="synced-symlink-renamed",
         signatures=(
-            "durable: name came back (entry of fsynced directory)",
-            "durable: name lost (entry of fsynced directory)",
+            "durable: name came back (renamed entry of fsynced directory)",
+            "durable: name lost (renamed entry of fsynced directory)",
         ),
     ),
     KnownBug(RESERVED, BOTH, "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES),
@@ -252,7 +266,11 @@ KNOWN = (
         for kernel, profiles in (("6.12", ()), ("7.2", REPLACED_ON_7_2))
         for heading, workload, signatures in (
             (REPLACED, "replace-synced-directory-fsync-other", REPLACED_DIRECTORY_SIGNATURES),
-            (REPLACED_NAME, "replaced-name-fsync-other-name", ("durable: wrong object (fsynced file)",)),
+            (
+                REPLACED_NAME,
+                "replaced-name-fsync-other-name",
+                ("durable: wrong object (renamed fsynced file)",),
+            ),
             (REPLACED_NAME, "replaced-name-fsync-name-beside", REPLACED_NAME_SIGNATURES),
         )
     ),
@@ -262,7 +280,7 @@ KNOWN = (
 def expected_findings(kernel: str, profile_name: str, kind: str = CRASH) -> set[tuple[str, str]]:
     """(signature, workload) of every finding that the stock kernel is known for."""
     return {
-        (f"{profile_name} {signature}", known.workload)
+        (f"{profile(profile_name).filesystem} {signature}", known.workload)
         for known in KNOWN
         if known.workload != EVERYWHERE and known.shown_on(kernel, profile_name) and known.kind == kind
         for signature in known.signatures
@@ -272,24 +290,25 @@ def expected_findings(kernel: str, profile_name: str, kind: str = CRASH) -> set[
 def signatures_everywhere(kernel: str, profile_name: str) -> set[str]:
     """Of bugs that may show in any workload: such a finding says nothing of others with its signature."""
     return {
-        f"{profile_name} {signature}"
+        f"{profile(profile_name).filesystem} {signature}"
         for known in KNOWN
         if known.workload == EVERYWHERE and known.shown_on(kernel, profile_name)
         for signature in known.signatures
     }
 
 
-def known_heading(kernel: str, profile_name: str, signature: str, workloads: Iterable[str]) -> str:
-    """Where FINDINGS.md tells this finding, or "" when one of its workloads is news. kernel: a KERNEL word;
-    a series on top of a source takes none of the source's own bugs away."""
-    headings = {
-        (f"{profile_name} {one}", bug.workload): bug.heading
-        for bug in KNOWN
-        if bug.shown_on(kernel.partition("+")[0], profile_name)
-        for one in bug.signatures
-    }
-    found = [
-        headings.get((signature, workload), headings.get((signature, EVERYWHERE), ""))
-        for workload in workloads
-    ]
+def known_heading(kernel: str, signature: str, places: Iterable[tuple[str, str]]) -> str:
+    """Where FINDINGS.md tells this finding, or "" when one of its places (profile and workload) is news.
+    kernel: a KERNEL word; a series on top of a source takes none of the source's own bugs away."""
+    source = kernel.partition("+")[0]
+    found = [_heading(source, signature, *place) for place in places]
     return found[0] if found and all(found) else ""
+
+
+def _heading(source: str, signature: str, profile_name: str, workload: str) -> str:
+    for bug in KNOWN:
+        named = {f"{bug.filesystem} {one}" for one in bug.signatures}
+        there = bug.workload in (workload, EVERYWHERE)
+        if there and signature in named and bug.shown_on(source, profile_name):
+            return bug.heading
+    return ""

@@ -22,6 +22,7 @@ KINDS = (UML, QEMU_TCG, QEMU_KVM)
 
 INBOX_BYTES = 32 << 20
 OUTBOX_BYTES = 64 << 20
+LOG_BYTES = 64 << 20  # unless --log-size says more
 MEMORY_MIB = 512
 LINE_BYTES = 1 << 20  # answers that wait for us: pipe-max-size of proc(5)
 # Saves the delay calibration at boot; any value does, since no driver here waits in delay loops.

@@ -30,7 +30,9 @@ from harness.cross_command import status as cross_status
 from harness.detection import table
 from harness.disk import BadEntry
 from harness.examine import DEFAULT_BUDGET
+from harness.export import NoExport, add_export, command_export
 from harness.filesystem import NoFilesystemTool, find_tool
+from harness.fstests import NoCheckout
 from harness.generate_command import (
     BadImport,
     add_generate,
@@ -46,14 +48,16 @@ from harness.judging import judge_again
 from harness.kernel_command import add_kernel, command_kernel, config_option
 from harness.log import SECTOR_BYTES, BadLog
 from harness.machine import UML
+from harness.minimize import NotShown, add_minimize, command_minimize
 from harness.perf import command as perf
 from harness.perf.boot import NotMeasured
 from harness.probe import WANTED
 from harness.progress import Progress
+from harness.repeats import repeat_one
 from harness.repro import is_finding, locate, repro
 from harness.run import LOG_BYTES, NoGuest, NoRoom, Wish, WorkerFailed, finish, run, write_pages
 from harness.store import NoResults, compress, reading, write_whole
-from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
+from harness.summing import EXIT_BAD_INPUT, EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders, shown
 from harness.sweep import NothingToSweep, plantable, planted_bugs, sweep_parts
 from kernel.build import series
 from kernel.fragments import check_variants
@@ -62,6 +66,7 @@ from oracles.court import ORACLES
 from oracles.fault_court import FAULT_ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
+from reports.repeats import repeat_words
 from reports.results import CRASH, FAULTS, Question, read_experiment, read_question, read_summary
 from reports.terminal import summary_lines
 from workloads.generate.space import BadBounds
@@ -83,6 +88,8 @@ BAD_INPUT = (
     BadSelection,
     BadSpec,
     BadWorkload,
+    NoCheckout,
+    NoExport,
     NoHistory,
     NoResults,
     NothingToSweep,
@@ -98,13 +105,12 @@ NOT_DONE = (
     NoRoom,
     NotBisected,
     NotMeasured,
+    NotShown,
     OSError,
     perf.NoTools,
     WorkerFailed,
 )
 LATER = {
-    "minimize": "the smallest workload and state that still show a finding",
-    "export": "a reproducer that needs none of this",
     "explore": "states of a log that someone else recorded",
 }
 
@@ -158,6 +164,9 @@ def parser() -> argparse.ArgumentParser:
         again.add_argument("--quiet", action="store_true")
         if name == "judge":
             again.add_argument("--tier", choices=[t.value for t in Tier], help="instead of the run's own")
+    smallest = commands.add_parser("minimize", help="the smallest workload and state that show a finding")
+    add_minimize(smallest, positive)
+    add_export(commands.add_parser("export", help="a reproducer that needs none of this: sh, C, fstests"))
     add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
     add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
@@ -240,6 +249,9 @@ def add_repro(command: argparse.ArgumentParser) -> None:
     command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
     command.add_argument("--guest", choices=WANTED, default="", help="(the one that the run had)")
     command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
+    command.add_argument(
+        "--times", type=positive, metavar="N", help="record it N times more, here and on the stock kernel"
+    )
 
 
 # --- commands ------------------------------------------------------------------------------------
@@ -493,8 +505,22 @@ def command_repro(arguments: argparse.Namespace) -> int:
     finding = arguments.finding
     if finding and not is_finding(finding):
         raise NoResults(f"{finding}: no finding's name; they are F1, F2 ...")
+    if arguments.times:
+        return command_repeat(arguments)
     shown_again = locate(arguments.run, finding, arguments.state)
     return repro(shown_again, arguments.keep, arguments.shell, arguments.config, arguments.guest)
+
+
+def command_repeat(arguments: argparse.Namespace) -> int:
+    """1 when it was seen again on its own kernel, 0 when not, 3 when it could not be examined."""
+    with Progress() as progress:
+        finding, _ = repeat_one(arguments.run, arguments.finding, arguments.times, progress)
+        write_pages(arguments.run)
+    repeats = finding.after.repeats
+    print(f"{finding.id} {finding.signature}: {repeat_words(repeats)}")
+    if any(repeat.trouble for repeat in repeats):
+        return EXIT_UNKNOWN
+    return EXIT_BROKEN if repeats[0].shown else EXIT_HOLDS
 
 
 def command_list(arguments: argparse.Namespace) -> int:
@@ -551,6 +577,8 @@ COMMANDS = {
     "judge": command_judge,
     "report": command_report,
     "repro": command_repro,
+    "minimize": command_minimize,
+    "export": command_export,
     "kernel": command_kernel,
     "list": command_list,
     "generate": command_generate,

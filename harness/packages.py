@@ -48,6 +48,13 @@ QEMU = (
     Requirement("qemu-system-x86", "qemu-system-x86_64", "runs guests of kind qemu"),
     Requirement("libelf-dev", "/usr/include/libelf.h", "x86_64's objtool"),
 )
+# For export alone: the guest that tries a program has the programs of the host.
+EXPORT = (
+    Requirement("dmsetup", "dmsetup", "exported programs make the power fail with it"),
+    Requirement("xfsprogs", "xfs_io", "exported programs write and sync with it"),
+    Requirement("attr", "setfattr", "exported programs set attributes with it"),
+    Requirement("acl", "setfacl", "exported programs set access control lists with it"),
+)
 BROWSER = (
     Requirement("chromium", "chromium", "the tests load the report in a real browser"),
     Requirement("chromium-driver", "chromedriver", "lets the tests steer that browser"),
@@ -55,9 +62,11 @@ BROWSER = (
 PERF_LIBRARY = Path(__file__).parent.parent / "workloads" / "perf" / "library"
 # For compare --perf, beside what the experiments themselves name.
 PERF = Requirement("linux-perf", "perf", "samples where a guest's kernel spends its time")
+# By the marker of a suite's tests.
+MARKED = {"qemu": QEMU, "minimize": EXPORT}
 DEFAULT_PROFILES = "btrfs"
 BENCH_PROFILES = "btrfs,ext4,xfs"
-GUEST_COMMANDS = ("run", "bench", "repro", "minimize", "compare", "explore", "bisect")
+GUEST_COMMANDS = ("run", "bench", "repro", "minimize", "export", "compare", "explore", "bisect")
 # Of `test --only`: reading and typing need no package.
 PLAIN_STEPS = ("lint", "types")
 
@@ -82,6 +91,7 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
     if first in GUEST_COMMANDS:
         default = BENCH_PROFILES if first == "bench" else DEFAULT_PROFILES
         needed = for_guests((option(arguments, "--fs") or default).split(","))
+        needed += EXPORT if first == "export" else ()
         needed += QEMU if option(arguments, "--guest") == "qemu" else ()
         return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))
     if first == "kernel" and {"build", "show"} & set(arguments):
@@ -89,7 +99,7 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         return (*kernel_packages.REQUIRED_PACKAGES, *(QEMU if x86_64 else ()))
     if first == "test" and not only_plain_steps(arguments):
         marker = option(arguments, "-m")
-        beside = QEMU if marker == "qemu" else for_perf(["--perf"]) if marker == "perf" else ()
+        beside = for_perf(["--perf"]) if marker == "perf" else MARKED.get(marker, ())
         return (*for_tests(), *beside)
     return ()
 

@@ -30,6 +30,7 @@ class Progress:
         self._bars: Bars | None = None
         self._task: Any = None
         self._build_task: Any = None
+        self._steps_task: Any = None
         self._states = self._done = self._total = 0
         self._started = self._last_line = time.monotonic()
         self._last_stage = ""
@@ -87,6 +88,16 @@ class Progress:
             return False
         self._last_line = now
         return True
+
+    # --- steps of one job ---
+
+    def steps(self, name: str, done: int, total: int, note: str) -> None:
+        """A bar; without a terminal whoever calls says lines of its own."""
+        if self._bars is None:
+            return
+        if self._steps_task is None:
+            self._steps_task = self._bars.add_task(name, total=total, note=note)
+        self._bars.update(self._steps_task, completed=done, note=note)
 
     # --- experiments ---
 

@@ -33,9 +33,10 @@ from harness.experiment import Outcome, Plan, run_experiment
 from harness.fault_experiment import run_fault_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
-from harness.machine import UML, arch_of
+from harness.machine import LOG_BYTES, UML, arch_of
 from harness.probe import NoGuest, accelerated, prefer
 from harness.progress import Progress
+from harness.repeats import repeat_new
 from harness.store import NoResults, new_run, partial_folder, point_latest, write_question, write_summary
 from harness.summing import experiment_folders, shown, sum_up
 from harness.sweep import Part
@@ -58,7 +59,6 @@ from workloads.text import parse
 from workloads.workload import Workload
 
 ROOT = Path(__file__).parent.parent
-LOG_BYTES = 64 << 20
 PR_SET_PDEATHSIG = 1  # prctl(2)
 # What an experiment leaves, pages included; a run that has less than this is not started.
 EXPERIMENT_BYTES = 100 << 10
@@ -76,7 +76,8 @@ class Wish(msgspec.Struct, frozen=True):
     jobs: 0 for as many as processors. guest: of probe.WANTED.
     parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against.
-    kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case."""
+    kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
+    repeats: whether new findings are repeated (repeats.py)."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -95,6 +96,7 @@ class Wish(msgspec.Struct, frozen=True):
     parts: tuple[Part, ...] = ()
     against: str = ""
     kind: str = CRASH
+    repeats: bool = True
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -131,14 +133,19 @@ def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -
     except KeyboardInterrupt:
         progress.line(f"go on with: powercut run --resume {shown(folder)}")
         raise
-    summary = finish(folder, time.monotonic() - started, boots, len(plans))
+    wall_s = time.monotonic() - started
+    # A sweep and a comparison have the other kernel beside them.
+    again = None if wish.parts or wish.against or not wish.repeats else progress
+    summary = finish(folder, wall_s, boots, len(plans), again)
     point_latest(folder)
     return folder, summary
 
 
-def finish(folder: Path, wall_s: float, boots: int, expected: int) -> Summary:
-    """Sum up and write the pages."""
+def finish(folder: Path, wall_s: float, boots: int, expected: int, again: Progress | None = None) -> Summary:
+    """Sum up and write the pages. again: new findings are repeated first, and shown there."""
     summary = sum_up(folder, wall_s, boots, expected)
+    if again is not None:
+        summary = repeat_new(folder, summary, again)
     write_summary(folder, summary)
     write_pages(folder)
     return summary
@@ -478,4 +485,14 @@ def own_commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
-__all__ = ["AgentError", "NoGuest", "NoRoom", "Wish", "WorkerFailed", "finish", "run", "write_pages"]
+__all__ = [
+    "LOG_BYTES",
+    "AgentError",
+    "NoGuest",
+    "NoRoom",
+    "Wish",
+    "WorkerFailed",
+    "finish",
+    "run",
+    "write_pages",
+]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.detection import detect, silence, sweep_failed
+from harness.followups import Followups, followup_of, read_followups
 from harness.known import known_heading
 from harness.store import reading
 from oracles.finding import Group, Witness, group
@@ -163,7 +164,7 @@ def ordering(experiment: Experiment, spec: str) -> int:
     return next(at for at, state in enumerate(experiment.judgement.states) if state.spec == spec)
 
 
-def finding_of(number: int, found: Group, run: Path) -> Finding:
+def finding_of(number: int, found: Group, run: Path, followups: Followups) -> Finding:
     witness, violation = found.witness, found.violation
     return Finding(
         id=f"F{number}",
@@ -183,10 +184,12 @@ def finding_of(number: int, found: Group, run: Path) -> Finding:
         promise=violation.promise,
         count=found.count,
         workloads=found.workloads,
+        profiles=found.profiles,
         repro=f"./powercut repro {shown(run)} F{number}",
-        known=known_heading(witness.kernel, witness.profile, found.signature, found.workloads),
+        known=known_heading(witness.kernel, found.signature, found.places),
         models=found.models,
         presumes=presumed(found.models),
+        after=followup_of(followups, witness.kernel, found.signature),
     )
 
 
@@ -219,7 +222,8 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         reasons.append(nothing)
     if tally.experiments < expected:
         reasons.append(f"only {tally.experiments} of {expected} experiments were done")
-    findings = tuple(finding_of(n, found, run) for n, found in enumerate(group(tally.judged), 1))
+    groups, followups = group(tally.judged), read_followups(run)
+    findings = tuple(finding_of(n, found, run, followups) for n, found in enumerate(groups, 1))
     rates: dict[str, Any] = {
         "states_per_s": round(tally.checked / wall_s, 1) if wall_s else 0.0,
         "wall_s": round(wall_s, 2),

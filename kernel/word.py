@@ -35,6 +35,11 @@ def parse(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> Kerne
     return KernelSpec(word, source, tuple(series), check_variants((*variants, *needed)), arch)
 
 
+def source_word(word: str) -> str:
+    """The KERNEL word of the same source without any series."""
+    return _longest(word.split("+"), _is_source)[0]
+
+
 def _longest(pieces: list[str], known: Callable[[str], bool]) -> tuple[str, list[str]]:
     """The longest beginning of pieces that is known as it stands, else just the first one."""
     for count in range(len(pieces), 1, -1):

@@ -90,7 +90,7 @@ class _Names:
         missing = [
             (index, chain, floor)
             for index, floor in self.case.window.chains.items()
-            if self.is_lost(chain := self.case.model.chains[index])
+            if is_lost(self.case, self.recovered, chain := self.case.model.chains[index])
         ]
         self.lost = {chain.inode for _, chain, _ in missing}
         for _, chain, floor in missing:
@@ -114,11 +114,13 @@ class _Names:
         self.accused.add(slot)
         expected = any_of([describe(self.case, value) for value in _sorted(allowed)])
         floor = self.floor_of(slot, found)
+        subject = _subject(allowed, found)
+        way = way_gone if kind == "name came back" else way_made
         self.violations.append(
             _violation(
                 self.case,
                 kind,
-                _reach(self.case, floor, _subject(allowed, found)),
+                f"{way(self.case, slot, subject)}{_reach(self.case, floor, subject)}",
                 self.recovered.path(slot),
                 f"{expected} (since {floor.call})",
                 describe(self.case, found) if found is not None else "no such name",
@@ -133,12 +135,6 @@ class _Names:
         settled = window.names.get(found) if found is not None and found >= 0 else None
         before = window.model.entries[slot].within(floor.time, window.now)
         return settled if settled and found in before else floor
-
-    def is_lost(self, chain: Chain) -> bool:
-        if not chain.lives_at(self.case.window.now):
-            return False
-        slots = chain.slots_until(self.case.window.now)
-        return all(self.recovered.entries.get(slot) != chain.inode for slot in slots)
 
     def chain(self, chain: Chain, floor: Floor) -> None:
         slots = chain.slots_until(self.case.window.now)
@@ -158,7 +154,7 @@ class _Names:
             _violation(
                 self.case,
                 "object lost",
-                _reach(self.case, floor, chain.inode),
+                f"{way_made(self.case, slots[-1], chain.inode)}{_reach(self.case, floor, chain.inode)}",
                 paths[-1],
                 f"{describe(self.case, chain.inode)} as {any_of(paths)} (since {floor.call})",
                 "under none of these names",
@@ -171,6 +167,43 @@ class _Names:
     def was_promised(self, directory: int) -> bool:
         chains = self.case.window.chains
         return any(index in chains for index in self.case.model.chains_of[directory])
+
+
+def is_lost(case: Case, recovered: Recovered, chain: Chain) -> bool:
+    """A link that nobody removed, under none of the names it ever had."""
+    if not chain.lives_at(case.window.now):
+        return False
+    slots = chain.slots_until(case.window.now)
+    return all(recovered.entries.get(slot) != chain.inode for slot in slots)
+
+
+def way_made(case: Case, slot: Slot, inode: int | None) -> str:
+    """How the object came by this name: "" with it, "hard-linked " or "renamed ". Renames, links and plain
+    fsyncs go by different code, so what loses their names are different bugs."""
+    for index, chain in _chains(case, inode):
+        if slot in chain.slots_until(case.window.now):
+            if slot != chain.slots[0][1]:
+                return "renamed "
+            return "hard-linked " if index else ""
+    return ""
+
+
+def way_gone(case: Case, slot: Slot, inode: int | None) -> str:
+    """How it lost the name that came back: "renamed ", "replaced " (by a rename) or "unlinked "."""
+    for _, chain in _chains(case, inode):
+        if slot not in chain.slots_until(case.window.now):
+            continue
+        if chain.ended is None or slot != chain.slots[-1][1]:
+            return "renamed "
+        return "replaced " if case.model.steps[chain.ended - 1].operation.word == "rename" else "unlinked "
+    return ""
+
+
+def _chains(case: Case, inode: int | None) -> list[tuple[int, Chain]]:
+    """The object's links, the one that it was made with first."""
+    if inode is None or inode < 0:
+        return []
+    return [(at, case.model.chains[index]) for at, index in enumerate(case.model.chains_of[inode])]
 
 
 # --- attributes and content
@@ -320,14 +353,19 @@ def _blocks(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]
     ranges = case.window.allocated(inode, floor.time)
     if node.extents is not None and not any(error.startswith("fiemap") for error in node.errors):
         return _extents(case, inode, node, floor, ranges)
-    promised = sum(
-        max(end // BLOCK_BYTES - -(-start // BLOCK_BYTES), 0) * (BLOCK_BYTES // SECTOR_BYTES)
-        for start, end in ranges
-    )
+    promised = promised_blocks(ranges)
     if node.blocks >= promised:
         return []
     expected, found = f"at least {promised} blocks", f"{node.blocks} blocks"
     return [_attribute(case, "preallocation lost", inode, node, expected, found, floor)]
+
+
+def promised_blocks(ranges: Ranges) -> int:
+    """The least st_blocks of a file with these ranges: whole blocks alone."""
+    return sum(
+        max(end // BLOCK_BYTES - -(-start // BLOCK_BYTES), 0) * (BLOCK_BYTES // SECTOR_BYTES)
+        for start, end in ranges
+    )
 
 
 def _extents(case: Case, inode: int, node: Node, floor: Floor, promised: Ranges) -> list[Violation]:

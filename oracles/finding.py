@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from oracles.profiles import profile
 from oracles.spec import in_order, model_of, place_of_model
 from oracles.verdict import Answer, Verdict, Violation
 
@@ -33,20 +34,30 @@ class Witness(msgspec.Struct, frozen=True):
 
 class Group(msgspec.Struct, frozen=True):
     """Violations with one signature on one kernel. count: states that show it.
-    workloads: all that do, in order. models: of the states that show it."""
+    places: every profile and workload that does, in order. models: of the states that show it."""
 
     signature: str
     oracle: str
     witness: Witness
     violation: Violation
     count: int
-    workloads: tuple[str, ...]
+    places: tuple[tuple[str, str], ...]
     models: tuple[str, ...] = ("O",)
 
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        return tuple(sorted({name for name, _ in self.places}))
 
-def signature(profile: str, oracle: str, violation: Violation) -> str:
-    """What makes two violations the same finding: "btrfs durable: name lost (fsynced file)"."""
-    return f"{profile} {oracle}: {violation.kind} ({violation.role})"
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        return tuple(sorted({workload for _, workload in self.places}))
+
+
+def signature(profile_name: str, oracle: str, violation: Violation) -> str:
+    """What makes two violations the same finding: "btrfs durable: name lost (renamed fsynced file)". Of the
+    profile its filesystem alone: mkfs and mount options rarely make another bug, and a finding tells on which
+    profiles it was seen. Errors: UnknownProfile."""
+    return f"{profile(profile_name).filesystem} {oracle}: {violation.kind} ({violation.role})"
 
 
 def group(judged: Iterable[tuple[Witness, Verdict]]) -> tuple[Group, ...]:
@@ -69,19 +80,20 @@ def _group(name: str, members: list[tuple[Witness, str, Violation]]) -> Group:
         witness,
         violation,
         len({(member.experiment, member.state) for member, _, _ in members}),
-        tuple(sorted({member.workload for member, _, _ in members})),
+        tuple(sorted({(member.profile, member.workload) for member, _, _ in members})),
         in_order(model_of(member.state) for member, _, _ in members),
     )
 
 
-def _rank(witness: Witness, violation: Violation) -> tuple[int, int, str, int, int, str, str, str]:
-    """A state of model O before all others: it presumes least of the device."""
+def _rank(witness: Witness, violation: Violation) -> tuple[int, int, int, str, int, str, str, str]:
+    """A state of model O before all others, for it presumes least of the device; then fewest operations and
+    the earliest state; the rest only to be the same on every run."""
     return (
         place_of_model(witness.state),
         witness.operation_count,
+        witness.place,
         witness.workload,
         witness.experiment,
-        witness.place,
         witness.state,
         violation.subject,
         violation.found,

@@ -45,6 +45,8 @@ SIGNS = (
     ("warning", re.compile(r"\bWARNING: ")),
     ("call trace", re.compile(r"\bCall Trace:")),
 )
+# Where a report comes from, as its line says: "WARNING: CPU: 0 PID: 1 at fs/btrfs/tree-log.c:99 f+0x1/0x2".
+PLACE = re.compile(r"\bat (\S+\.[chS]):\d+")
 FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS|F2FS-fs)\b")
 
 # Lines that recovery prints when all is well, though they look like trouble. Those at info and
@@ -63,13 +65,19 @@ def judge(case: Case) -> Verdict:
             seen_kinds.add(kind)
             violations.append(
                 Violation(
-                    kind, "kernel log", ".", "no such line", _text(line), case.promise("quiet"), Tier.POSIX
+                    kind, role(line), ".", "no such line", _text(line), case.promise("quiet"), Tier.POSIX
                 )
             )
     # A call trace alone says less than the report that it belongs to.
     if len(violations) > 1:
         violations = [violation for violation in violations if violation.kind != "call trace"]
     return case.verdict(NAME, max(len(lines), 1), violations)
+
+
+def role(line: str) -> str:
+    """The source file that complains, where the line names it: two warnings are mostly two bugs."""
+    place = PLACE.search(line)
+    return f"kernel log, {place[1].rpartition('/')[2]}" if place else "kernel log"
 
 
 @lru_cache(maxsize=1024)  # states mostly log the same lines

@@ -216,7 +216,8 @@ def half(one: Digest | None, oracle: str, findings: Sequence[Finding] = ()) -> H
     shown = tuple(
         finding.id
         for finding in findings
-        if (finding.kernel, finding.profile, finding.oracle) == (one.kernel, one.profile, oracle)
+        if finding.oracle == oracle
+        and finding.seen_on(one.kernel, one.profile)
         and one.workload in finding.workloads
         and f"{finding.kind} ({finding.role})" in part.kinds
     )

@@ -33,6 +33,7 @@ from reports.matrix import matrix, stock_rows
 from reports.models import coverage_words
 from reports.perf.page import perf_context
 from reports.perf.results import PerfRun, read_perf
+from reports.repeats import repeat_words
 from reports.results import (
     CRASH,
     FAULTS,
@@ -504,6 +505,7 @@ def environment() -> jinja2.Environment:
         anchor=anchor,
         experiment_page=experiment_page,
         plural=plural,
+        repeat_words=repeat_words,
     )
     made.filters.update(visible=visible, visible_lines=visible_lines, size=size_words)
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)

@@ -148,6 +148,7 @@ def shown_by(one: Digest, part: Part, findings: tuple[Finding, ...]) -> list[Fin
     return [
         finding
         for finding in findings
-        if (finding.oracle, finding.kernel, finding.profile) == (part.oracle, one.kernel, one.profile)
+        if finding.oracle == part.oracle
+        and finding.seen_on(one.kernel, one.profile)
         and one.workload in (finding.workload, *finding.workloads)
     ]

@@ -140,6 +140,29 @@ class Experiment(msgspec.Struct, frozen=True):
     observations: tuple[Observation, ...]
 
 
+class Repeat(msgspec.Struct, frozen=True):
+    """The witness recorded `times` more on this kernel: `shown` of them gave the finding again.
+    stock: whether it is the source without any series. trouble: "" or what kept some from being examined."""
+
+    kernel: str
+    shown: int
+    times: int
+    stock: bool
+    trouble: str = ""
+
+
+class Followup(msgspec.Struct, frozen=True):
+    """followups.json: what was learnt of a finding after its run.
+
+    minimal: the run that minimize left, as a path. exports: files, relative to the run where they lie in it,
+    that were tried on guests before they were kept, each with what was seen.
+    """
+
+    repeats: tuple[Repeat, ...] = ()
+    minimal: str = ""
+    exports: tuple[tuple[str, str], ...] = ()
+
+
 class Finding(msgspec.Struct, frozen=True):
     """BROKEN verdicts with one signature, with the earliest state of the shortest workload.
 
@@ -149,6 +172,8 @@ class Finding(msgspec.Struct, frozen=True):
     known:     the heading under which FINDINGS.md tells it, or "".
     models:    crash models of the states that show it. presumes: what a device must do for it, "" where
                model O shows it.
+    profile:   of the witness; profiles: all that show it.
+    after:     what was learnt later.
     """
 
     id: str
@@ -172,6 +197,11 @@ class Finding(msgspec.Struct, frozen=True):
     known: str = ""
     models: tuple[str, ...] = ("O",)
     presumes: str = ""
+    profiles: tuple[str, ...] = ()
+    after: Followup = Followup()
+
+    def seen_on(self, kernel: str, profile: str) -> bool:
+        return self.kernel == kernel and profile in (self.profile, *self.profiles)
 
 
 class StateCounts(msgspec.Struct, frozen=True):

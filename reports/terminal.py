@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reports.models import model_words
+from reports.repeats import repeat_words
 from reports.results import AnswerCounts, Finding, Question, Silence, Summary
 from reports.tree_words import visible
 
@@ -103,6 +104,11 @@ def finding_lines(label: str, finding: Finding) -> list[str]:
         line(label, f"{finding.id} {finding.signature}"),
         line("", f"   {where}: {finding.repro}", cut=False),
         *(line("", f"   {part}") for part in presumes),
+        *(
+            [line("", f"   repeated: {repeat_words(finding.after.repeats)}", cut=False)]
+            if finding.after.repeats
+            else []
+        ),
         *known,
     ]
 

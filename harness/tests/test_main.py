@@ -353,6 +353,42 @@ def test_what_cannot_be_shown_again_is_told(
     assert message in said
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["minimize", "MADE", "F9"], "no finding F9; there are: F1"),
+        (["minimize", "nowhere", "F1"], "no run of ours with a summary.json"),
+        (["export", "MADE", "F9", "--to", "sh"], "no finding F9; there are: F1"),
+        (["export", "MADE", "F1", "--to", "sh", "--fstests", "."], "only a test of fstests is run there"),
+        (["export", "MADE", "F1", "--to", "fstests", "--fstests", "."], "there is no check"),
+        (["repro", "MADE", "F9", "--times", "5"], "no finding F9; there are: F1"),
+    ],
+)
+def test_a_finding_that_is_not_there_is_told_with_those_that_are(
+    powercut: Powercut, made: Path, words: list[str], message: str
+) -> None:
+    exit_status, said = powercut(*(word.replace("MADE", str(made)) for word in words))
+    assert (exit_status, is_one_line(said)) == (2, True)
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["minimize"],
+        ["minimize", "MADE", "F1", "--budget", "0"],
+        ["minimize", "MADE", "F1", "--budget", "many"],
+        ["export", "MADE", "F1"],
+        ["export", "MADE", "F1", "--to", "perl"],
+        ["repro", "MADE", "F1", "--times", "0"],
+    ],
+)
+def test_a_small_wish_with_bad_values_is_wrong_usage(
+    powercut: Powercut, made: Path, words: list[str]
+) -> None:
+    assert powercut(*(word.replace("MADE", str(made)) for word in words))[0] == 2
+
+
 # --- the rest -------------------------------------------------------------------------------------
 
 

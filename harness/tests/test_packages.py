@@ -83,6 +83,20 @@ def test_qemu_is_needed_only_where_it_is_asked_for(words: str, wanted: bool) -> 
     assert ("qemu-system-x86" in names(needed_by(words.split()))) is wanted
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("export DIR F1 --to c", True),
+        ("minimize DIR F1", False),
+        ("run", False),
+        ("test", False),
+        ("test harness/suite/test_minimize.py -m minimize", True),
+    ],
+)
+def test_what_exported_programs_need_is_needed_only_there(words: str, wanted: bool) -> None:
+    assert ({"dmsetup", "attr", "acl"} <= set(names(needed_by(words.split())))) is wanted
+
+
 def test_lint_and_types_need_no_package() -> None:
     assert needed_by(["test", "--only", "lint,types"]) == ()
     assert needed_by(["test", "--only", "lint,unit"]) == for_tests()

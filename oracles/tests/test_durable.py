@@ -181,7 +181,7 @@ def test_fsync_of_a_directory_settles_its_removed_names():
     bench = Bench("setup\n  mkdir A\n  creat A/foo\nrun\n  unlink A/foo\n  fsync A\n", tier=Tier.POSIX)
     verdict = durable.judge(bench.case(bench.tree(0)))
     assert kinds(verdict) == {"name came back"}
-    assert roles(verdict) == {"entry of fsynced directory"}
+    assert roles(verdict) == {"unlinked entry of fsynced directory"}
 
 
 def test_fsync_of_a_directory_promises_no_content():
@@ -442,6 +442,41 @@ def test_a_failed_call_before_the_rename_leaves_it_unasked():
     history = msgspec.structs.replace(bench.history, run=tuple(run))
     case = prepare(history, profile("ext4")).case(15, Observation(tree=empty_foo(bench)))
     assert not kinds(durable.judge(case))
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "role"),
+    [
+        ("run\n  creat foo\n  fsync foo\n", "foo", "fsynced file"),
+        ("setup\n  creat foo\nrun\n  rename foo bar\n  fsync bar\n", "bar", "renamed fsynced file"),
+        ("setup\n  creat foo\nrun\n  link foo bar\n  fsync bar\n", "bar", "hard-linked fsynced file"),
+        ("run\n  mkdir A\n  creat A/foo\n  fsync A\n", "A/foo", "entry of fsynced directory"),
+        (
+            "setup\n  mkdir A\n  creat foo\nrun\n  link foo A/foo\n  fsync A\n",
+            "A/foo",
+            "hard-linked entry of fsynced directory",
+        ),
+    ],
+)
+def test_the_role_of_a_lost_name_says_how_it_was_made(text, path, role):
+    """Whatever it is called: a lost link and a lost rename are two findings."""
+    bench = Bench(text)
+    verdict = durable.judge(bench.case(without(bench.tree(), path)))
+    assert (kinds(verdict), roles(verdict)) == ({"name lost"}, {role})
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("setup\n  creat foo\n  link foo b\nrun\n  rename foo bar\n  fsync bar\n", "renamed fsynced file"),
+        ("setup\n  creat foo\n  link foo bar\nrun\n  unlink foo\n  fsync bar\n", "unlinked fsynced file"),
+    ],
+)
+def test_the_role_of_a_name_that_came_back_says_how_it_went(text, role):
+    bench = Bench(text)
+    tree = also(bench.tree(), "foo", node_at(bench.tree(), "bar"))
+    verdict = durable.judge(bench.case(tree))
+    assert (kinds(verdict), roles(verdict)) == ({"name came back"}, {role})
 
 
 CLOCKED = "setup\n  write foo 0 8K\nrun\n  write foo 0 4K\n  fsync foo\n"

@@ -1,5 +1,7 @@
 """finding: many violations with one signature are one finding, with the shortest witness."""
 
+import pytest
+
 from oracles.finding import Witness, group, signature
 from oracles.verdict import Answer, Tier, Verdict, Violation
 
@@ -7,17 +9,36 @@ LOST = Violation("name lost", "fsynced file", "foo", "foo", "nothing", "said so"
 OTHER = Violation("size lost", "fsynced file", "foo", "8192", "0", "said so", Tier.POSIX)
 
 
-def witness(workload="long", operation_count=9, place=5, experiment=1):
-    return Witness(experiment, "btrfs", "6.12", workload, operation_count, f"O:{place}", place)
+def witness(workload="long", operation_count=9, place=5, experiment=1, profile="btrfs", model="O"):
+    return Witness(experiment, profile, "6.12", workload, operation_count, f"{model}:{place}", place)
 
 
 def verdict(*violations, answer=Answer.BROKEN):
     return Verdict("durable", Tier.FS, answer, 1, violations)
 
 
-def test_the_signature_names_profile_oracle_kind_and_role():
-    """Not the file's name."""
-    assert signature("btrfs", "durable", LOST) == "btrfs durable: name lost (fsynced file)"
+@pytest.mark.parametrize("profile", ["btrfs", "btrfs-single"])
+def test_the_signature_names_filesystem_oracle_kind_and_role(profile):
+    """Not the file's name, and not mkfs' options."""
+    assert signature(profile, "durable", LOST) == "btrfs durable: name lost (fsynced file)"
+
+
+def test_profiles_of_one_filesystem_share_a_finding():
+    """Which ones is told."""
+    (found,) = group([(witness(), verdict(LOST)), (witness(profile="btrfs-single"), verdict(LOST))])
+    assert found.profiles == ("btrfs", "btrfs-single")
+    assert found.places == (("btrfs", "long"), ("btrfs-single", "long"))
+
+
+def test_of_workloads_with_as_many_operations_the_simplest_and_earliest_state_is_shown():
+    """An ordered prefix before a reordering, whatever the workloads are called."""
+    judged = [
+        (witness("a", 3, 9), verdict(LOST)),
+        (witness("b", 3, 4), verdict(LOST)),
+        (witness("c", 3, 1, model="R"), verdict(LOST)),
+    ]
+    (found,) = group(judged)
+    assert (found.witness.workload, found.witness.state) == ("b", "O:4")
 
 
 def test_the_shortest_workload_and_earliest_state_are_the_witness():

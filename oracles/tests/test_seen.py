@@ -4,7 +4,7 @@ import pytest
 
 from oracles import consistent, fsck, mounts, quiet, stable, usable
 from oracles.observation import Fsck, Node, Observation
-from oracles.tests.made import Bench, also, kinds, node_at, replaced
+from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles
 from oracles.verdict import Answer
 
 TREE = "run\n  mkdir A\n  write A/foo 0 8K\n  link A/foo bar\n  symlink A/foo s\n  sync\n"
@@ -85,6 +85,14 @@ def test_a_report_and_its_call_trace_are_one():
     bench = Bench(TREE)
     case = bench.case(bench.tree(), kernel_log=("4 WARNING: CPU: 0", "4 Call Trace:"))
     assert kinds(quiet.judge(case)) == {"warning"}
+
+
+def test_the_role_names_the_source_file_that_complains():
+    """Two warnings are mostly two bugs."""
+    bench = Bench(TREE)
+    line = "4 WARNING: CPU: 0 PID: 1 at fs/btrfs/tree-log.c:4711 btrfs_log_inode+0x1/0x2"
+    assert roles(quiet.judge(bench.case(bench.tree(), kernel_log=(line,)))) == {"kernel log, tree-log.c"}
+    assert roles(quiet.judge(bench.case(bench.tree(), kernel_log=("2 BTRFS critical: x",)))) == {"kernel log"}
 
 
 # --- fsck

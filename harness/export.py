@@ -1,0 +1,309 @@
+"""
+A finding as a program that needs none of this, tried before it is shown: `powercut export`.
+
+In:       a run's folder, a finding of it, a form (sh, c, fstests).
+Out:      the file, and what it did on the finding's kernel, where it must fail, and on the stock one, where
+          it must pass. Nothing is kept that did not reproduce.
+Not here: the text (reports/export*.py), what is asked (oracles/checks.py), the guest that it is tried in
+          (bare.py).
+
+Of the states that show the finding the earliest at the end of an operation comes first, by dm-flakey, as
+fstests has it. Where there is none, or it does not reproduce (dm-flakey keeps what was never flushed), the
+log is replayed up to that operation's end, and then to every entry within the earliest one.
+"""
+
+import argparse
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from harness import packages
+from harness.bare import Ran, run_in_guest
+from harness.filesystem import find_tool
+from harness.followups import find, learnt
+from harness.fstests import check_in, require_checkout, stand_ins
+from harness.progress import Progress
+from harness.run import write_pages
+from harness.store import NoResults, write_whole
+from harness.summing import EXIT_HOLDS, EXIT_UNKNOWN, shown
+from harness.workspace import Workspace, workspace
+from kernel.build import build
+from kernel.word import source_word
+from oracles.case import Case, prepare
+from oracles.checks import NoCheck, checks
+from oracles.content import size_of
+from oracles.finding import signature
+from oracles.profiles import profile
+from oracles.verdict import Tier, Violation
+from reports import export_c, export_fstests, export_sh
+from reports.export import FORMS, NotInThisForm, Reproducer, Way
+from reports.results import Experiment, Finding, State
+
+SUFFIX = {"sh": ".sh", "c": ".c", "fstests": ""}
+BROKEN, KEPT = 1, 0  # exit statuses of every form; of a test of fstests the output decides
+
+
+class NoExport(Exception):
+    """No program for this finding; the message says why, and what can be had instead."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """How a program did on one kernel. shows: the promise was broken; None when it could not be tried."""
+
+    kernel: str
+    shows: bool | None
+    said: str
+
+
+def add_export(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
+    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
+    command.add_argument("--to", choices=FORMS, required=True, help="shell, C, or a test of fstests")
+    command.add_argument("--out", type=Path, metavar="FILE", help="(exports/ in the run's folder)")
+    command.add_argument(
+        "--fstests", type=Path, metavar="DIR", help="a built checkout: ./check runs the test in the guest"
+    )
+    command.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def command_export(arguments: argparse.Namespace) -> int:
+    """Errors: NoResults, NoExport, KernelError, NoFilesystemTool, OSError."""
+    finding, experiment = find(arguments.run, arguments.finding)
+    if arguments.fstests and arguments.to != "fstests":
+        raise NoExport(f"--fstests: only a test of fstests is run there: --to fstests, not {arguments.to}")
+    if arguments.fstests:
+        require_checkout(arguments.fstests)
+    require_tools(arguments.to)
+    with Progress(arguments.quiet) as progress:
+        chosen, seen = verified(finding, experiment, arguments.to, arguments.fstests, arguments.run, progress)
+    out = arguments.out or arguments.run / "exports" / default_name(chosen, finding, arguments.to)
+    files = files_of(chosen, arguments.to, out.name)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        write_whole(out.parent / name, text.encode())
+    out.chmod(0o755)
+    place = str(out.relative_to(arguments.run)) if out.is_relative_to(arguments.run) else str(out.resolve())
+    told = "; ".join(f"{one.kernel}: {'fails' if one.shows else 'passes'}" for one in seen)
+    kept = (*(each for each in finding.after.exports if each[0] != place), (place, told))
+    learnt(arguments.run, finding, msgspec.structs.replace(finding.after, exports=kept))
+    write_pages(arguments.run)
+    print(f"{shown(out)}: {finding.signature}")
+    for one in seen:
+        print(f"  on {one.kernel}: {'fails' if one.shows else 'passes'} ({one.said})")
+    if len(seen) == 1:
+        print(f"  {seen[0].kernel} is the stock kernel: where it must pass is yours to say")
+    return EXIT_HOLDS if all(one.shows is not None for one in seen) else EXIT_UNKNOWN
+
+
+def default_name(one: Reproducer, finding: Finding, form: str) -> str:
+    """F1.sh, F1.c, tests/generic/901."""
+    if form == "fstests":
+        return f"tests/{export_fstests.folder(one)}/{900 + int(finding.id[1:])}"
+    return finding.id + SUFFIX[form]
+
+
+def require_tools(form: str) -> None:
+    """Errors: NoFilesystemTool."""
+    for needed in packages.EXPORT:
+        find_tool(needed.shown_by, needed.package)
+    if form == "c":
+        find_tool("gcc", "gcc")
+
+
+def verified(
+    finding: Finding, experiment: Experiment, form: str, fstests: Path | None, run: Path, progress: Progress
+) -> tuple[Reproducer, list[Seen]]:
+    """The first of the ways that shows it here and not there. Errors: NoExport."""
+    facts = experiment.facts
+    own, stock = facts.kernel, source_word(facts.kernel)
+    kernels = {
+        word: Path(build(word, progress.building(word), facts.config).path)
+        for word in dict.fromkeys((own, stock))
+    }
+    tried = []
+    for one in reproducers(finding, experiment, run):
+        with workspace() as space:
+            try:
+                seen = [
+                    try_on(word, path, one, form, fstests, space, progress) for word, path in kernels.items()
+                ]
+            except NotInThisForm as error:
+                tried.append(f"{one.way}: {error}")
+                continue
+        if [each.shows for each in seen] == [True, False][: len(seen)]:
+            return one, seen
+        tried.append(f"{one.way}, {format_cut(one)}: " + "; ".join(f"{s.kernel}: {s.said}" for s in seen))
+    why = "\n  ".join(tried)
+    others = ", ".join(f"--to {other}" for other in FORMS if other != form)
+    raise NoExport(
+        f"{finding.id} is not exported to {form}: no program shows it on {own} and not elsewhere. Tried:\n"
+        f"  {why}\nInstead: {others}; or the disk itself: {finding.repro} --keep FILE"
+    )
+
+
+def format_cut(one: Reproducer) -> str:
+    return "at its end" if one.returned else "within it"
+
+
+def try_on(
+    word: str,
+    kernel: Path,
+    one: Reproducer,
+    form: str,
+    fstests: Path | None,
+    space: Workspace,
+    progress: Progress,
+) -> Seen:
+    """Errors: NotInThisForm, OSError."""
+    folder = space.path / "tried"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    name = "999" if form == "fstests" else f"repro{SUFFIX[form]}"
+    for file, text in files_of(one, form, name).items():
+        (folder / file).write_text(text)
+    progress.line(f"{form} by dm-{'log-writes' if one.way == 'log' else 'flakey'} on {word} ...")
+    if form == "fstests":
+        command = check_in(fstests, folder, one) if fstests else stand_ins(folder, one)
+    elif form == "c":
+        compile_in(folder, name)
+        command = "./repro"
+    else:
+        command = f"sh {name}"
+    return seen_of(word, run_in_guest(kernel, folder, command, space, fstests))
+
+
+def compile_in(folder: Path, name: str) -> None:
+    """Errors: NoExport."""
+    done = subprocess.run(
+        ["gcc", "-O1", "-Wall", "-o", "repro", name], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise NoExport(f"the program does not compile, which is our mistake:\n{done.stderr.strip()[-2000:]}")
+
+
+def seen_of(word: str, ran: Ran) -> Seen:
+    said = [line for line in ran.lines if line.strip()]
+    if ran.status not in (BROKEN, KEPT):
+        return Seen(word, None, f"status {ran.status}: {' / '.join(said[-4:])}")
+    if ran.status == KEPT:
+        return Seen(word, False, "the promise was kept")
+    telling = [line.partition("BROKEN: ")[2] for line in said if "BROKEN: " in line]
+    return Seen(word, True, telling[0].strip() if telling else said[-1].strip())
+
+
+def files_of(one: Reproducer, form: str, name: str) -> dict[str, str]:
+    """Errors: NotInThisForm."""
+    if form == "sh":
+        return {name: export_sh.script(one, name)}
+    if form == "c":
+        return {name: export_c.program(one, name)}
+    return export_fstests.test(one, name)
+
+
+# --- from the evidence -----------------------------------------------------------------------------
+
+
+def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator[Reproducer]:
+    """The ways to show it, the simplest first. Errors: NoExport."""
+    history = experiment.history
+    if history is None:
+        raise NoResults(f"{run}: nothing was recorded: {experiment.facts.trouble}")
+    prepared = prepare(history, profile(experiment.facts.profile), Tier(experiment.facts.tier))
+    showing = list(states_showing(finding, experiment))
+    if not showing:
+        raise NoExport(
+            f"{finding.id}: seen at {finding.state}, which no exported program can make: they know model O. "
+            f"Instead: the disk itself: {finding.repro} --keep FILE"
+        )
+    reasons = set()
+    ends = [each for each in showing if is_between(experiment, each[0])]
+    candidates: list[tuple[Way, tuple[State, Violation]]] = (
+        [("flakey", ends[0]), ("log", ends[0])] if ends else []
+    )
+    candidates += [("log", showing[0])] if showing[:1] != ends[:1] else []
+    for way, (state, violation) in candidates:
+        prefix = prefix_of(state)
+        case = prepared.case(prefix, experiment.observations[state.observation])
+        try:
+            yield reproducer(finding, experiment, case, violation, way, run)
+        except NoCheck as error:
+            reasons.add(str(error))
+    if reasons:
+        raise NoExport(
+            f"{finding.id} is not exported: {'; '.join(sorted(reasons))}. Instead: another finding of the "
+            f"same states, or the disk itself: {finding.repro} --keep FILE"
+        )
+
+
+def states_showing(finding: Finding, experiment: Experiment) -> Iterator[tuple[State, Violation]]:
+    """In order, each with its violation. Only model O: the others need a disk of their own."""
+    for state in experiment.judgement.states:
+        if not state.spec.startswith("O:"):
+            continue
+        for verdict in experiment.judgement.verdict_sets[state.verdict_set]:
+            for violation in verdict.violations:
+                if signature(experiment.facts.profile, verdict.oracle, violation) == finding.signature:
+                    yield state, violation
+                    break
+
+
+def prefix_of(state: State) -> int:
+    return int(state.spec.split(":")[1])
+
+
+def is_between(experiment: Experiment, state: State) -> bool:
+    """At no operation's time, and after at least one."""
+    history = experiment.history
+    assert history is not None
+    begun = history.begun_count(prefix_of(state))
+    return begun > 0 and begun == history.completed_count(prefix_of(state))
+
+
+def reproducer(
+    finding: Finding, experiment: Experiment, case: Case, violation: Violation, way: Way, run: Path
+) -> Reproducer:
+    """Errors: NoCheck."""
+    history, facts = case.history, experiment.facts
+    begun, completed = history.begun_count(case.prefix), history.completed_count(case.prefix)
+    if not begun:
+        raise NoCheck("the power fails before the first operation")
+    one = profile(facts.profile)
+    steps = (*history.setup, *history.run[:begun])
+    failed = [step for step in steps if step.result < 0]
+    if failed:
+        raise NoCheck(f"operation {failed[0].index} failed while it was recorded: minimize leaves it out")
+    return Reproducer(
+        title=finding.signature,
+        about=(
+            f"Promise, of tier {violation.tier}: {violation.promise}",
+            f"Found by Powercut in {run.resolve().name} ({finding.id}, workload {facts.workload}), on kernel "
+            f"{facts.kernel}, profile {facts.profile}.",
+        ),
+        expected=violation.expected,
+        found=violation.found,
+        filesystem=one.filesystem,
+        mkfs=one.mkfs,
+        mount_options=one.mount_options,
+        fsck=one.fsck,
+        size_bytes=one.size_bytes,
+        setup=history.workload.setup,
+        run=history.workload.run[:begun],
+        way=way,
+        returned=begun == completed,
+        checks=checks(case, finding.oracle, violation),
+        offsets={
+            step.index: append_offset(case, step.index) for step in steps if step.operation.word == "append"
+        },
+    )
+
+
+def append_offset(case: Case, index: int) -> int:
+    """The size of the file before it."""
+    step = case.model.steps[index]
+    for inode in case.model.ids(step.inode, "file", index + 1):
+        timeline = case.model.content[inode]
+        return size_of(timeline.at(index)) if case.model.inodes[inode].born <= index else 0
+    return 0

@@ -1,0 +1,188 @@
+"""export: a program is kept only when it fails where it must and passes elsewhere. The guest is made up."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness import export as subject
+from harness.bare import Ran, run_in_guest
+from harness.export import NoExport, compile_in, reproducers, seen_of, verified
+from harness.followups import find
+from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
+from harness.progress import Progress
+from harness.store import new_run, write_summary
+from harness.summing import sum_up
+from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
+from harness.workspace import workspace
+from reports import export_fstests
+from workloads.text import format_operation
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Its one experiment lost foo in the last state, where the fsync had returned."""
+    run = new_run(tmp_path)
+    question(run)
+    keep(run, 1, judge=judged({ENTRY_COUNT: seen(0)}))
+    write_summary(run, sum_up(run, 1.0))
+    return run
+
+
+def ways(run: Path):
+    return list(reproducers(*find(run, "F1"), run))
+
+
+def test_the_end_of_an_operation_is_tried_by_flakey_and_then_by_the_log(run: Path) -> None:
+    flakey, log = ways(run)
+    assert (flakey.way, flakey.returned, log.way, log.returned) == ("flakey", True, "log", True)
+    assert [format_operation(operation) for operation in flakey.run] == ["creat foo", "fsync foo"]
+    assert [check.kind for check in flakey.checks] == ["exists"]
+
+
+OWN, STOCK = "test+planted/a", "test"
+
+
+@pytest.fixture
+def tried(run: Path, monkeypatch: pytest.MonkeyPatch):
+    """tried(answers) -> what verified() gives when the guests end with these statuses, by way and kernel."""
+
+    def do(answers: dict[tuple[str, str], int]):
+        finding, experiment = find(run, "F1")
+        kernels = []
+
+        def guest(kernel, folder, command, space, beside=None):
+            way = "log" if "log-writes" in (folder / "repro.sh").read_text() else "flakey"
+            kernels.append((way, str(kernel)))
+            return Ran(answers[way, str(kernel)], ("BROKEN: foo is missing",))
+
+        monkeypatch.setattr(subject, "run_in_guest", guest)
+        monkeypatch.setattr(subject, "build", lambda word, *_: type("Kernel", (), {"path": word})())
+        monkeypatch.setattr(subject, "source_word", lambda word: word.partition("+")[0])
+        changed = msgspec.structs.replace(experiment.facts, kernel=OWN)
+        patched = msgspec.structs.replace(experiment, facts=changed)
+        return verified(finding, patched, "sh", None, run, Progress(quiet=True)), kernels
+
+    return do
+
+
+def test_what_fails_here_and_passes_there_is_kept(tried) -> None:
+    (one, told), kernels = tried({("flakey", OWN): 1, ("flakey", STOCK): 0})
+    assert (one.way, [each.shows for each in told]) == ("flakey", [True, False])
+    assert kernels == [("flakey", OWN), ("flakey", STOCK)]
+
+
+def test_what_flakey_does_not_show_the_log_may(tried) -> None:
+    (one, _), _ = tried({("flakey", OWN): 0, ("flakey", STOCK): 0, ("log", OWN): 1, ("log", STOCK): 0})
+    assert one.way == "log"
+
+
+@pytest.mark.parametrize(("own", "stock"), [(0, 0), (1, 1), (0, 1), (2, 0), (1, 2), (1, -1)])
+def test_what_does_not_tell_the_kernels_apart_is_not_shown(tried, own: int, stock: int) -> None:
+    """Nor what could not be tried on one of them."""
+    with pytest.raises(NoExport, match=r"no program shows it on test\+planted/a and not elsewhere") as error:
+        tried(
+            {
+                (way, word): status
+                for way in ("flakey", "log")
+                for word, status in ((OWN, own), (STOCK, stock))
+            }
+        )
+    assert "Instead: --to c, --to fstests; or the disk itself" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("ran", "shows", "said"),
+    [
+        (Ran(0, ("the promise was kept",)), False, "the promise was kept"),
+        (Ran(1, ("noise", "BROKEN: foo is missing")), True, "foo is missing"),
+        (Ran(2, ("cannot be tried: dmsetup",)), None, "status 2: cannot be tried: dmsetup"),
+        (Ran(-1, ("no end in 180 s",)), None, "status -1: no end in 180 s"),
+    ],
+)
+def test_only_the_two_agreed_statuses_say_something(ran: Ran, shows: bool | None, said: str) -> None:
+    seen = seen_of("6.12", ran)
+    assert (seen.shows, seen.said) == (shows, said)
+
+
+def test_a_program_that_does_not_compile_is_our_mistake(tmp_path: Path) -> None:
+    (tmp_path / "repro.c").write_text("int main(void) { return x; }")
+    with pytest.raises(NoExport, match="our mistake"):
+        compile_in(tmp_path, "repro.c")
+
+
+# --- fstests ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "xfstests"
+    (folder / "tests" / "generic").mkdir(parents=True)
+    (folder / "check").touch()
+    (folder / "tests" / "generic" / "group.list").write_text("001 auto\n")
+    (folder / "tests" / "generic" / "001").touch()
+    return folder
+
+
+def test_the_test_stands_in_a_tree_of_links_and_the_checkout_stays_as_it_was(
+    run: Path, tmp_path: Path, checkout: Path
+) -> None:
+    before = sorted(checkout.rglob("*"))
+    folder = tmp_path / "tried"
+    folder.mkdir()
+    one = ways(run)[0]
+    for name, text in export_fstests.test(one, "999").items():
+        (folder / name).write_text(text)
+    assert check_in(checkout, folder, one) == "bash ./try"
+    tests = folder / "farm" / "tests" / "generic"
+    assert (tests / "group.list").read_text() == "001 auto\n999 auto quick\n"
+    assert (tests / "999").is_file()
+    assert (tests / "001").readlink() == Path("/mnt/beside/tests/generic/001")
+    assert sorted(checkout.rglob("*")) == before
+
+
+def test_a_folder_that_is_no_checkout_is_refused_with_what_it_lacks(checkout: Path) -> None:
+    require_checkout(checkout)
+    (checkout / "tests" / "generic" / "group.list").unlink()
+    with pytest.raises(NoCheckout, match=r"run make in it: there is no tests/generic/group\.list"):
+        require_checkout(checkout)
+    with pytest.raises(NoCheckout, match="no checkout of fstests: there is no check"):
+        require_checkout(checkout / "tests")
+
+
+def test_stand_ins_bring_every_function_that_a_test_calls(run: Path, tmp_path: Path) -> None:
+    for one in ways(run):
+        folder = tmp_path / one.way
+        folder.mkdir()
+        stand_ins(folder, one)
+        told = "".join(path.read_text() for path in (folder / "common").iterdir())
+        text = export_fstests.test(one, "999")["999"]
+        called = {word for line in text.splitlines() for word in line.split()[:1] if word.startswith("_")}
+        for name in called - {"_cleanup()"}:
+            short = name.removeprefix("_require_")
+            assert f"{name}()" in told or short in told.partition("for name in")[2], name
+
+
+# --- the guest -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ("echo hello; echo powercut-status 1; sleep 20", 1, "hello"),
+        ("echo powercut-status 0; sleep 20", 0, ""),
+        ("echo Kernel panic; exit 1", -1, "the guest ended"),
+        ("sleep 20", -1, "no end in 1 s"),
+    ],
+)
+def test_a_guest_tells_its_status_or_why_it_did_not(
+    tmp_path: Path, body: str, status: int, said: str
+) -> None:
+    """The kernel is a script here."""
+    kernel = tmp_path / "linux"
+    kernel.write_text(f"#!/bin/sh\n{body}\n")
+    kernel.chmod(0o755)
+    with workspace() as space:
+        ran = run_in_guest(kernel, tmp_path, "true", space, timeout_s=1.0 if "no end" in said else 20.0)
+    assert ran.status == status
+    assert said in "\n".join(ran.lines)

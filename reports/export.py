@@ -1,0 +1,390 @@
+"""
+A finding as a program that needs none of this: what every form of it is made from.
+
+In:       a Reproducer: what was done, when the power fails, what is asked afterwards.
+Out:      its operations and checks as lines of a shell.
+Not here: the forms (export_sh.py, export_c.py, export_fstests.py), trying them on guests (harness/export.py).
+
+The power fails in one of two ways. "flakey": dm-flakey drops all writes from the end of an operation on, as
+fstests does. What was written before is on the disk then, flushed or not. "log": dm-log-writes keeps what
+was flushed, and the disk is built again as it was at a mark, or, for an operation in flight, after every
+entry between its two marks. So a script does not depend on the numbers of one log.
+"""
+
+import shlex
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import msgspec
+
+from oracles.checks import Check
+from workloads.text import format_operation
+from workloads.workload import Operation
+
+Way = Literal["flakey", "log"]
+COMMENT_COLUMNS = 80
+FORMS = ("sh", "c", "fstests")
+
+
+class NotInThisForm(Exception):
+    """A form that cannot say this; the message names what can."""
+
+
+class Reproducer(msgspec.Struct, frozen=True):
+    """
+    title:   the signature. about: where it comes from, lines for a comment.
+    setup:   made durable first. run: up to and with the operation at or in which the power fails.
+    returned: whether that one had returned. offsets: of appends, where each began, by index over both.
+    """
+
+    title: str
+    about: tuple[str, ...]
+    expected: str
+    found: str
+    filesystem: str
+    mkfs: tuple[str, ...]
+    mount_options: str
+    fsck: tuple[str, ...]
+    size_bytes: int
+    setup: tuple[Operation, ...]
+    run: tuple[Operation, ...]
+    way: Way
+    returned: bool
+    checks: tuple[Check, ...]
+    offsets: dict[int, int]
+
+    @property
+    def last(self) -> int:
+        """Index of the operation at or in which the power fails."""
+        return len(self.setup) + len(self.run) - 1
+
+    @property
+    def makers(self) -> frozenset[int]:
+        """Operations whose objects the checks ask for."""
+        return frozenset(
+            int(each) for check in self.checks if check.kind == "object" for each in check.values
+        )
+
+    def asks(self, kind: str) -> bool:
+        return any(check.kind == kind for check in self.checks)
+
+
+def cut_sentence(one: Reproducer) -> str:
+    """When the power fails, for a reader."""
+    operation = format_operation(one.run[-1])
+    return f"the power fails after '{operation}'" if one.returned else f"the power fails during '{operation}'"
+
+
+def story(one: Reproducer, mark: str) -> str:
+    """What it is about, as a comment: a blank line between two paragraphs, each line after `mark`."""
+    told = (
+        one.title,
+        f"In short: {cut_sentence(one)}, and the recovered filesystem breaks a promise.",
+        f"Expected: {one.expected}",
+        f"Found:    {one.found}",
+        *one.about,
+    )
+    paragraphs = (textwrap.wrap(each.replace("*/", "* /"), COMMENT_COLUMNS - len(mark)) for each in told)
+    return f"\n{mark.rstrip()}\n".join("\n".join(mark + line for line in lines) for lines in paragraphs)
+
+
+def byte_of(index: int) -> int:
+    """What fills the writes of this operation: never zero, its own for the first 255."""
+    return index % 255 + 1
+
+
+# --- the shell -----------------------------------------------------------------------------------
+
+
+class Shell(msgspec.Struct, frozen=True):
+    """How a shell script calls things. mount: the variable that holds the mount point."""
+
+    mount: str
+    xfs_io: str = "xfs_io"
+    setfattr: str = "setfattr"
+    getfattr: str = "getfattr"
+    quiet: str = " >/dev/null"
+
+    def path(self, path: str) -> str:
+        if path == ".":
+            return f"${self.mount}"
+        plain = shlex.quote(path) == path
+        return f"${self.mount}/{path}" if plain else f'"${self.mount}"/{shlex.quote(path)}'
+
+
+def operation_lines(one: Reproducer, index: int, shell: Shell) -> list[str]:
+    """An operation and, where a check asks for what it made, the inode number of that.
+    Errors: NotInThisForm."""
+    operation = (*one.setup, *one.run)[index]
+    lines = [command(operation, index, one.offsets.get(index, operation.offset), shell)]
+    if index in one.makers:
+        lines.append(f"made{index}=$(stat -c %i {shell.path(operation.path2 or operation.path)})")
+    return lines
+
+
+def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
+    """One line. Errors: NotInThisForm."""
+    if "@" in {operation.path[:1], operation.path2[:1], operation.descriptor[:1]}:
+        raise NotInThisForm(
+            f"'{format_operation(operation)}' keeps a descriptor, which a shell cannot; --to c can"
+        )
+    if operation.word == "rename" and operation.mode:
+        raise NotInThisForm(
+            f"'{format_operation(operation)}': no common program calls renameat2(2); --to c can"
+        )
+    line = (
+        names(operation, shell)
+        or content(operation, index, offset, shell)
+        or attributes(operation, shell)
+        or persistence(operation, shell)
+    )
+    if not line:
+        raise NotInThisForm(f"'{format_operation(operation)}' has no program of its own; --to c can")
+    return line
+
+
+def names(operation: Operation, shell: Shell) -> str:
+    path, path2 = shell.path(operation.path), shell.path(operation.path2)
+    match operation.word:
+        case "creat":
+            return f": >{path}"
+        case "mkdir":
+            return f"mkdir {path}"
+        case "mkfifo":
+            return f"mkfifo {path}"
+        case "mknod":
+            kind = "b" if operation.mode == "blk" else "c"
+            return f"mknod {path} {kind} {operation.device.replace(':', ' ')}"
+        case "symlink":
+            return f"ln -s {shlex.quote(operation.target)} {path}"
+        case "link":
+            return f"ln -P {path} {path2}"
+        case "unlink":
+            return f"unlink {path}"
+        case "rmdir":
+            return f"rmdir {path}"
+        case "rename":
+            return f"mv -fT {path} {path2}"
+        case "subvol":
+            return f"btrfs subvolume {operation.mode} {path}{shell.quiet}"
+        case "snapshot":
+            return f"btrfs subvolume snapshot {path} {path2}{shell.quiet}"
+    return ""
+
+
+FALLOCATE = {
+    "alloc": "falloc",
+    "keep-size": "falloc -k",
+    "punch-hole": "fpunch",
+    "zero-range": "fzero",
+    "zero-range-keep-size": "fzero -k",
+    "collapse-range": "fcollapse",
+    "insert-range": "finsert",
+}
+PAGE = 4096
+
+
+def content(operation: Operation, index: int, offset: int, shell: Shell) -> str:
+    path, path2 = shell.path(operation.path), shell.path(operation.path2)
+    start, length = operation.offset, operation.length
+    fill = f"-S {byte_of(index)}"
+    match operation.word:
+        case "write" | "append":
+            return xfs_io(shell, path, f"pwrite -b 64k {fill} {offset} {length}", flags="-f")
+        case "pwrite":
+            flags = " ".join(
+                [
+                    "-f",
+                    *(["-d"] if "direct" in operation.mode else []),
+                    *(["-s"] if "-sync" in f"-{operation.mode}" else []),
+                ]
+            )
+            dsync = " -D" if "dsync" in operation.mode else ""
+            return xfs_io(shell, path, f"pwrite -b 64k{dsync} {fill} {offset} {length}", flags=flags)
+        case "mmapwrite":
+            first = start // PAGE * PAGE
+            mapped = f"mmap -rw {first} {start + length - first}"
+            return xfs_io(shell, path, mapped, f"mwrite {fill} {start} {length}")
+        case "msync" if length:
+            first = start // PAGE * PAGE
+            mapped = f"mmap -rw {first} {start + length - first}"
+            return xfs_io(shell, path, mapped, f"msync -s {first} {start + length - first}")
+        case "truncate":
+            return xfs_io(shell, path, f"truncate {length}")
+        case "fallocate":
+            return xfs_io(shell, path, f"{FALLOCATE[operation.mode]} {start} {length}")
+        case "clone":
+            ranges = f" {start} {operation.at} {length}" if length or start or operation.at else ""
+            return xfs_io(shell, path2, f"reflink {path}{ranges}")
+        case "dedupe":
+            return xfs_io(shell, path2, f"dedupe {path} {start} {operation.at} {length}")
+        case "copyrange":
+            return xfs_io(shell, path2, f"copy_range -s {start} -d {operation.at} -l {length} {path}")
+    return ""
+
+
+def xfs_io(shell: Shell, path: str, *commands: str, flags: str = "") -> str:
+    told = "".join(f' -c "{each}"' for each in commands)
+    return f"{shell.xfs_io}{' ' if flags else ''}{flags}{told} {path}{shell.quiet}"
+
+
+def attributes(operation: Operation, shell: Shell) -> str:
+    path = shell.path(operation.path)
+    match operation.word:
+        case "setxattr":
+            return f"{shell.setfattr} -h -n {operation.name} -v {shlex.quote(operation.value)} {path}"
+        case "removexattr":
+            return f"{shell.setfattr} -h -x {operation.name} {path}"
+        case "chmod":
+            return f"chmod {operation.mode} {path}"
+        case "chown":
+            return f"chown {operation.value} {path}"
+        case "utimes":
+            return f"touch -d @{operation.length} {path}"
+        case "chattr":
+            return f"chattr {operation.mode} {path}"
+        case "setfacl":
+            return f"setfacl --set {operation.value} {path}"
+    return ""
+
+
+def persistence(operation: Operation, shell: Shell) -> str:
+    path = shell.path(operation.path)
+    match operation.word:
+        case "fsync":
+            return xfs_io(shell, path, "fsync")
+        case "fdatasync":
+            return xfs_io(shell, path, "fdatasync")
+        case "msync":
+            return xfs_io(shell, path, "fsync")
+        case "sync_file_range":
+            return xfs_io(shell, path, f"sync_range -a {operation.offset} {operation.length}")
+        case "syncfs":
+            return xfs_io(shell, f"${shell.mount}", "syncfs")
+        case "sync":
+            return "sync"
+        case "evict":
+            return "for i in 1 2 3 4 5 6 7 8; do echo 3 >/proc/sys/vm/drop_caches; done"
+        case "wait":
+            return f"sleep {operation.length / 1000:g}"
+    return ""
+
+
+# --- checks, as lines that say `bad "..."` -----------------------------------------------------------
+
+
+def check_lines(checks: Sequence[Check], shell: Shell) -> list[str]:
+    """Of those about the mounted tree."""
+    return [line for check in checks for line in check_of(check, shell)]
+
+
+def check_of(check: Check, shell: Shell) -> Iterator[str]:
+    path, name = shell.path(check.path), check.path
+    there = f"[ -e {path} ] || [ -L {path} ]"
+    match check.kind:
+        case "exists":
+            yield f'{there} || bad "{name} is missing"'
+        case "absent":
+            yield f'{{ {there}; }} && bad "{name} is back"'
+        case "any":
+            tests = " || ".join(
+                f"[ -e {shell.path(each)} ] || [ -L {shell.path(each)} ]" for each in check.paths
+            )
+            yield f'{tests} || bad "nothing is left under {" or ".join(check.paths)}"'
+        case "not all":
+            tests = " && ".join(f"[ -e {shell.path(each)} ]" for each in check.paths)
+            yield f'{tests} && bad "it is under {" and ".join(check.paths)}"'
+        case "object":
+            allowed = " ".join(f"$made{each}" for each in check.values) + (" none" if check.optional else "")
+            yield f"found=$(stat -c %i {path} 2>/dev/null || echo none)"
+            other = f'bad "{name} is another file (inode $found)"'
+            yield f'case " {allowed} " in *" $found "*) ;; *) {other} ;; esac'
+        case "size":
+            tests = " || ".join(
+                f"[ $found -eq {low} ]"
+                if low == high
+                else f"{{ [ $found -ge {low} ] && [ $found -le {high} ]; }}"
+                for low, high in check.sizes
+            )
+            yield f"found=$(stat -c %s {path} 2>/dev/null || echo -1)"
+            yield f'{tests} || bad "{name} has $found bytes"'
+        case "bytes":
+            yield from bytes_of(check, path)
+        case "links":
+            yield f"found=$(stat -c %h {path} 2>/dev/null)"
+            yield f"count=$(find ${shell.mount} -samefile {path} 2>/dev/null | wc -l)"
+            yield f'[ "$found" = "$count" ] || bad "{name} has link count $found and $count names"'
+        case "blocks":
+            yield f"found=$(stat -c %b {path} 2>/dev/null || echo -1)"
+            yield f'[ $found -ge {check.values[0]} ] || bad "{name} has $found blocks, not {check.values[0]}"'
+        case "usable":
+            yield from usable_of(shell)
+        case "mode" | "owner" | "mtime" | "link count" | "target" | "xattr":
+            yield from value_of(check, path, shell)
+
+
+VALUE = {"mode": "%a", "owner": "%u:%g", "mtime": "%Y", "link count": "%h"}
+
+
+def value_of(check: Check, path: str, shell: Shell) -> Iterator[str]:
+    what = check.name or check.kind
+    if check.kind == "target":
+        yield f"found=$(readlink {path})"
+    elif check.kind == "xattr":
+        getfattr = f"{shell.getfattr} -h --absolute-names --only-values"
+        yield f"found=$({getfattr} -n {check.name} {path} 2>/dev/null)"
+    else:
+        yield f"found=$(stat -c {VALUE[check.kind]} {path} 2>/dev/null)"
+    tests = " || ".join(f'[ "$found" = {shlex.quote(value)} ]' for value in check.values)
+    yield f"""{tests} || bad "{check.path} has {what} '$found'\""""
+
+
+def bytes_of(check: Check, path: str) -> Iterator[str]:
+    """Bytes that no operation may have put there, counted range by range up to the end of the file."""
+    yield f'[ -r {path} ] || bad "{check.path} cannot be read"'
+    for source in check.sources:
+        octal = "".join(f"\\{0 if each < 0 else byte_of(each):03o}" for each in source.operations)
+        yield (
+            f"found=$(tail -c +{source.start + 1} {path} | head -c {source.end - source.start} | "
+            f"LC_ALL=C tr -d '{octal}' | wc -c)"
+        )
+        yield f'[ "$found" = 0 ] || bad "{check.path} has $found wrong bytes from {source.start} on"'
+
+
+def usable_of(shell: Shell) -> Iterator[str]:
+    top = f"${shell.mount}"
+    yield f'find {top} -type f -exec cat {{}} + >/dev/null || bad "a file cannot be read"'
+    made = f"echo x >{top}/new.file && {shell.xfs_io} -c fsync {top}/new.file{shell.quiet}"
+    yield f'{{ {made}; }} || bad "no new file can be made"'
+    yield f'find {top} -mindepth 1 ! -name lost+found -delete || bad "not everything can be removed"'
+
+
+# --- the whole question, for programs that mount by themselves ------------------------------------------
+
+# What a filesystem prints as an error, or the kernel as a bug of its own.
+LOUD = "BUG: |WARNING: |Oops|Call Trace|(BTRFS|EXT4-fs|JBD2|XFS).*(error|critical|corrupt|metadata I/O)"
+
+
+def mount_line(one: Reproducer) -> str:
+    """N is the mapped device's name, M the mount point."""
+    options = f"-o {one.mount_options} " if one.mount_options else ""
+    return f'mount -t {one.filesystem} {options}"/dev/mapper/$N" "$M"'
+
+
+def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
+    """Mount, ask, unmount, and ask what is asked of a disk that is not mounted. W is a folder of our own."""
+    mount = mount_line(one)
+    lines = ["dmesg -C"] if one.asks("quiet") else []
+    lines += [f"if ! {mount}; then", '\tbad "it does not mount"', "else"]
+    lines += [f"\t{line}" for line in check_lines(one.checks, shell)]
+    lines += ['\tumount "$M" || bad "it cannot be unmounted"', "fi"]
+    if one.asks("mounts"):
+        lines.append(f'{{ {mount} && umount "$M"; }} || bad "it does not mount a second time"')
+    if one.asks("clean"):
+        lines.append(f'{shlex.join(one.fsck)} "/dev/mapper/$N" >"$W/fsck" 2>&1 ||')
+        lines.append('\tbad "the checker: $(tail -n 3 "$W/fsck")"')
+    if one.asks("quiet"):
+        lines.append(f"dmesg | grep -E '{LOUD}' >\"$W/loud\" &&")
+        lines.append('\tbad "the kernel says: $(head -n 1 "$W/loud")"')
+    return lines
