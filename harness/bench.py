@@ -32,6 +32,7 @@ from typing import Any
 
 import msgspec
 
+from harness import bench_history
 from harness.agent_binary import agent_binary
 from harness.crash import State, states
 from harness.disk import copy_sparse, open_disk, writes_of
@@ -49,6 +50,7 @@ from harness.workspace import Workspace, workspace
 from kernel.build import build
 from oracles.profiles import Profile, profile
 from oracles.verdict import Tier
+from reports.bench_history import FIGURES
 from reports.results import EntryFlag
 from workloads.library import DEMONSTRATION, select
 from workloads.text import parse
@@ -418,9 +420,13 @@ def measure_huge_log(one: Profile, kernel: Path, scratch: Path) -> HugeLog:
 
 def bench(arguments: argparse.Namespace) -> int:
     """Exit status 0 when every target is reached."""
+    if arguments.history:
+        return bench_history.show(arguments.out, arguments.json)
     profiles = [profile(name.strip()) for name in arguments.fs.split(",")]
+    load = bench_history.load_now()
     with Progress(arguments.quiet or arguments.json) as progress:
-        kernel = Path(build(arguments.kernel, progress.building(arguments.kernel)).path)
+        built = build(arguments.kernel, progress.building(arguments.kernel))
+        kernel = Path(built.path)
         speeds = [measure(one, kernel, progress) for one in profiles]
         folder = new_run(arguments.out)
         progress.line(f"{profiles[0].name}: a log of {HUGE_LOG_ENTRIES:,} entries")
@@ -435,12 +441,22 @@ def bench(arguments: argparse.Namespace) -> int:
     }
     text = json.dumps(content, indent=2)
     write_whole(folder / "bench.json", text.encode() + b"\n")
+    bench_history.keep(arguments.kernel, load, kept_figures(speeds, built.provenance.build_s))
     print(
         text
         if arguments.json
         else "\n".join([*table(speeds, huge), f"written to {shown(folder)}/bench.json"])
     )
     return EXIT_HOLDS if not missed(speeds, huge) else EXIT_BROKEN
+
+
+def kept_figures(speeds: list[Speed], build_s: float) -> dict[str, dict[str, float]]:
+    """By profile, what bench --history shows over commits."""
+    names = [figure.key for figure in FIGURES if figure.key != "build_s"]
+    return {
+        speed.profile: {name: float(getattr(speed, name)) for name in names} | {"build_s": round(build_s, 1)}
+        for speed in speeds
+    }
 
 
 def missed(speeds: list[Speed], huge: HugeLog) -> list[str]:

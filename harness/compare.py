@@ -22,6 +22,8 @@ from reports.compare import Comparison
 from reports.compare_terminal import comparison_lines
 from reports.results import read_question, read_summary
 
+NOISE_OFFER = "; for the noise of this machine: powercut compare --kernel {} --noise --perf"
+
 
 def add_compare(command: argparse.ArgumentParser) -> None:
     """What `compare` takes beside the options of `run`; one folder alone is a run to show again."""
@@ -63,6 +65,7 @@ def require_two_kernels(arguments: argparse.Namespace) -> None:
             f"compare: {same} the same kernel (key {keys[0]}), so there is nothing to compare; "
             f"name another, as --against {arguments.kernel}+SERIES, or run it alone: "
             f"powercut run --kernel {arguments.kernel}"
+            + ("" if arguments.perf is None else NOISE_OFFER.format(arguments.kernel))
         )
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from harness.sweep import PLANTED
 from oracles.finding import Witness, signature
+from oracles.spec import in_order, model_of
 from oracles.verdict import Verdict, Violation
 from reports.results import Detection, Finding, OracleSight, Silence
 
@@ -95,6 +96,7 @@ def _detection(
         workload=first.witness.workload,
         state=first.witness.state,
         seconds=round(until, 2),
+        models=in_order(model_of(each.witness.state) for each in new),
         kernel=word,
         profiles=tuple(dict.fromkeys(each.witness.profile for each in new)),
         swept_seconds=whole,
@@ -110,7 +112,7 @@ def _sight(oracle: str, seen: list[Sighting], ids: Mapping[tuple[str, str], str]
     witness = first.witness
     return OracleSight(
         oracle=oracle,
-        states=len({each.place for each in seen}),
+        states=len({(each.witness.experiment, each.witness.state) for each in seen}),
         workloads=len({(each.witness.profile, each.witness.workload) for each in seen}),
         workload=witness.workload,
         state=witness.state,
@@ -148,7 +150,7 @@ def sweep_failed(detections: Iterable[Detection], stock: Iterable[Silence]) -> b
 
 # --- as text -------------------------------------------------------------------------------------
 
-NAME, ORACLE, WORKLOAD, STATE, CELL = 40, 22, 40, 7, 6
+NAME, ORACLE, WORKLOAD, STATE, CELL = 40, 22, 40, 10, 6
 
 
 def table(detections: Iterable[Detection], stock: Iterable[Silence], oracles: Sequence[str]) -> list[str]:
@@ -179,7 +181,8 @@ def short(planted: str) -> str:
 def _first(row: Detection) -> str:
     found = (row.oracle, row.workload, row.state) if row.found else ("NOT FOUND", "", "")
     name = f"{short(row.planted):<{NAME - 1}} "
-    return f"{name}{found[0]:<{ORACLE - 1}} {found[1]:<{WORKLOAD}}{found[2]:<{STATE}}{row.seconds:>7.1f}"
+    state = f"{found[2][: STATE - 1]:<{STATE}}"
+    return f"{name}{found[0]:<{ORACLE - 1}} {found[1]:<{WORKLOAD}}{state}{row.seconds:>7.1f}"
 
 
 def _cells(row: Detection, oracles: Sequence[str]) -> str:

@@ -4,7 +4,8 @@ The bytes of a state: a disk that moves forward write by write, and knows who it
 In:       a base image and entries of a log.
 Out:      Disk: the image as a file, the writes that an entry means, and an identity that two disks
           share exactly when their bytes are equal (128 bit; a collision is not expected to occur).
-Not here: which entries make which state (crash.py), recovery (recover.py).
+Not here: which entries make which state (crash.py), going from state to state (rebuild.py),
+          recovery (recover.py).
 
 Discards read back as zeros: what ubd does with them, and the only reading that a log allows.
 """
@@ -66,11 +67,12 @@ class Disk:
             raise BadEntry(
                 f"a write of bytes {write.offset} to {end} lies outside the disk of {self.size_bytes}"
             )
+        touched = self.touched_by(write)
         if write.data is None:
             self._zero(write.offset, write.length)
         else:
             self.image[write.offset : end] = write.data
-        return self._rehash(write.offset, end, zeros=write.data is None)
+        return self._rehash(touched)
 
     def _zero(self, offset: int, length: int) -> None:
         for block in self.blocks_between(offset, offset + length):
@@ -85,10 +87,19 @@ class Disk:
             return sorted(block for block in self._hashes if first <= block < last)
         return [block for block in range(first, last) if block in self._hashes]
 
-    def _rehash(self, start: int, stop: int, zeros: bool = False) -> Iterable[int]:
-        touched: Iterable[int] = range(start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES)
-        if zeros:  # a large discard touches mostly holes: what was nothing stays nothing
-            touched = self.blocks_between(start, stop)
+    def touched_by(self, write: DiskWrite) -> Iterable[int]:
+        """The blocks that it may change. A large discard touches mostly holes: what was nothing stays so."""
+        start, stop = write.offset, write.offset + write.length
+        if write.data is None:
+            return self.blocks_between(start, stop)
+        return range(start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES)
+
+    def differing(self, other: "Disk") -> set[int]:
+        """The blocks in which the two are not equal."""
+        blocks = self._hashes.keys() | other._hashes.keys()
+        return {block for block in blocks if self._hashes.get(block) != other._hashes.get(block)}
+
+    def _rehash(self, touched: Iterable[int]) -> Iterable[int]:
         for block in touched:
             content = self.image[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
             self._identity -= self._hashes.pop(block, 0)

@@ -12,15 +12,21 @@ from pathlib import Path
 
 import msgspec
 
-from harness.crash import states
 from harness.disk import BadEntry
+from harness.examine import Breadth, Examination
 from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import Judge
 from harness.log import SECTOR_BYTES, BadLog, Log, open_log
 from harness.machine import UML
 from harness.record import NotRecorded, Recording, record
 from harness.recover import Recovery, asks_of
-from harness.store import compress_file, experiment_folder, keep_base, write_experiment
+from harness.store import (
+    compress_file,
+    experiment_folder,
+    keep_base,
+    keep_recoveries,
+    write_experiment,
+)
 from oracles.profiles import Profile
 from oracles.verdict import Tier
 from reports.figures import log_figures
@@ -34,7 +40,7 @@ LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's
 class Plan(msgspec.Struct, frozen=True):
     """number: from 1. kernel: its KERNEL word. kernel_path: its binary, built with the variants config.
     recordings: how often the log is recorded; the last one is recovered, the others are only counted.
-    guest: of machine.KINDS."""
+    guest: of machine.KINDS. breadth: crash models, and how many states of each."""
 
     number: int
     kernel: str
@@ -46,6 +52,7 @@ class Plan(msgspec.Struct, frozen=True):
     config: tuple[str, ...] = ()
     recordings: int = 1
     guest: str = UML
+    breadth: Breadth = Breadth()
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -99,11 +106,12 @@ def _recover_and_keep(
     judge = Judge(recording.history, plan.profile, plan.tier)
     asks = asks_of(recording.history)
     recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch, asks)
+    examination = Examination(plan.breadth, plan.profile.atomic_bytes, log, scratch)
     kernel_log = ["== while recording ==", *recording.kernel_log]
     trouble = ""
     started, judging_s = time.monotonic(), 0.0
     try:
-        for recovered in recovery.run(recording.base, log, states(len(log))):
+        for recovered in examination.recovered(recovery, recording.base):
             before = time.monotonic()
             judge.add(recovered)
             judging_s += time.monotonic() - before
@@ -117,11 +125,16 @@ def _recover_and_keep(
     kernel_log += loud_lines(judgement, judge)
     rounded = {stage: round(value, 4) for stage, value in seconds.items()}
     facts = msgspec.structs.replace(
-        facts_of(plan, trouble, recording, log), seconds=rounded, other_recordings=others
+        facts_of(plan, trouble, recording, log),
+        seconds=rounded,
+        other_recordings=others,
+        planned=examination.planned,
+        coverage=examination.coverage,
     )
     with experiment_folder(run, plan.number) as folder:
         compress_file(recording.log, folder / "log.zst")
         keep_base(recording.base, folder)
+        keep_recoveries(examination.recoveries, folder)
         write_experiment(
             folder,
             facts,

@@ -80,6 +80,7 @@ class Guest:
         self._from_guest = line.from_guest
         self._patience = PATIENCE[spec.kind]
         self._nudged = WAYS[spec.kind].nudge
+        self._memory_mib = spec.memory_mib
         self._lines = b""
         self._console = b""
         self.stage = ""
@@ -167,7 +168,7 @@ class Guest:
         if any("Kernel panic" in line or "Oops" in line for line in console):
             kind = "panic"
         if any("Out of memory" in line for line in console):
-            kind, detail = "exit", f"its {MEMORY_MIB} MiB were too few for this workload; {detail}"
+            kind, detail = "exit", f"its {self._memory_mib} MiB were too few for this workload; {detail}"
         raise LostGuest(kind, console, detail, self.stage)
 
     def close(self) -> None:

@@ -18,6 +18,7 @@ from oracles.case import Prepared, prepare
 from oracles.court import judge_observation
 from oracles.observation import Observation
 from oracles.profiles import Profile
+from oracles.spec import place_of
 from oracles.verdict import Tier, Verdict
 from reports.results import Experiment, Judgement, State
 from workloads.history import History
@@ -107,5 +108,5 @@ def judge_again(experiment: Experiment, profile: Profile, tier: Tier) -> Judgeme
     for observation in experiment.observations:
         judge.observe(b"", observation)
     for state in experiment.judgement.states:
-        judge.add_observed(state.spec, int(state.spec.split(":")[1]), state.same_as, state.observation)
+        judge.add_observed(state.spec, place_of(state.spec), state.same_as, state.observation)
     return judge.judgement()

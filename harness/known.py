@@ -117,7 +117,13 @@ FAST_COMMIT = (
     ),
 )
 
+WHITEOUT = "A whiteout is lost when the file that left it is fsynced"
+NOT_SINGLE = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-single")
+WHITEOUT_SIGNATURES = ("durable: name lost (fsynced chr)", "durable: name lost (fsynced file)")
+
 KNOWN = (
+    KnownBug(WHITEOUT, ("6.12",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
+    KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
     *FAST_COMMIT,
     *(_strict(workload, "durable: data lost (fdatasynced file)") for workload in STRICT_FDATASYNC),
     _strict(

@@ -68,6 +68,13 @@ class Log:
             self.marks.get(entry_index, ""),
         )
 
+    def __iter__(self) -> Iterator[EntrySummary]:
+        return (self.summary(entry_index) for entry_index in range(len(self)))
+
+    def __getitem__(self, entry_index: int) -> EntrySummary:
+        """A sequence of entries without their data. Errors: IndexError."""
+        return self.summary(entry_index)
+
     def entry(self, entry_index: int) -> Entry:
         """The entry with its data. Errors: BadLog when the file shrank meanwhile."""
         flags = EntryFlag(self._flags[entry_index])

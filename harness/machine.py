@@ -38,7 +38,8 @@ def arch_of(kind: str) -> Arch:
 
 
 class GuestSpec(msgspec.Struct, frozen=True):
-    """What a guest is made of. processor: the host processor to pin it to, None for any. kind: of KINDS."""
+    """What a guest is made of. processor: the host processor to pin it to, None for any. kind: of KINDS.
+    memory_mib: what it has for itself; its disks are beside."""
 
     kernel: Path
     agent: Path
@@ -46,6 +47,7 @@ class GuestSpec(msgspec.Struct, frozen=True):
     log_bytes: int
     processor: int | None = None
     kind: str = UML
+    memory_mib: int = MEMORY_MIB
 
     def devices(self) -> tuple[tuple[str, int], ...]:
         """File name and size of each block device, in the guest's order."""

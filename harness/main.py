@@ -19,18 +19,32 @@ from pathlib import Path
 import msgspec
 
 from harness.agent_binary import AgentError
+from harness.bench_history import NoHistory
 from harness.bisect import BadBisect, add_bisect, hunt, run_words, step_status
 from harness.bisect_git import NotBisected
 from harness.compare import add_compare, compare_lines, compared_folder, require_two_kernels
 from harness.crash import BadSpec, parse_models
 from harness.detection import table
 from harness.disk import BadEntry
+from harness.examine import DEFAULT_BUDGET
 from harness.filesystem import NoFilesystemTool, find_tool
+from harness.generate_command import (
+    BadImport,
+    add_generate,
+    add_generated,
+    add_import,
+    command_generate,
+    command_import,
+    generated,
+    refuse_part,
+)
 from harness.guest import GuestTrouble, LostGuest
 from harness.judging import judge_again
 from harness.kernel_command import add_kernel, command_kernel, config_option
-from harness.log import BadLog
+from harness.log import SECTOR_BYTES, BadLog
 from harness.machine import UML
+from harness.perf import command as perf
+from harness.perf.boot import NotMeasured
 from harness.probe import WANTED
 from harness.progress import Progress
 from harness.repro import is_finding, locate, repro
@@ -39,25 +53,33 @@ from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_UNKNOWN, experiment_folders, shown
 from harness.sweep import NothingToSweep, plantable, planted_bugs, sweep_parts
 from kernel.build import series
+from kernel.fragments import check_variants
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
 from reports.results import Question, read_experiment, read_question, read_summary
 from reports.terminal import summary_lines
+from workloads.generate.space import BadBounds
 from workloads.library import DEMONSTRATION, BadSelection, library, select
+from workloads.perf.experiment import BadExperiment
+from workloads.perf.experiment import library as perf_library
 from workloads.text import BadWorkload
 
 ROOT = Path(__file__).parent.parent
 
 BAD_INPUT = (
     BadBisect,
+    BadBounds,
     BadEntry,
+    BadExperiment,
+    BadImport,
     BadKernel,
     BadLog,
     BadSelection,
     BadSpec,
     BadWorkload,
+    NoHistory,
     NoResults,
     NothingToSweep,
     UnknownProfile,
@@ -71,14 +93,14 @@ NOT_DONE = (
     NoGuest,
     NoRoom,
     NotBisected,
+    NotMeasured,
     OSError,
+    perf.NoTools,
     WorkerFailed,
 )
 LATER = {
     "minimize": "the smallest workload and state that still show a finding",
     "export": "a reproducer that needs none of this",
-    "generate": "bounded exhaustive or seeded random workloads",
-    "import": "J-lang files",
     "explore": "states of a log that someone else recorded",
 }
 
@@ -99,6 +121,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def sectors(text: str) -> int:
+    """Bytes, in whole sectors. Errors: ArgumentTypeError."""
+    if not text.isdigit() or not int(text) or int(text) % SECTOR_BYTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no multiple of {SECTOR_BYTES}")
+    return int(text)
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="powercut",
@@ -112,6 +141,7 @@ def parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="the verdicts on two kernels, side by side")
     add_run(compare)
     add_compare(compare)
+    perf.add_perf(compare)
     bisect = commands.add_parser("bisect", help="the commit that broke a promise, by git bisect run")
     add_run(bisect)
     add_bisect(bisect)
@@ -128,6 +158,8 @@ def parser() -> argparse.ArgumentParser:
     add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
     listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
+    add_generate(commands.add_parser("generate", help="workloads of given bounds, all of them or a sample"))
+    add_import(commands.add_parser("import", help="CrashMonkey's J-lang as workloads, and the way back"))
     doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
     doctor.add_argument("--json", action="store_true")
     bench = commands.add_parser("bench", help="the project's own speed, as ratios")
@@ -136,6 +168,7 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--kernel", default="6.12", metavar="K")
     bench.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
     bench.add_argument("--quiet", action="store_true")
+    bench.add_argument("--history", action="store_true", help="no run: what the last ones gave, with a plot")
     commands.add_parser("test", help="the project's own tests: what CI runs")
     for name, text in LATER.items():
         commands.add_parser(name, help=f"(not built yet) {text}")
@@ -145,14 +178,31 @@ def parser() -> argparse.ArgumentParser:
 def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
     command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
+    add_generated(command)
     command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
     command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
     config_option(command)
-    command.add_argument("--models", default="O", metavar="O,...", help="crash models (O)")
+    command.add_argument(
+        "--models", default="O", metavar="O,R,T,N", help="crash models: ordered, reordered, torn, nested (O)"
+    )
+    command.add_argument(
+        "--budget",
+        type=positive,
+        default=DEFAULT_BUDGET,
+        metavar="N",
+        help=f"states of each model but O, an experiment ({DEFAULT_BUDGET})",
+    )
+    command.add_argument(
+        "--atomic",
+        type=sectors,
+        default=0,
+        metavar="BYTES",
+        help="what a device does not tear, model T (what the profile says)",
+    )
     command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
     command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
     command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="kept with the run")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
     command.add_argument("--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="of the log (64M)")
     command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
     command.add_argument("--guest", choices=WANTED, default=UML, help="what runs the kernel (uml)")
@@ -165,7 +215,7 @@ def add_run(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
-    command.set_defaults(against="")
+    command.set_defaults(against="", perf=None)
 
 
 def add_repro(command: argparse.ArgumentParser) -> None:
@@ -189,12 +239,14 @@ def command_run(arguments: argparse.Namespace) -> int:
 
 def wish_of(arguments: argparse.Namespace) -> Wish:
     wish = Wish(
-        workloads=chosen_workloads(arguments.workloads, arguments.keyword),
+        workloads=chosen_workloads(arguments),
         profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
         kernels=asked_kernels(arguments),
-        config=arguments.config,
+        config=asked_config(arguments),
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
+        budget=arguments.budget,
+        atomic_bytes=arguments.atomic,
         jobs=arguments.jobs,
         seed=arguments.seed,
         with_fsck=not arguments.no_fsck,
@@ -206,6 +258,12 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
     return swept(wish, arguments) if arguments.planted else wish
 
 
+def asked_config(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The verdicts are those of the kernels that are measured: with what measuring asks of their config.
+    Errors: BadKernel."""
+    return check_variants((*arguments.config, *(() if arguments.perf is None else ("perf",))))
+
+
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
     return (arguments.against, arguments.kernel) if arguments.against else (arguments.kernel,)
 
@@ -213,6 +271,10 @@ def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
 def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> int:
     with Progress(arguments.quiet or arguments.json) as progress:
         folder, summary = run(wish, arguments.out, progress, resume)
+    if arguments.perf is not None:
+        if not arguments.json:
+            print("\n".join(compare_lines(folder)))
+        return perf.beside(folder, arguments, summary.exit)
     if arguments.json:
         answer = "compare.json" if wish.against else "summary.json"
         sys.stdout.buffer.write((folder / answer).read_bytes())
@@ -234,13 +296,16 @@ def resume_run(arguments: argparse.Namespace) -> int:
     if original.command not in ("run", "compare"):
         raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
+    original.words = list(question.command[1:])
     wish = Wish(
-        workloads=chosen_workloads(original.workloads, original.keyword),
+        workloads=chosen_workloads(original),
         profiles=tuple(profile(name) for name in question.profiles),
         kernels=tuple(question.kernels),
-        config=original.config,
+        config=asked_config(original),
         tier=Tier(question.tier),
-        models=question.models,
+        models=parse_models(original.models),
+        budget=original.budget,
+        atomic_bytes=original.atomic,
         jobs=arguments.jobs or question.jobs,
         seed=question.seed,
         with_fsck=not original.no_fsck,
@@ -257,7 +322,11 @@ def resume_run(arguments: argparse.Namespace) -> int:
 def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = ()) -> Wish:
     """The wish, for each planted bug on its own profiles (of those asked for) and for the kernel without it.
     kernels: only these KERNEL words; none means all."""
-    workloads = select(tuple(arguments.workloads), arguments.keyword)
+    workloads = (
+        generated(arguments)
+        if arguments.generate is not None
+        else select(tuple(arguments.workloads), arguments.keyword)
+    )
     every = ",".join(one.name for one in PROFILES)
     wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
     bugs, left_out = plantable(arguments.kernel, planted_bugs())
@@ -274,10 +343,13 @@ def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = 
     )
 
 
-def chosen_workloads(wanted: list[str], keyword: str | None) -> tuple:  # type: ignore[type-arg]
-    if not wanted and keyword is None:
+def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
+    if arguments.generate is not None:
+        return generated(arguments)
+    refuse_part(arguments)
+    if not arguments.workloads and arguments.keyword is None:
         return select(DEMONSTRATION)
-    return select(tuple(wanted), keyword)
+    return select(tuple(arguments.workloads), arguments.keyword)
 
 
 def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]
@@ -332,6 +404,10 @@ def command_judge(arguments: argparse.Namespace) -> int:
 def command_report(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.run
     read_question_of(folder)
+    if perf.page_again(folder):
+        if not arguments.quiet:
+            print(Path(shown(folder)) / "report" / "perf.html")
+        return 0
     if not (folder / "summary.json").exists():
         raise NoResults(f"{folder}: no summary.json; the run was stopped: powercut run --resume {folder}")
     with reading(folder):
@@ -345,12 +421,17 @@ def command_compare(arguments: argparse.Namespace) -> int:
     """A run of two kernels; or, of one that was done, the pages and the last lines again."""
     if folder := compared_folder(arguments):
         return compare_again(folder, arguments)
-    if not arguments.resume:
+    perf.check_options(arguments)
+    if not arguments.resume and not arguments.noise:
         require_two_kernels(arguments)
+    if arguments.noise or arguments.no_verdicts:
+        return perf.alone(arguments)
     return command_run(arguments)
 
 
 def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
+    if (status := perf.again(folder, arguments.json)) is not None:
+        return status
     if not read_question_of(folder).against:
         raise NoResults(f"{folder}: made by run with one kernel; two are compared by compare --against")
     command_report(argparse.Namespace(run=folder, quiet=True))
@@ -398,6 +479,9 @@ def command_list(arguments: argparse.Namespace) -> int:
     print("oracles:")
     for oracle in ORACLES:
         print(f"  {oracle.NAME:<58} {oracle.CHECKS}")
+    print("performance experiments:")
+    for experiment in perf_library():
+        print(f"  {experiment.name:<58} {experiment.about}")
     print("series:")
     for change in series():
         print(f"  {change.name:<58} {change.about}")
@@ -435,6 +519,8 @@ COMMANDS = {
     "repro": command_repro,
     "kernel": command_kernel,
     "list": command_list,
+    "generate": command_generate,
+    "import": command_import,
     "doctor": command_doctor,
     "bench": command_bench,
     "test": command_test,

@@ -9,8 +9,11 @@ Only the standard library, and little of it: the one command reads this before i
 exists, and at every start.
 """
 
+import contextlib
+import itertools
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from kernel import packages as kernel_packages
 from kernel.packages import Requirement
@@ -49,6 +52,9 @@ BROWSER = (
     Requirement("chromium", "chromium", "the tests load the report in a real browser"),
     Requirement("chromium-driver", "chromedriver", "lets the tests steer that browser"),
 )
+PERF_LIBRARY = Path(__file__).parent.parent / "workloads" / "perf" / "library"
+# For compare --perf, beside what the experiments themselves name.
+PERF = Requirement("linux-perf", "perf", "samples where a guest's kernel spends its time")
 DEFAULT_PROFILES = "btrfs"
 BENCH_PROFILES = "btrfs,ext4,xfs"
 GUEST_COMMANDS = ("run", "bench", "repro", "minimize", "compare", "explore", "bisect")
@@ -76,13 +82,39 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
     if first in GUEST_COMMANDS:
         default = BENCH_PROFILES if first == "bench" else DEFAULT_PROFILES
         needed = for_guests((option(arguments, "--fs") or default).split(","))
-        return (*needed, *(QEMU if option(arguments, "--guest") == "qemu" else ()))
+        needed += QEMU if option(arguments, "--guest") == "qemu" else ()
+        return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))
     if first == "kernel" and {"build", "show"} & set(arguments):
         x86_64 = option(arguments, "--arch") == "x86_64"
         return (*kernel_packages.REQUIRED_PACKAGES, *(QEMU if x86_64 else ()))
     if first == "test" and not only_plain_steps(arguments):
-        return (*for_tests(), *(QEMU if option(arguments, "-m") == "qemu" else ()))
+        marker = option(arguments, "-m")
+        beside = QEMU if marker == "qemu" else for_perf(["--perf"]) if marker == "perf" else ()
+        return (*for_tests(), *beside)
     return ()
+
+
+def for_perf(arguments: Sequence[str]) -> tuple[Requirement, ...]:
+    """What the experiments named behind --perf need, all of the library's when none is; and mkfs of theirs.
+    A file that cannot be read needs nothing: that it cannot is said later."""
+    import tomllib  # noqa: PLC0415  only here
+
+    after = arguments[arguments.index("--perf") + 1 :]
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), after))
+    places = [
+        Path(word) if word.endswith(".toml") else PERF_LIBRARY / f"{word.partition(':')[0]}.toml"
+        for word in words
+    ]
+    found: list[Requirement] = [PERF]
+    for place in places or sorted(PERF_LIBRARY.glob("*.toml")):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            content = tomllib.loads(place.read_text())
+            found += FILESYSTEMS.get(content.get("filesystem", ""), ())
+            needs = content.get("needs", {}).items()
+            found += [
+                Requirement(package, program, f"the experiment {place.stem}") for program, package in needs
+            ]
+    return tuple(found)
 
 
 def only_plain_steps(arguments: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ import socket
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.machine import LOOPS_PER_JIFFY, MEMORY_MIB, QEMU_KVM, QEMU_TCG, GuestSpec, Line, Way
+from harness.machine import LOOPS_PER_JIFFY, QEMU_KVM, QEMU_TCG, GuestSpec, Line, Way
 
 PROGRAM = "qemu-system-x86_64"
 INITRAMFS = "initramfs"
@@ -78,7 +78,7 @@ def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]
         *("-display", "none"),
         *("-machine", "microvm,acpi=off,x-option-roms=off,isa-serial=on"),
         *PROCESSOR[spec.kind],
-        *("-m", str(MEMORY_MIB)),
+        *("-m", str(spec.memory_mib)),
         *("-kernel", str(spec.kernel)),
         *("-initrd", str(folder / INITRAMFS)),
         *("-append", " ".join(kernel_words(spec))),

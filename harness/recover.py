@@ -3,7 +3,7 @@ Let the kernel under test recover every state of a log, and write down what came
 
 In:       how to boot a guest, a profile, a base disk, a log.
 Out:      Recovered after Recovered, one a state in order; equal disks are recovered once.
-Not here: which states there are (crash.py), judging (oracles/).
+Not here: which states there are (crash.py), their disks (rebuild.py), judging (oracles/).
 
 The guest holds the disk of the state in memory and moves it forward by the writes between two states;
 its recovery works on a snapshot that is dropped afterwards (agent/device.c). Requests go out in batches
@@ -28,18 +28,19 @@ from harness.disk import (
     ZERO_BLOCK,
     Disk,
     DiskWrite,
+    copy_sparse,
     data_blocks,
     open_image,
-    private_disk,
     private_image,
     writes_of,
 )
 from harness.filesystem import check_filesystem
 from harness.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestTrouble, Keeper, LostGuest
-from harness.log import Log
+from harness.log import Log, open_log
+from harness.nest import Recoveries
+from harness.rebuild import Rebuilding
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
-from reports.results import EntryFlag
 from workloads.history import History
 
 REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
@@ -281,42 +282,88 @@ class Recovery:
         self._settled_path = folder / "settled.disk"
         self.deaths = 0
         self._session: Session | None = None
+        self._known: dict[int, str] = {}  # identity of a disk to the spec that was recovered for it
+        self._reports: dict[str, bytes] = {}
 
     def run(self, base: Path, log: Log, states: Iterable[State]) -> Iterator[Recovered]:
         """Errors: LostGuest and GuestTrouble when a guest cannot even be started."""
+        self._known, self._reports = {}, {}
+        return self.go_on(base, log, states)
+
+    def go_on(
+        self, base: Path, log: Log, states: Iterable[State], recoveries: Path | None = None
+    ) -> Iterator[Recovered]:
+        """More states of the log that run() had: a disk that was recovered then is not recovered again.
+        recoveries: the folder of nest.Recoveries, for nested states. Errors: as run()."""
         settled = open_image(self._settled_path, base) if self._with_fsck else private_image(base)
-        with private_disk(base) as ahead, settled as self._settled:
+        with Rebuilding(base, log, recoveries) as ahead, settled as self._settled:
             self._settled_blocks = set(data_blocks(base))
             try:
-                yield from self._work(ahead, log, states)
+                yield from self._work(ahead, states)
             finally:
                 if self._session is not None:
                     self._session.close()
                     self._session = None
 
-    def _work(self, ahead: Disk, log: Log, states: Iterable[State]) -> Iterator[Recovered]:
-        known: dict[int, str] = {}
-        reports: dict[str, bytes] = {}
+    def record(
+        self, base: Path, log: Log, states: Iterable[State], recoveries: Recoveries
+    ) -> Iterator[State]:
+        """
+        Let the kernel recover these states above dm-log-writes, on the device that workloads are recorded on,
+        for that has a write cache and the disk of a state has none. The states that were done; one that the
+        kernel does not survive adds nothing, and was judged before. Errors: as run(), BadLog.
+        """
+        with Rebuilding(base, log) as ahead:
+            guest: Guest | None = None
+            for state in states:
+                ahead.move(state)
+                if guest is None:
+                    guest = self._keeper.guest()
+                    copy_sparse(base, guest.folder / "disk")
+                    ahead.dirty.update(ahead.disk.nonzero_blocks(), data_blocks(base))
+                try:
+                    self._record_one(guest, ahead, state, recoveries)
+                    yield state
+                except LostGuest:
+                    guest = None
+                    self._keeper.drop()
+
+    def _record_one(self, guest: Guest, ahead: Rebuilding, state: State, recoveries: Recoveries) -> None:
+        with (guest.folder / "disk").open("r+b", buffering=0) as disk:
+            for write in block_writes(ahead.disk.image, sorted(ahead.dirty)):
+                assert write.data is not None
+                disk.seek(write.offset)
+                disk.write(write.data)
+        ahead.dirty.clear()
+        profile = self._profile
+        options = profile.mount_options or "-"
+        words = guest.ask(f"recovery {profile.size_bytes // SECTOR} {profile.filesystem} {options}")
+        if words[:1] != ["recovery"]:
+            raise GuestTrouble(f"expected the end of a recovery, got {words}")
+        with open_log(guest.folder / "log") as log:
+            end = log.mark_index("dm-log-writes-end")
+            recoveries.add(state, log, end)
+            for entry in log.entries(0, end):  # what it wrote is not the state's
+                for write in writes_of(entry):
+                    first = write.offset // BLOCK_BYTES
+                    last = (write.offset + write.length + BLOCK_BYTES - 1) // BLOCK_BYTES
+                    ahead.dirty.update(range(first, last))
+
+    def _work(self, ahead: Rebuilding, states: Iterable[State]) -> Iterator[Recovered]:
+        known, reports = self._known, self._reports
         order: deque[tuple[State, str]] = deque()  # every state in order, with the spec it equals
         outstanding: deque[Request] = deque()
         waiting: list[Request] = []
-        dirty: set[int] = set()  # blocks: a long way between two states costs no more than the disk
-        sequence = done_prefix = 0
-        committed = False
+        dirty = ahead.dirty  # blocks: a long way between two states costs no more than the disk
+        sequence = 0
         for state in states:
-            assert state.prefix >= done_prefix, "disks only move forward"
             if not known:
-                if state.prefix == 0:  # the base itself: the guest recovers it while we count its blocks
+                if state == State(0):  # the base itself: the guest recovers it while we count its blocks
                     self._dispatch([Request(state, sequence, ())], outstanding)
                     sequence += 1
                 ahead.scan()
-            for entry in log.entries(done_prefix, state.prefix):
-                if entry.sector_count:
-                    committed = bool(entry.flags & EntryFlag.FUA)
-                for write in writes_of(entry):
-                    dirty.update(ahead.apply(write))
-            done_prefix = state.prefix
-            same_as = known.setdefault(ahead.identity(), state.spec)
+            ahead.move(state)
+            same_as = known.setdefault(ahead.disk.identity(), state.spec)
             order.append((state, same_as))
             if same_as != state.spec or (outstanding and state is outstanding[0].state):
                 continue
@@ -325,10 +372,10 @@ class Recovery:
                 waiting = []
                 while outstanding:
                     self._collect(outstanding, reports)
-                self._leap(block_writes(ahead.image, sorted(dirty)))
+                self._leap(block_writes(ahead.disk.image, sorted(dirty)))
                 dirty.clear()
-            writes = tuple(block_writes(ahead.image, sorted(dirty)))
-            waiting.append(Request(state, sequence, writes, committed))
+            writes = tuple(block_writes(ahead.disk.image, sorted(dirty)))
+            waiting.append(Request(state, sequence, writes, ahead.committed))
             dirty.clear()
             sequence += 1
             if len(waiting) == BATCH_STATES or not outstanding:  # a guest with nothing to do does not wait
@@ -343,7 +390,7 @@ class Recovery:
             self._collect(outstanding, reports)
             yield from _ready(order, reports)
         if self._session is not None:
-            self._session.guest.held = _held(ahead, dirty)
+            self._session.guest.held = _held(ahead.disk, dirty)
         yield from _ready(order, reports)
 
     def _open_session(self) -> Session:

@@ -16,15 +16,16 @@ from pathlib import Path
 import msgspec
 
 from harness.agent_binary import agent_binary
-from harness.crash import State, parse_spec
-from harness.disk import writes_of
+from harness.crash import BadSpec, State, parse_spec
 from harness.guest import GuestSpec, Keeper
 from harness.judging import decode
 from harness.log import open_log
 from harness.machine import UML, arch_of
+from harness.nest import FOLDER, file_name
 from harness.probe import accelerated, prefer
 from harness.progress import Progress
-from harness.recover import Recovered, Recovery, asks_of
+from harness.rebuild import Rebuilding
+from harness.recover import Recovered, Recovery, asks_of, block_writes
 from harness.run import LOG_BYTES, processors
 from harness.store import NoResults, base_disk, copy_image, expand_file, reading
 from harness.summing import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
@@ -34,6 +35,7 @@ from oracles.case import prepare
 from oracles.court import judge_observation
 from oracles.observation import Observation, Tree
 from oracles.profiles import profile
+from oracles.spec import PRESUMES, disk_words
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import Experiment, read_experiment, read_summary
 from workloads.text import format_operation
@@ -90,7 +92,7 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
         experiment = read_experiment(shown.folder)
     if experiment.history is None:
         raise NoResults(f"{shown.folder}: nothing was recorded: {experiment.facts.trouble}")
-    state = parse_spec(shown.state, experiment.history.entry_count)
+    state = parse_spec(shown.state, experiment.facts.entries)
     if shell and not sys.stdin.isatty():
         raise NoResults("--shell: standard input is no terminal")
     if keep is not None and keep.exists():
@@ -135,17 +137,44 @@ def status(verdicts: tuple[Verdict, ...]) -> int:
 
 
 def _rebuild(folder: Path, state: State, experiment: Experiment, scratch: Path) -> Path:
-    """The state's disk, and beside it its base ("base") and log ("state.log") for its recovery."""
+    """The state's disk, and beside it its base ("base"), log ("state.log") and, nested, the log of the
+    recovery that was cut."""
     expand_file(folder / "log.zst", scratch / "state.log")
-    with (
-        base_disk(folder, scratch, experiment.facts.device_bytes) as disk,
-        open_log(scratch / "state.log") as log,
-    ):
+    if state.nested >= 0:
+        _expand_recovery(folder, state, scratch)
+    image = scratch / "state.disk"
+    with base_disk(folder, scratch, experiment.facts.device_bytes) as disk:
         copy_image(disk.path, scratch / "base")
-        for entry in log.entries(0, state.prefix):
-            for write in writes_of(entry):
-                disk.apply(write)
-        return disk.path
+    copy_image(scratch / "base", image)
+    with (
+        open_log(scratch / "state.log") as log,
+        Rebuilding(scratch / "base", log, scratch / FOLDER) as rebuilding,
+        image.open("r+b") as file,
+    ):
+        rebuilding.scan()
+        rebuilding.move(state)
+        for write in block_writes(rebuilding.disk.image, sorted(rebuilding.dirty)):
+            assert write.data is not None
+            file.seek(write.offset)
+            file.write(write.data)
+    return image
+
+
+def _expand_recovery(folder: Path, state: State, scratch: Path) -> None:
+    """Errors: BadSpec, when the recovery of that state was not recorded."""
+    name = file_name(state.outer)
+    kept = folder / FOLDER / f"{name}.zst"
+    if not kept.exists():
+        known = sorted(path.name.removesuffix(".log.zst") for path in folder.glob(f"{FOLDER}/*.zst"))
+        raise BadSpec(
+            f"{state.spec}: the recovery of {state.outer.spec} was not recorded; "
+            f"recorded: {', '.join(known) or 'none (run with --models O,N)'}"
+        )
+    (scratch / FOLDER).mkdir()
+    expand_file(kept, scratch / FOLDER / name)
+    with open_log(scratch / FOLDER / name) as log:
+        if state.nested > len(log):
+            raise BadSpec(f"{state.spec}: that recovery has {len(log)} entries, so O:0 to O:{len(log)}")
 
 
 def _recover(keeper: Keeper, experiment: Experiment, scratch: Path, state: State) -> Observation:
@@ -153,7 +182,7 @@ def _recover(keeper: Keeper, experiment: Experiment, scratch: Path, state: State
     asks = asks_of(experiment.history) if experiment.history is not None else 0
     recovery = Recovery(keeper, profile(experiment.facts.profile), with_fsck, scratch, asks)
     with open_log(scratch / "state.log") as log:
-        (recovered,) = recovery.run(scratch / "base", log, [state])
+        (recovered,) = recovery.go_on(scratch / "base", log, [state], scratch / FOLDER)
     assert isinstance(recovered, Recovered)
     return decode(recovered.observation)
 
@@ -170,6 +199,9 @@ def describe(
     facts, history = experiment.facts, experiment.history
     assert history is not None
     lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}, state {state.spec}"]
+    if state.model != "O":
+        lines.append(f"on the disk: {disk_words(state.spec)}")
+        lines.append(f"which takes: {PRESUMES[state.model]}")
     lines += [f"finding: {signature}"] if signature else []
     lines += ["", "setup"] if history.setup else [""]
     lines += [f"    {format_operation(step.operation)}" for step in history.setup]

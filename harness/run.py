@@ -27,7 +27,8 @@ from typing import Any
 import msgspec
 
 from harness.agent_binary import AgentError, agent_binary
-from harness.crash import BUILT_MODELS
+from harness.crash import DEFAULT_MODELS
+from harness.examine import DEFAULT_BUDGET, Breadth
 from harness.experiment import Outcome, Plan, run_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
@@ -43,6 +44,7 @@ from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.court import ORACLES
 from oracles.profiles import Profile
+from oracles.spec import in_order
 from oracles.verdict import Tier
 from reports.html import write_report
 from reports.junit import write_junit
@@ -78,7 +80,9 @@ class Wish(msgspec.Struct, frozen=True):
     kernels: tuple[str, ...]
     config: tuple[str, ...] = ()
     tier: Tier = Tier.FS
-    models: tuple[str, ...] = BUILT_MODELS
+    models: tuple[str, ...] = DEFAULT_MODELS
+    budget: int = DEFAULT_BUDGET
+    atomic_bytes: int = 0
     jobs: int = 0
     seed: int = 0
     with_fsck: bool = True
@@ -195,24 +199,25 @@ def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
     recordings = COMPARED_RECORDINGS if wish.against else 1
     wanted = [
-        (part.kernel, part.profile, workload, config_of(wish, part.profile, workload))
+        (part, workload, config_of(wish, part.profile, workload))
         for part in parts_of(wish)
         for workload in part.workloads
     ]
     return [
         Plan(
             number,
-            word,
-            kernels[word, config].path,
-            profile,
-            on_profile(workload, profile),
+            part.kernel,
+            kernels[part.kernel, config].path,
+            part.profile,
+            on_profile(workload, part.profile),
             wish.tier,
             wish.with_fsck,
             config,
             recordings,
             guest,
+            Breadth(in_order((*wish.models, *part.models)), wish.budget, wish.seed, wish.atomic_bytes),
         )
-        for number, (word, profile, workload, config) in enumerate(wanted, 1)
+        for number, (part, workload, config) in enumerate(wanted, 1)
     ]
 
 
@@ -400,7 +405,7 @@ def question_of(wish: Wish, kernels: Kernels, guest: str = UML) -> Question:
         powercut_commit=own_commit(),
         seed=wish.seed,
         tier=wish.tier,
-        models=wish.models,
+        models=in_order((*wish.models, *(model for part in wish.parts for model in part.models))),
         guest=guest,
         workloads=tuple(workload.name for workload in wish.workloads),
         kernels=provenances(kernels),
@@ -408,6 +413,7 @@ def question_of(wish: Wish, kernels: Kernels, guest: str = UML) -> Question:
         machine=machine_facts(),
         jobs=wish.jobs,
         against=wish.against,
+        budget=wish.budget,
     )
 
 

@@ -155,6 +155,17 @@ def keep_base(base: Path, folder: Path) -> None:
     plain.unlink()
 
 
+def keep_recoveries(recoveries: Path, folder: Path) -> None:
+    """recoveries/: the logs of recoveries that nested states cut, by the state that was recovered. Taken
+    from `recoveries`, which is gone then."""
+    if not recoveries.exists():
+        return
+    (folder / recoveries.name).mkdir()
+    for log in sorted(recoveries.iterdir()):
+        compress_file(log, folder / recoveries.name / f"{log.name}.zst")
+    shutil.rmtree(recoveries)
+
+
 @contextlib.contextmanager
 def base_disk(folder: Path, scratch: Path, device_bytes: int) -> Iterator[Disk]:
     """The base disk of a kept experiment, in `scratch`. Errors: NoResults, BadLog, OSError."""

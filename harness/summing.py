@@ -6,6 +6,7 @@ Out:      Summary.
 Not here: judging (judging.py), showing it (reports/).
 """
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -16,12 +17,16 @@ from harness.detection import detect, silence, sweep_failed
 from harness.known import known_heading
 from harness.store import reading
 from oracles.finding import Group, Witness, group
+from oracles.spec import model_of, place_of, presumed
 from oracles.verdict import Answer, Verdict
 from reports.results import (
     AnswerCounts,
+    Coverage,
     EntryFlag,
     Experiment,
     Finding,
+    ModelCounts,
+    State,
     StateCounts,
     Summary,
     read_experiment,
@@ -54,6 +59,8 @@ class Tally:
         self.seconds: Counter[str] = Counter()
         self.kernel_seconds: dict[str, dict[int, float]] = {}
         self.examined: dict[tuple[str, str], tuple[int, int]] = {}  # experiments and states
+        self.by_model: dict[str, Counter[str]] = {}  # by the names of ModelCounts
+        self.coverage: dict[str, list[Coverage]] = {}
 
     def add(self, experiment: Experiment) -> None:
         facts = experiment.facts
@@ -65,8 +72,13 @@ class Tally:
         reached = len(experiment.judgement.states)
         experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
         self.examined[facts.kernel, facts.profile] = experiments + 1, states + reached
-        planned = len(facts.entries) + 1 if experiment.history is not None else 0
+        by_model = (facts.planned or {"O": len(facts.entries) + 1}) if experiment.history is not None else {}
+        planned = sum(by_model.values())
         self.planned += planned
+        for model, count in by_model.items():
+            self.by_model.setdefault(model, Counter())["planned"] += count
+        for coverage in facts.coverage:
+            self.coverage.setdefault(coverage.model, []).append(coverage)
         self.unknown += planned - reached
         if facts.trouble:
             self.reasons.append(
@@ -77,23 +89,54 @@ class Tally:
                 what = f"{facts.workload}: {format_operation(step.operation)}: {os.strerror(-step.result)}"
                 self.failed_operations[what] = None
         for state in experiment.judgement.states:
-            self._add_state(experiment, state.spec, state.same_as, state.verdict_set)
+            self._add_state(experiment, state)
 
-    def _add_state(self, experiment: Experiment, spec: str, same_as: str, verdict_set: int) -> None:
-        verdicts = experiment.judgement.verdict_sets[verdict_set]
+    def _add_state(self, experiment: Experiment, state: State) -> None:
+        spec, same_as = state.spec, state.same_as
+        verdicts = experiment.judgement.verdict_sets[state.verdict_set]
         for verdict in verdicts:
             self.verdicts.setdefault(verdict.oracle, Counter())[verdict.answer] += 1
             if verdict.answer is Answer.BROKEN:
                 self.judged.append((witness_of(experiment, spec), verdict))
+        of_model = self.by_model.setdefault(model_of(spec), Counter())
+        of_model["broken"] += any(verdict.answer is Answer.BROKEN for verdict in verdicts)
         if any(verdict.answer is Answer.UNKNOWN for verdict in verdicts) or not verdicts:
             self.unknown += 1
+            of_model["unknown"] += 1
             reason = next((v.reason for v in verdicts if v.answer is Answer.UNKNOWN), "no oracle could judge")
             if len(self.reasons) < 50 and reason not in " ".join(self.reasons):
                 self.reasons.append(f"{experiment.facts.workload} {spec}: {reason}")
         elif same_as:
             self.identical += 1
+            of_model["skipped_identical"] += 1
         else:
             self.checked += 1
+            of_model["checked"] += 1
+
+    def models(self) -> dict[str, ModelCounts]:
+        return {
+            model: ModelCounts(**counts, coverage=merged(self.coverage.get(model, [])))
+            for model, counts in self.by_model.items()
+        }
+
+
+def merged(parts: list[Coverage]) -> Coverage | None:
+    """Of several experiments."""
+    if not parts:
+        return None
+    top = max(part.space_bits for part in parts)
+    bits = top + math.log2(sum(2.0 ** (part.space_bits - top) for part in parts)) if top else 0.0
+    units = {part.unit_bytes for part in parts}
+    return Coverage(
+        model=parts[0].model,
+        places=sum(part.places for part in parts),
+        whole=sum(part.whole for part in parts),
+        examined=sum(part.examined for part in parts),
+        space=sum(part.space for part in parts),
+        space_bits=round(bits, 2),
+        unit_bytes=min(units),
+        recorded=sum(part.recorded for part in parts),
+    )
 
 
 def witness_of(experiment: Experiment, spec: str) -> Witness:
@@ -106,7 +149,7 @@ def witness_of(experiment: Experiment, spec: str) -> Witness:
         workload=facts.workload,
         operation_count=len(workload.setup) + len(workload.run) if workload else 0,
         state=spec,
-        place=int(spec.split(":")[1]),
+        place=place_of(spec),
     )
 
 
@@ -132,6 +175,8 @@ def finding_of(number: int, found: Group, run: Path) -> Finding:
         workloads=found.workloads,
         repro=f"./powercut repro {shown(run)} F{number}",
         known=known_heading(witness.kernel, witness.profile, found.signature, found.workloads),
+        models=found.models,
+        presumes=presumed(found.models),
     )
 
 
@@ -190,6 +235,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         failed_operations=tuple(tally.failed_operations),
         detection=detection,
         stock=stock,
+        models=tally.models(),
     )
 
 

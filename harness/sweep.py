@@ -7,7 +7,7 @@ Not here: what was seen (detection.py), running it (run.py), reading headers (ke
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from kernel.build import series
 from kernel.kernel import BadKernel, Series
 from kernel.word import parse
 from oracles.profiles import PROFILES, Profile
+from oracles.spec import in_order
 from workloads.workload import Workload
 
 PLANTED = "planted/"
@@ -26,20 +27,23 @@ class NothingToSweep(Exception):
 
 
 class Bug(msgspec.Struct, frozen=True):
-    """name: of the series. workloads: of the library, that show it. oracles: one of them must."""
+    """name: of the series. workloads: of the library, that show it. oracles: one of them must.
+    models: the crash models that show it where model O does not."""
 
     name: str
     profiles: tuple[str, ...]
     workloads: tuple[str, ...]
     oracles: tuple[str, ...]
+    models: tuple[str, ...] = ()
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What is run together: these workloads, on one kernel and profile."""
+    """What is run together: these workloads, on one kernel and profile. models: beside those asked for."""
 
     kernel: str
     profile: Profile
     workloads: tuple[Workload, ...]
+    models: tuple[str, ...] = ()
 
 
 def planted_bugs() -> tuple[Bug, ...]:
@@ -52,6 +56,7 @@ def bug_of(one: Series) -> Bug:
         profiles=one.facts.profiles or DEFAULT_PROFILES,
         workloads=one.facts.workloads,
         oracles=_oracles(one),
+        models=one.facts.models,
     )
 
 
@@ -82,21 +87,37 @@ def sweep_parts(
     workloads: tuple[Workload, ...],
     wanted: Sequence[Profile] = PROFILES,
 ) -> tuple[Part, ...]:
-    """The stock kernel first, on every profile that some bug is swept on. Errors: NothingToSweep."""
+    """The stock kernel first, on every profile that some bug is swept on; a bug that only other models than O
+    show gets these on its own workloads, and so does the stock kernel. Errors: NothingToSweep."""
     swept = {name for bug in bugs for name in bug.profiles}
     profiles = [one for one in wanted if one.name in swept]
     if not profiles:
         asked = ", ".join(one.name for one in wanted)
         raise NothingToSweep(f"--planted: no bug is planted for {asked}; there are some for {_list(swept)}")
     return (
-        *(Part(kernel, one, workloads) for one in profiles),
         *(
-            Part(f"{kernel}+{bug.name}", one, workloads)
+            part
+            for one in profiles
+            for part in _parts(kernel, one, workloads, [bug for bug in bugs if one.name in bug.profiles])
+        ),
+        *(
+            part
             for bug in bugs
             for one in profiles
             if one.name in bug.profiles
+            for part in _parts(f"{kernel}+{bug.name}", one, workloads, [bug])
         ),
     )
+
+
+def _parts(kernel: str, one: Profile, workloads: tuple[Workload, ...], bugs: Sequence[Bug]) -> Iterator[Part]:
+    """The workloads by the models that these bugs need of them."""
+    by_models: dict[tuple[str, ...], list[Workload]] = {}
+    for workload in workloads:
+        models = in_order(model for bug in bugs if workload.name in bug.workloads for model in bug.models)
+        by_models.setdefault(models, []).append(workload)
+    for models, some in by_models.items():
+        yield Part(kernel, one, tuple(some), models)
 
 
 def _list(names: set[str]) -> str:

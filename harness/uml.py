@@ -15,14 +15,18 @@ import os
 import shutil
 from pathlib import Path
 
-from harness.machine import LINE_BYTES, LOOPS_PER_JIFFY, MEMORY_MIB, GuestSpec, Line, Way
+from harness.machine import LINE_BYTES, LOOPS_PER_JIFFY, GuestSpec, Line, Way
 
 
 def prepare(spec: GuestSpec, folder: Path) -> None:
-    """What the guest sees as /: the agent and empty mount points, nothing else of the host."""
+    """What the guest sees as /: the agent and empty mount points, nothing else of the host. usr and etc are
+    for the host's programs, when the agent is asked for them (agent/programs.c); the links are Debian's."""
     root = folder / "root"
-    for name in ("dev", "proc", "sys", "mnt"):
+    for name in ("dev", "proc", "sys", "mnt", "usr", "etc", "tmp"):
         (root / name).mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "lib", "lib64", "sbin"):
+        if not (root / name).is_symlink():
+            (root / name).symlink_to(f"usr/{name}")
     shutil.copy(spec.agent, root / "init")
 
 
@@ -39,7 +43,7 @@ def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]
     devices = [f"ubd{number}={folder / name}" for number, (name, _) in enumerate(spec.devices())]
     return [
         str(spec.kernel),
-        f"mem={MEMORY_MIB}M",
+        f"mem={spec.memory_mib}M",
         f"lpj={LOOPS_PER_JIFFY}",
         "quiet",
         "oops=panic",

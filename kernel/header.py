@@ -9,6 +9,7 @@ Not here: the files a semantic patch is for (patching.py), what is done with the
     // absent: 5.10 (log tree has no such thing before v5.12)
     // profiles: ext4
     // config: debug
+    // models: R
     // workloads: rename-over-existing link-fsync-new-name
     // files: fs/btrfs/tree-log.c
 
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Iterator
 
 from kernel.kernel import BadKernel, Facts
 
-_FIELD = re.compile(r" ?(upstream|absent|profiles|config|workloads): *(.*)")
+_FIELD = re.compile(r" ?(upstream|absent|profiles|config|models|workloads): *(.*)")
 _ABSENT = re.compile(r"([\d., ]+?) *\((.+)\)")
 
 
@@ -38,7 +39,7 @@ def comment(text: str) -> tuple[str, ...]:
 def facts_of(texts: Iterable[str]) -> Facts:
     """Of the files of one series. Errors: BadKernel."""
     absent: dict[str, str] = {}
-    lists: dict[str, dict[str, None]] = {"profiles": {}, "config": {}, "workloads": {}}
+    lists: dict[str, dict[str, None]] = {name: {} for name in ("profiles", "config", "workloads", "models")}
     upstream = ""
     for text in texts:
         for field, value in _fields(comment(text)):
@@ -48,8 +49,8 @@ def facts_of(texts: Iterable[str]) -> Facts:
                 absent |= _absent(value)
             else:
                 lists[field] |= dict.fromkeys(value.replace(",", " ").split())
-    profiles, config, workloads = (tuple(lists[name]) for name in ("profiles", "config", "workloads"))
-    return Facts(absent, profiles, config, workloads, upstream)
+    profiles, config, workloads, models = (tuple(found) for found in lists.values())
+    return Facts(absent, profiles, config, workloads, upstream, models)
 
 
 def _fields(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,7 @@ class Facts(msgspec.Struct, frozen=True):
     config:    the config variants without which the change has no effect.
     workloads: of the library, those that show it.
     upstream:  the commit it is about: hash ("subject") (in vX.Y).
+    models:    the crash models that show a planted bug, where model O does not.
     """
 
     absent: dict[str, str] = {}
@@ -61,6 +62,7 @@ class Facts(msgspec.Struct, frozen=True):
     config: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     upstream: str = ""
+    models: tuple[str, ...] = ()
 
 
 class Series(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 Many verdicts, few findings.
 
 In:       BROKEN verdicts with the experiment and state that gave them.
-Out:      Groups with one signature each, with the shortest workload and earliest state as witness.
+Out:      Groups with one signature each, with the earliest state of the shortest workload as witness, of
+          model O where there is one.
 Not here: the verdicts (the oracles), the pages and the repro command (reports/, harness/).
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from oracles.spec import MODELS, in_order, model_of
 from oracles.verdict import Answer, Verdict, Violation
 
 
@@ -31,7 +33,7 @@ class Witness(msgspec.Struct, frozen=True):
 
 class Group(msgspec.Struct, frozen=True):
     """Violations with one signature on one kernel. count: states that show it.
-    workloads: all that do, in order."""
+    workloads: all that do, in order. models: of the states that show it."""
 
     signature: str
     oracle: str
@@ -39,6 +41,7 @@ class Group(msgspec.Struct, frozen=True):
     violation: Violation
     count: int
     workloads: tuple[str, ...]
+    models: tuple[str, ...] = ("O",)
 
 
 def signature(profile: str, oracle: str, violation: Violation) -> str:
@@ -67,15 +70,19 @@ def _group(name: str, members: list[tuple[Witness, str, Violation]]) -> Group:
         violation,
         len({(member.experiment, member.state) for member, _, _ in members}),
         tuple(sorted({member.workload for member, _, _ in members})),
+        in_order(model_of(member.state) for member, _, _ in members),
     )
 
 
-def _rank(witness: Witness, violation: Violation) -> tuple[int, str, int, int, str, str]:
+def _rank(witness: Witness, violation: Violation) -> tuple[int, int, str, int, int, str, str, str]:
+    """A state of model O before all others: it presumes least of the device."""
     return (
+        tuple(MODELS).index(model_of(witness.state)),
         witness.operation_count,
         witness.workload,
         witness.experiment,
         witness.place,
+        witness.state,
         violation.subject,
         violation.found,
     )

@@ -43,6 +43,11 @@ class Profile(msgspec.Struct, frozen=True):
     denies: tuple[Promise, ...] = ()
     setup: str = ""
 
+    @property
+    def atomic_bytes(self) -> int:
+        """What the filesystem takes a device to write whole or not at all; model T cuts between."""
+        return ATOMIC_BYTES.get(self.filesystem, 512)
+
 
 _BTRFS_CHECK = ("btrfs", "check", "--readonly")
 
@@ -73,6 +78,14 @@ _USED = "\n".join(
         "remount",
     )
 )
+
+# What may not be torn, or the mount is refused: the superblock, which one checksum covers and of which the
+# mount reads one copy. btrfs: BTRFS_SUPER_INFO_SIZE, fs/btrfs/disk-io.c open_ctree() ("superblock checksum
+# mismatch"). ext4: struct ext4_super_block, 1024 B; ext4_superblock_csum_verify() in fs/ext4/super.c comes
+# before the journal is replayed. FINDINGS.md tells what a device that tears at 512 B shows. f2fs: its blocks
+# (F2FS_BLKSIZE), for its nodes have no checksum. XFS takes no more than a sector for granted: its log has the
+# cycle number in each (fs/xfs/xfs_log.c xlog_pack_data()).
+ATOMIC_BYTES = {"btrfs": 4096, "ext4": 1024, "f2fs": 4096}
 
 PROFILES = (
     Profile(

@@ -11,9 +11,18 @@ from pathlib import Path
 
 import msgspec
 
+from oracles.spec import in_order, model_of
 from oracles.verdict import Answer, Violation
 from reports.figures import log_figures
-from reports.results import EntryFlag, EntrySummary, Experiment, LogFigures, read_experiment
+from reports.results import (
+    Coverage,
+    EntryFlag,
+    EntrySummary,
+    Experiment,
+    LogFigures,
+    State,
+    read_experiment,
+)
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -41,9 +50,25 @@ class Part(msgspec.Struct, frozen=True):
         return worst(self.broken, self.unknown)
 
 
+class ModelPart(msgspec.Struct, frozen=True):
+    """One crash model's states of one experiment. coverage: what share of all states they are, None of O."""
+
+    model: str
+    states: int = 0
+    identical: int = 0
+    broken: int = 0
+    unknown: int = 0
+    coverage: Coverage | None = None
+
+    @property
+    def answer(self) -> Answer:
+        return worst(self.broken, self.unknown)
+
+
 class Digest(msgspec.Struct, frozen=True):
     """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages.
-    figures: of the log that was recovered, then of other recordings of the same."""
+    figures: of the log that was recovered, then of other recordings of the same.
+    models: one part a crash model, in their order."""
 
     number: int
     workload: str
@@ -59,6 +84,7 @@ class Digest(msgspec.Struct, frozen=True):
     recover_seconds: float
     parts: tuple[Part, ...]
     figures: tuple[LogFigures, ...]
+    models: tuple[ModelPart, ...] = ()
 
     @property
     def entry_count(self) -> int:
@@ -114,6 +140,30 @@ def digest(experiment: Experiment) -> Digest:
         recover_seconds=facts.seconds.get("recover", 0.0),
         parts=parts(experiment),
         figures=(log_figures(facts.entries), *facts.other_recordings),
+        models=model_parts(experiment),
+    )
+
+
+def model_parts(experiment: Experiment) -> tuple[ModelPart, ...]:
+    coverage = {one.model: one for one in experiment.facts.coverage}
+    answers = [{verdict.answer for verdict in verdicts} for verdicts in experiment.judgement.verdict_sets]
+    found: dict[str, list[State]] = {model: [] for model in experiment.facts.planned}
+    for state in experiment.judgement.states:
+        found.setdefault(model_of(state.spec), []).append(state)
+    return tuple(
+        ModelPart(
+            model=model,
+            states=len(found[model]),
+            identical=sum(bool(state.same_as) for state in found[model]),
+            broken=sum(Answer.BROKEN in answers[state.verdict_set] for state in found[model]),
+            unknown=sum(
+                Answer.BROKEN not in answers[state.verdict_set]
+                and (Answer.UNKNOWN in answers[state.verdict_set] or not answers[state.verdict_set])
+                for state in found[model]
+            ),
+            coverage=coverage.get(model),
+        )
+        for model in in_order(found)
     )
 
 

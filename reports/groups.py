@@ -13,9 +13,10 @@ from collections.abc import Mapping
 import msgspec
 
 from oracles.observation import Observation, Tree
+from oracles.spec import prefix_of
 from oracles.verdict import Answer, Verdict
 from reports.results import Experiment, State
-from reports.script import errno_words, prefix_of
+from reports.script import errno_words
 from reports.tree_words import Row, rows
 from workloads.history import History
 

@@ -20,6 +20,7 @@ import markupsafe
 
 from oracles.profiles import PROFILES, Profile
 from oracles.promises import COMMON
+from oracles.spec import MODELS, PRESUMES, disk_words, in_order, model_of, prefix_of
 from oracles.verdict import Answer, Verdict
 from reports import compare
 from reports.charts import run_charts
@@ -27,6 +28,9 @@ from reports.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.figures import FIGURES, LABELS, written_bytes
 from reports.groups import Trees, anchor, answer, groups, sighting
 from reports.matrix import matrix, stock_rows
+from reports.models import coverage_words
+from reports.perf.page import perf_context
+from reports.perf.results import PerfRun, read_perf
 from reports.results import (
     AnswerCounts,
     Experiment,
@@ -38,7 +42,7 @@ from reports.results import (
     read_question,
     read_summary,
 )
-from reports.script import cut_place, cut_words, lines, operation_texts, prefix_of
+from reports.script import cut_place, cut_words, lines, operation_texts
 from reports.timeline import Timeline, timeline
 from reports.tree_words import size_words, visible
 
@@ -47,13 +51,8 @@ SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
 ORACLES_UNTOLD: Mapping[str, tuple[str, str]] = {}
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
+MODEL_CELLS_SHOWN = 150  # their specs are longer
 CELLS_SHOWN = 2000  # single cells of a page, at about 130 bytes each; beyond that one cell a run
-MODELS = {
-    "O": "ordered: every prefix of the log, entry by entry",
-    "R": "reordered: volatile writes of the last window lost in any subset",
-    "T": "torn: the last write cut at sector boundaries",
-    "N": "nested: another power failure during recovery",
-}
 
 
 def write_report(
@@ -75,9 +74,33 @@ def write_report(
         if question.against:
             comparison = compare.compare(question, summary, digests)
             compare.write_compare(run, comparison)
+            perf = read_perf(run)
             context = compare_context(comparison, question)
+            context["perf"] = perf_context(perf) if perf else None
+            if perf:
+                write_perf(pages, folder, run, perf, has_run=True)
             write_page(pages, folder / "compare.html", "compare.html", run=run.resolve().name, **context)
     return run / "report"
+
+
+def write_report_again(run: Path) -> Path:
+    """With what each oracle checks, as the run's own page had it. Errors: as write_report()."""
+    from oracles.court import ORACLES  # noqa: PLC0415  reports know the oracles' texts only where asked
+
+    return write_report(run, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
+
+
+def write_perf_page(run: Path, perf: PerfRun) -> Path:
+    """The report of a run that only measured. Errors: OSError."""
+    with whole_folder(run / "report") as folder:
+        write_perf(environment(), folder, run, perf, has_run=False)
+    return run / "report"
+
+
+def write_perf(pages: jinja2.Environment, folder: Path, run: Path, perf: PerfRun, has_run: bool) -> None:
+    context = perf_context(perf)
+    page = folder / "perf.html"
+    write_page(pages, page, "perf.html", run=run.resolve().name, has_run=has_run, **context)
 
 
 def write_experiments(
@@ -163,6 +186,10 @@ def index_context(
         "oracle_counts": summary.verdicts,
         "no_counts": AnswerCounts(),
         "models": MODELS,
+        "presumes": PRESUMES,
+        "model_counts": summary.models,
+        "model_letters": tuple(summary.models) if len(summary.models) > 1 else (),
+        "coverage_words": coverage_words,
         "profiles": [(name, made, promised(name, profiles)) for name, made in question.profiles.items()],
         "common": COMMON,
         "charts": run_charts(digests),
@@ -232,17 +259,34 @@ def experiment_context(experiment: Experiment, one: Digest, summary: Summary) ->
         "digest": one,
         "script": script,
         "timeline": experiment_timeline(experiment, texts, answers),
-        "cells": state_cells(states, answers),
+        "cells": state_cells([state for state in states if model_of(state.spec) == "O"], answers),
+        "model_cells": model_cells(states, answers),
+        "models": MODELS,
+        "coverage_words": coverage_words,
         "groups": groups(experiment, texts),
         "operation_bytes": operation_bytes(experiment, texts),
         "findings": [(f, finding_page(f)) for f in summary.findings if f.experiment == one.number],
     }
 
 
-def state_cells(states: Sequence[State], answers: Sequence[Answer]) -> list[tuple[State, State, Answer, str]]:
+def model_cells(
+    states: Sequence[State], answers: Sequence[Answer]
+) -> list[tuple[str, list[tuple[State, State, Answer, str]]]]:
+    """The same of every other crash model. A few thousand states say most by those that are not HOLDS."""
+    found = []
+    for model in in_order(model_of(state.spec) for state in states):
+        of_model = [state for state in states if model_of(state.spec) == model]
+        if model != "O":
+            found.append((model, state_cells(of_model, answers, MODEL_CELLS_SHOWN)))
+    return found
+
+
+def state_cells(
+    states: Sequence[State], answers: Sequence[Answer], shown: int = CELLS_SHOWN
+) -> list[tuple[State, State, Answer, str]]:
     """(first state, last state, answer, anchor) of every cell: a state, or a run of equal answers."""
     cells = [(state, state, answers[state.verdict_set], anchor(state.spec)) for state in states]
-    if len(cells) <= CELLS_SHOWN:
+    if len(cells) <= shown:
         return cells
     runs = [list(same) for _, same in itertools.groupby(cells, key=lambda cell: cell[2])]
     return [(run[0][0], run[-1][0], run[0][2], run[0][3]) for run in runs]
@@ -262,6 +306,7 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "cut_place": cut_place(script),
         "cut_words": cut_words(script, finding.state),
         "prefix": prefix,
+        "disk_words": disk_words(finding.state),
         "state": state,
         "verdicts": verdicts,
         "seen": seen_in(state, experiment, texts),
@@ -419,9 +464,13 @@ def environment() -> jinja2.Environment:
         experiment_page=experiment_page,
         plural=plural,
     )
-    made.filters.update(visible=visible, size=size_words)
+    made.filters.update(visible=visible, visible_lines=visible_lines, size=size_words)
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)
     return made
+
+
+def visible_lines(text: str) -> str:
+    return "\n".join(map(visible, text.splitlines()))
 
 
 def write_page(pages: jinja2.Environment, path: Path, template: str, **context: Any) -> None:

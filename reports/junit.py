@@ -111,6 +111,11 @@ def case(suite: ElementTree.Element, one: Digest, findings: tuple[Finding, ...])
     if one.reason:
         error = ElementTree.SubElement(element, "error", type="experiment", message=visible(one.reason))
         error.text = visible(one.reason)
+    if len(one.models) > 1:
+        properties = ElementTree.SubElement(element, "properties")
+        for part_of in one.models:
+            value = f"{part_of.states} states, {part_of.broken} BROKEN, {part_of.unknown} UNKNOWN"
+            ElementTree.SubElement(properties, "property", name=f"model {part_of.model}", value=value)
     for part in one.parts:
         if part.broken:
             failure(element, one, part, findings)
@@ -131,7 +136,10 @@ def failure(element: ElementTree.Element, one: Digest, part: Part, findings: tup
             f"found: {part.violation.found}",
             f"promise: {part.violation.promise} (tier {part.violation.tier})",
         ]
-    lines += [f"again: {finding.repro}" for finding in shown_by(one, part, findings)]
+    for finding in shown_by(one, part, findings):
+        lines.append(f"again: {finding.repro}")
+        if finding.presumes:
+            lines.append(f"only in model {' '.join(finding.models)}, which takes {finding.presumes}")
     made.text = "\n".join(visible(line) for line in lines)
 
 

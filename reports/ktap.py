@@ -74,6 +74,9 @@ def workload_lines(one: Digest) -> list[str]:
     if not one.parts:
         return []
     lines = [VERSION, f"1..{len(one.parts)}"]
+    if len(one.models) > 1:
+        told = (f"{part.model} {part.states} ({part.broken} BROKEN)" for part in one.models)
+        lines.append(f"# states by model: {', '.join(told)}")
     for number, part in enumerate(one.parts, start=1):
         lines += [f"# {visible(line)}" for line in diagnostics(one, part)]
         lines.append(result(number, part.oracle, part.answer, part.reason))

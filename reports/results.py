@@ -50,6 +50,26 @@ class LogFigures(msgspec.Struct, frozen=True):
     windows: int = 0
 
 
+class Coverage(msgspec.Struct, frozen=True):
+    """
+    Of one experiment and model, how many of all its states were examined, model O's equals among them.
+
+    places:     R: cuts at which writes were volatile; T: writes that can be torn; N: recoveries that differ.
+    whole:      places of which every state was examined.
+    space:      how many states there are; of R its binary logarithm, space_bits.
+    unit_bytes: T: what a device does not tear. recorded: N: recoveries recorded to find those that differ.
+    """
+
+    model: str
+    places: int = 0
+    whole: int = 0
+    examined: int = 0
+    space: int = 0
+    space_bits: float = 0.0
+    unit_bytes: int = 0
+    recorded: int = 0
+
+
 class State(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
@@ -72,6 +92,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
     config:    variants of its kernel. guest: its kind.
     other_recordings: what other recordings of the same amounted to; only this one was recovered.
+    planned:   states by model; without it all of model O. coverage: of the other models.
     """
 
     number: int
@@ -89,6 +110,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     config: tuple[str, ...] = ()
     other_recordings: tuple[LogFigures, ...] = ()
     guest: str = "uml"
+    planned: dict[str, int] = {}
+    coverage: tuple[Coverage, ...] = ()
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -116,6 +139,8 @@ class Finding(msgspec.Struct, frozen=True):
     experiment: the number of the witness' experiment. state: its spec.
     count:     states that show it, over all experiments. repro: the command that shows it again.
     known:     the heading under which FINDINGS.md tells it, or "".
+    models:    crash models of the states that show it. presumes: what a device must do for it, "" where
+               model O shows it.
     """
 
     id: str
@@ -137,6 +162,8 @@ class Finding(msgspec.Struct, frozen=True):
     workloads: tuple[str, ...]
     repro: str
     known: str = ""
+    models: tuple[str, ...] = ("O",)
+    presumes: str = ""
 
 
 class StateCounts(msgspec.Struct, frozen=True):
@@ -150,6 +177,18 @@ class StateCounts(msgspec.Struct, frozen=True):
     checked: int = 0
     skipped_identical: int = 0
     unknown: int = 0
+
+
+class ModelCounts(msgspec.Struct, frozen=True):
+    """StateCounts of one crash model; broken: states in which some oracle saw a promise broken.
+    coverage: over all experiments; None of model O, which has no others."""
+
+    planned: int = 0
+    checked: int = 0
+    skipped_identical: int = 0
+    unknown: int = 0
+    broken: int = 0
+    coverage: Coverage | None = None
 
 
 class AnswerCounts(msgspec.Struct, frozen=True):
@@ -178,6 +217,7 @@ class Detection(msgspec.Struct, frozen=True):
 
     seconds:       of its kernel's experiments, up to and with the one that saw it; swept_seconds: of all.
     by_oracle:     every oracle that saw it.
+    models:        crash models in which it was seen.
     """
 
     planted: str
@@ -190,6 +230,7 @@ class Detection(msgspec.Struct, frozen=True):
     profiles: tuple[str, ...] = ()
     swept_seconds: float = 0.0
     by_oracle: tuple[OracleSight, ...] = ()
+    models: tuple[str, ...] = ()
 
 
 class Silence(msgspec.Struct, frozen=True):
@@ -209,6 +250,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     sweep 0 when every planted bug was found and the stock kernel gave nothing but what is known, else 1 or 3.
 
     failed_operations: "WORKLOAD: OPERATION: ERROR", each once: they changed nothing, so they test nothing.
+    models: by letter, the states of each crash model.
     """
 
     exit: int
@@ -222,6 +264,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     failed_operations: tuple[str, ...] = ()
     detection: tuple[Detection, ...] = ()
     stock: tuple[Silence, ...] = ()
+    models: dict[str, ModelCounts] = {}
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -230,6 +273,7 @@ class Question(msgspec.Struct, frozen=True):
     kernels: name to provenance (source version, series with hashes, config hash, compiler).
     profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
     against: of `compare`, the kernel the other one is held against; else "".
+    budget: states of an experiment for each model but O.
     """
 
     command: tuple[str, ...]
@@ -245,6 +289,7 @@ class Question(msgspec.Struct, frozen=True):
     machine: dict[str, Any]
     jobs: int = 1
     against: str = ""
+    budget: int = 0
 
 
 def read_question(run: Path) -> Question:

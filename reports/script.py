@@ -7,7 +7,6 @@ Not here: parsing (workloads/text.py): a line is matched to its step by its plac
 """
 
 import errno
-import re
 
 import msgspec
 
@@ -83,12 +82,6 @@ def cut_words(script: tuple[Line, ...], spec: str) -> str:
 
 def name(step: Step | None) -> str:
     return f"operation {step.index}" if step else "an operation"
-
-
-def prefix_of(spec: str) -> int | None:
-    """How many entries a state's disk was built from: 812 of "O:812", "R:812-803", "N:O:812/O:7"."""
-    found = re.match(r"(?:[A-Z]:)+(\d+)", spec)
-    return int(found[1]) if found else None
 
 
 def operation_texts(script: tuple[Line, ...], history: History | None) -> dict[int, str]:

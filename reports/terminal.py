@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
+from reports.models import model_words
 from reports.results import AnswerCounts, Finding, Question, Silence, Summary
 from reports.tree_words import visible
 
@@ -52,7 +53,15 @@ def examined(summary: Summary, question: Question) -> list[str]:
             "log",
             f"{summary.log_entries:,} entries; models {' '.join(question.models)}; tier {question.tier}",
         ),
+        *models(summary),
     ]
+
+
+def models(summary: Summary) -> list[str]:
+    """The states of each crash model, where there is more than one."""
+    if len(summary.models) < 2:
+        return []
+    return folded("models", "; ".join(model_words(model, one) for model, one in summary.models.items()))
 
 
 def holds(summary: Summary) -> list[str]:
@@ -88,9 +97,12 @@ def broken(summary: Summary) -> list[str]:
 def finding_lines(label: str, finding: Finding) -> list[str]:
     where = f"{finding.workload} {finding.state}, {number(finding.count, 'state')}"
     known = [line("", f"   known: see FINDINGS.md, {finding.known}")] if finding.known else []
+    only = f"only in model {' '.join(finding.models)}, which takes {finding.presumes}"
+    presumes = textwrap.wrap(only, COLUMNS - LABEL - 3) if finding.presumes else []
     return [
         line(label, f"{finding.id} {finding.signature}"),
         line("", f"   {where}: {finding.repro}", cut=False),
+        *(line("", f"   {part}") for part in presumes),
         *known,
     ]
 

@@ -9,10 +9,15 @@
  *                                               report told last; done SEQUENCE BYTES for one in the outbox.
  *                                               built, one a request that only moves the disk forward;
  *                                               stage NAME when verbose
+ *   recovery SECTORS FS OPTIONS                 recovery ERRNO    of the recorded disk; its log is the log device
  *   fresh SECTORS                               fresh: the disk of the state, as before its recovery
  *   digest SECTORS                              digest CRC32
  *   bare DEVICE FS OPTIONS COUNT                bare MILLISECONDS
  *   restart FS OPTIONS FIRST COUNT              restart MILLISECONDS
+ *   programs                                    programs: the host's, in the guest
+ *   enter FS OPTIONS                            entered ERRNO MILLISECONDS: the plain disk is mounted
+ *   execute BYTES SECONDS                       executed BYTES      script in the inbox, report in the outbox
+ *   leave                                       left ERRNO MILLISECONDS
  *   off
  *
  * OPTIONS is "-" for none. A state in the inbox is a struct request, its writes, padding to a
@@ -158,6 +163,19 @@ static void command_record(size_t bytes)
 	memcpy(out, report.bytes, report.length);
 	write_outbox(report.length, 0);
 	answer("report %zu", report.length);
+}
+
+static void command_execute(size_t bytes, double seconds)
+{
+	if (bytes >= BUFFER_BYTES)
+		die("execute: script too long");
+	read_file(inbox, in, bytes, 0);
+	programs_execute(in, bytes, seconds);
+	if (report.length > BUFFER_BYTES)
+		die("execute: report too long");
+	memcpy(out, report.bytes, report.length);
+	write_outbox(report.length, 0);
+	answer("executed %zu", report.length);
 }
 
 static void command_counters(void)
@@ -318,6 +336,7 @@ static void obey(char *line)
 {
 	char word[32] = "", first[64] = "", filesystem[32] = "", options[512] = "";
 	unsigned long long a = 0, b = 0, c = 0;
+	double seconds = 0;
 	int count = 0;
 
 	sscanf(line, "%31s", word);
@@ -331,6 +350,8 @@ static void obey(char *line)
 		origin_clear(), told.length = 0, answer("cleared");
 	else if (sscanf(line, "check %llu %llu %llu %31s %511s", &a, &b, &c, filesystem, options) == 5)
 		command_check(a, b, c, filesystem, or_none(options));
+	else if (sscanf(line, "recovery %llu %31s %511s", &a, filesystem, options) == 3)
+		answer("recovery %d", record_recovery(a, filesystem, or_none(options)));
 	else if (sscanf(line, "fresh %llu", &a) == 1)
 		state_device(a, STORE_SMALL), answer("fresh");
 	else if (sscanf(line, "digest %llu", &a) == 1)
@@ -339,6 +360,14 @@ static void obey(char *line)
 		bare_loop(first, filesystem, or_none(options), count);
 	else if (sscanf(line, "restart %31s %511s %llu %d", filesystem, options, &a, &count) == 4)
 		restart_loop(filesystem, or_none(options), a, count);
+	else if (!strcmp(word, "programs"))
+		programs_mount();
+	else if (sscanf(line, "enter %31s %511s", filesystem, options) == 2)
+		programs_enter(filesystem, or_none(options));
+	else if (sscanf(line, "execute %llu %lf", &a, &seconds) == 2)
+		command_execute(a, seconds);
+	else if (!strcmp(word, "leave"))
+		programs_leave();
 	else if (!strcmp(word, "off"))
 		end();
 	else

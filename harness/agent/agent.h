@@ -117,6 +117,7 @@ bool object_status(const char *path, struct stat *status, uint64_t *number);
 
 /* operations.c */
 void record(char *program);
+int record_recovery(uint64_t sectors, const char *filesystem, const char *options);
 
 /* recover.c */
 struct recovery {
@@ -141,6 +142,12 @@ uint32_t crc_of(const char *device, uint64_t sectors);
 /* loops.c */
 void bare_loop(const char *device, const char *filesystem, const char *options, int count);
 void restart_loop(const char *filesystem, const char *options, uint64_t first, int count);
+
+/* programs.c: the host's programs, a script with a deadline. */
+void programs_mount(void);
+void programs_enter(const char *filesystem, const char *options);
+void programs_execute(const char *script, size_t bytes, double seconds);
+void programs_leave(void);
 
 /* agent.c */
 void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -191,3 +191,18 @@ void record(char *program)
 	put_kernel_log(&report);
 	put(&report, "}");
 }
+
+/* The mount and unmount of a disk that the host wrote there, recorded: what recovery writes, in its order. */
+int record_recovery(uint64_t sectors, const char *of_filesystem, const char *with_options)
+{
+	clear_kernel_log();
+	log_writes_create(sectors);
+	int error = mount_filesystem(log_writes_device, of_filesystem, with_options);
+
+	log_writes_mark("mounted");
+	if (!error)
+		leave();
+	log_writes_remove(); /* the mark "dm-log-writes-end" follows whatever no flush had reached */
+	clear_kernel_log();
+	return error;
+}

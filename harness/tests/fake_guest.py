@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.guest import INBOX_BYTES, OUTBOX_BYTES, GuestTrouble, LostGuest
+from harness.log import Entry, write_log
 from harness.recover import (
     BUILD_ONLY,
     FIRST_PROBE,
@@ -27,6 +28,7 @@ from harness.recover import (
     WANT_CHANGES,
     WRITE,
 )
+from reports.results import EntryFlag
 
 CONSOLE = ("Kernel panic - not syncing: as the test wants it",)
 
@@ -50,7 +52,11 @@ class FakeGuest:
         self._disk = bytearray(keeper.size_bytes)
         self._todo: deque[Callable[[], list[str]]] = deque()
         self._alive = True
-        for name, size_bytes in (("inbox", INBOX_BYTES), ("outbox", OUTBOX_BYTES)):
+        for name, size_bytes in (
+            ("inbox", INBOX_BYTES),
+            ("outbox", OUTBOX_BYTES),
+            ("disk", keeper.size_bytes),
+        ):
             with (self.folder / name).open("wb") as file:
                 file.truncate(size_bytes)
 
@@ -60,6 +66,9 @@ class FakeGuest:
         word, *words = command.split()
         if word == "clear":
             self._todo.append(self._clear)
+            return
+        if word == "recovery":
+            self._todo.append(self._recovery)
             return
         assert word == "check"
         offset, size_bytes = int(words[0]), int(words[1])
@@ -97,6 +106,23 @@ class FakeGuest:
     def _clear(self) -> list[str]:
         self._disk = bytearray(self._keeper.size_bytes)
         return ["cleared"]
+
+    def _recovery(self) -> list[str]:
+        """It writes the digest of the disk into its last sector, and leaves it there. No two are alike: a
+        mark says the digest, too."""
+        path = self.folder / "disk"
+        image = bytearray(path.read_bytes())
+        if self._keeper.next_fate(-2) == "panic":
+            self._alive = False
+            raise LostGuest("panic", CONSOLE, "as the test wants it")
+        found = digest(image)
+        written = found.encode().ljust(SECTOR, b"!")
+        image[-SECTOR:] = written
+        path.write_bytes(image)
+        last = len(image) // SECTOR - 1
+        marks = [Entry(0, 0, EntryFlag.MARK, b"", text) for text in (found, "dm-log-writes-end")]
+        write_log(self.folder / "log", [Entry(last, 1, EntryFlag.FUA, written), *marks])
+        return ["recovery", "0"]
 
     def _do(self, sequence: int, flags: int, place: int, writes: list[tuple[int, bytes]]) -> list[str]:
         for offset, content in writes:

@@ -7,6 +7,7 @@ from kernel.build import series
 from kernel.kernel import BadKernel, Facts, Series
 from oracles.court import ORACLES
 from oracles.profiles import PROFILES, profile
+from oracles.spec import MODELS
 from workloads.library import names, select
 
 BUGS = (Bug("planted/a", ("btrfs",), (), ()), Bug("planted/b", ("ext4", "xfs"), (), ()))
@@ -25,6 +26,18 @@ def test_the_stock_kernel_comes_first_on_every_profile_that_a_bug_is_swept_on():
         ("6.12+planted/a", "btrfs"),
         ("6.12+planted/b", "ext4"),
         ("6.12+planted/b", "xfs"),
+    ]
+
+
+def test_a_bug_that_other_models_show_gets_them_on_its_workloads_and_so_does_the_stock_kernel():
+    bug = Bug("planted/c", ("btrfs",), ("replace-by-rename",), (), ("R",))
+    parts = sweep_parts("6.12", (BUGS[0], bug), TWO)
+    assert [(part.kernel, [one.name for one in part.workloads], part.models) for part in parts] == [
+        ("6.12", ["fsync-new-file"], ()),
+        ("6.12", ["replace-by-rename"], ("R",)),
+        ("6.12+planted/a", ["fsync-new-file", "replace-by-rename"], ()),
+        ("6.12+planted/c", ["fsync-new-file"], ()),
+        ("6.12+planted/c", ["replace-by-rename"], ("R",)),
     ]
 
 
@@ -68,3 +81,4 @@ def test_every_planted_bug_says_what_it_re_creates_and_what_finds_it(bug):
     assert set(bug.workloads) <= set(names())
     assert bug.oracles
     assert set(bug.oracles) <= {oracle.NAME for oracle in ORACLES}
+    assert set(bug.models) <= set(MODELS) - {"O"}

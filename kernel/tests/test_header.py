@@ -46,3 +46,8 @@ def test_the_files_of_a_folder_speak_together() -> None:
 def test_an_absence_needs_its_reason() -> None:
     with pytest.raises(BadKernel, match=r"5\.10.*VERSION \(why\)"):
         facts_of(["# a\n# absent: 5.10\n"])
+
+
+def test_a_header_may_name_the_models_that_show_a_bug():
+    assert facts_of(["// A bug\n// models: R, T\n"]).models == ("R", "T")
+    assert facts_of(["// A bug\n"]).models == ()

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from oracles.spec import prefix_of
 from oracles.verdict import Answer
 from reports.digest import digests, entry_kind
 from reports.results import EntryFlag, EntrySummary
-from reports.script import cut_place, lines, prefix_of
+from reports.script import cut_place, lines
 from reports.tests.make_run import REPLACE, make_run, recording
 from reports.timeline import timeline, windows
 

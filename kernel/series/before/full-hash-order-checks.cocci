@@ -3,7 +3,7 @@
 // upstream: 1fea323ff005 ("xfs: reduce debug overhead of dir leaf/node checks") (in v5.13)
 // absent: 5.10 (it compares them still)
 // profiles: xfs
-// config: debug
+// config: xfs-debug
 // files: fs/xfs/libxfs/xfs_dir2_leaf.c fs/xfs/libxfs/xfs_dir2_node.c
 //
 // What is taken out. A kernel with CONFIG_XFS_DEBUG checks the leaf block at every change of a directory.

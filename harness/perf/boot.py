@@ -1,0 +1,180 @@
+"""
+One boot that is measured: the host's programs in a guest, a script on a fresh filesystem, its time.
+
+In:       a GuestSpec, a PerfExperiment, one of its cases.
+Out:      Bench.run(): what the script said, and how long it took by the clock and by the processor.
+Not here: the order of boots (measure.py), reading what was said (reports/perf/tools.py), in the guest:
+          agent/programs.c.
+
+Processor time is that of the guest's processes on the host: its kernel, which is one process, those that
+stand for its own, and what they have reaped. The guest is pinned to one processor; what it waits for that
+is not in it, so other work on the host disturbs it less than the clock.
+"""
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from harness.filesystem import make_filesystem
+from harness.guest import Guest, GuestSpec, boot
+from harness.workspace import Workspace
+from oracles.profiles import PROFILES, Profile
+from workloads.perf.experiment import Case, PerfExperiment, mkfs_of, mount_of
+
+FILES = "experiment"  # in the guest's root: $FILES of a script
+DEVICE_WRITES = 200
+DEVICE_TIMEOUT_S = 60.0
+GRACE_S = 60.0  # of the agent, to end what is left when a deadline has passed
+MOUNT_TIMEOUT_S = 60.0
+DEADLINE_PASSED = -1  # agent/programs.c
+
+
+class NotMeasured(Exception):
+    """A case gave no figure; the message says why and what to change."""
+
+
+class ScriptReport(msgspec.Struct, frozen=True):
+    """The agent's answer. status: as a shell tells it. kernel_log: "LEVEL text" lines."""
+
+    status: int
+    took_ms: float
+    said: str
+    complained: str
+    kernel_log: tuple[str, ...]
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """What a script did. Both times are of the script alone, without mkfs and mount."""
+
+    report: ScriptReport
+    wall_s: float
+    processor_s: float
+
+
+class Bench:
+    """A booted guest with the host's programs. Use `bench`."""
+
+    def __init__(self, guest: Guest) -> None:
+        self.guest = guest
+
+    def run(
+        self, profile: Profile, script: str, deadline_s: float, started: Callable[[], None] = lambda: None
+    ) -> Ran:
+        """The script on a fresh filesystem. started: called when it is mounted.
+        Errors: NotMeasured; NoFilesystemTool; LostGuest, GuestTrouble."""
+        make_filesystem(profile, self.guest.folder / "disk")
+        options = profile.mount_options or "-"
+        answer = self.guest.ask(f"enter {profile.filesystem} {options}", timeout_s=MOUNT_TIMEOUT_S)
+        if int(answer[1]):
+            raise NotMeasured(
+                f"mount -t {profile.filesystem} -o {options} failed ({os.strerror(int(answer[1]))}) after "
+                f"{shlex.join(profile.mkfs)}"
+            )
+        started()
+        ran = self.execute(script, deadline_s)
+        _check(ran.report, profile, deadline_s)
+        answer = self.guest.ask("leave", timeout_s=deadline_s + MOUNT_TIMEOUT_S)
+        if int(answer[1]):
+            raise NotMeasured(
+                f"umount failed: {os.strerror(int(answer[1]))}; does the script leave a process?"
+            )
+        return ran
+
+    def execute(self, script: str, deadline_s: float) -> Ran:
+        content = script.encode()
+        with (self.guest.folder / "inbox").open("r+b") as file:
+            file.write(content)
+        before = processor_s(self.guest.process.pid)
+        answer = self.guest.ask(f"execute {len(content)} {deadline_s:g}", timeout_s=deadline_s + GRACE_S)
+        spent = processor_s(self.guest.process.pid) - before
+        with (self.guest.folder / "outbox").open("rb") as file:
+            report = msgspec.json.decode(file.read(int(answer[1])), type=ScriptReport)
+        return Ran(report, report.took_ms / 1000, max(spent, 0.001))
+
+    def device_us(self) -> float:
+        """A synchronous write of 4 KiB to the bare device, the mean of 200. Errors: NotMeasured."""
+        command = f"dd if=/dev/zero of=$DEV bs=4k count={DEVICE_WRITES} oflag=direct,dsync"
+        said = self.execute(command, DEVICE_TIMEOUT_S).report.complained
+        match = re.search(r"copied, ([\d.e-]+) s", said)
+        if not match:
+            raise NotMeasured(f"dd on the guest's device gave no time: {said!r}")
+        return float(match[1]) / DEVICE_WRITES * 1e6
+
+
+def _check(report: ScriptReport, profile: Profile, deadline_s: float) -> None:
+    told = [line.strip() for line in (report.complained or report.said).splitlines() if line.strip()]
+    last = " | ".join(told[-3:]) or "it said nothing"
+    if report.status == DEADLINE_PASSED:
+        raise NotMeasured(
+            f"not finished within its deadline of {deadline_s:g} s; give it more (deadline_s in its file) or "
+            f"less to do (--scale); last: {last}"
+        )
+    if "No space left" in report.complained + report.said:
+        raise NotMeasured(
+            f"the device of {profile.size_bytes >> 20} MiB is too small for it; raise device_mib in its "
+            f"file, or give it less to do (--scale); last: {last}"
+        )
+    if report.status:
+        raise NotMeasured(f"the script ended with status {report.status}: {last}")
+
+
+@contextlib.contextmanager
+def bench(spec: GuestSpec, space: Workspace, experiment: PerfExperiment) -> Iterator[Bench]:
+    """Errors: LostGuest, GuestTrouble, OSError."""
+    place = space.path / "root" / FILES
+    place.mkdir(parents=True, exist_ok=True)
+    for name in experiment.files:
+        shutil.copy(Path(experiment.place).parent / name, place / name)
+    with boot(spec, space) as guest:
+        guest.ask("programs")
+        yield Bench(guest)
+
+
+def profile_of(experiment: PerfExperiment, case: Case, size_bytes: int) -> Profile:
+    """The filesystem that the case asks for, with the tools of the profile of that name."""
+    like = next(one for one in PROFILES if one.name == experiment.filesystem)
+    return msgspec.structs.replace(
+        like,
+        name=f"{experiment.filesystem} ({experiment.name})",
+        mkfs=tuple(shlex.split(mkfs_of(experiment, case))),
+        mount_options=mount_of(experiment, case),
+        size_bytes=size_bytes,
+        config=(),
+    )
+
+
+# --- processor time ------------------------------------------------------------------------------
+
+
+def processor_s(group: int) -> float:
+    """Of a process group, what its processes used and what they have reaped; proc(5), fields 5, 14 to 17."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text(errors="replace").rpartition(") ")[2].split()
+            if int(fields[2]) == group:
+                ticks += sum(int(field) for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def quietest_processor(allowed: list[int], over_s: float = 0.5) -> int:
+    """The one that idled most just now, of those we may use; proc(5), /proc/stat."""
+    before = _idle_ticks()
+    time.sleep(over_s)
+    after = _idle_ticks()
+    return max(allowed, key=lambda number: (after.get(number, 0) - before.get(number, 0), number))
+
+
+def _idle_ticks() -> dict[int, int]:
+    found = {}
+    for line in Path("/proc/stat").read_text().splitlines():
+        if match := re.match(r"cpu(\d+) (?:\d+ ){3}(\d+)", line):
+            found[int(match[1])] = int(match[2])
+    return found

@@ -1,0 +1,115 @@
+"""
+The workloads that somebody asked for, of bounds that are too large to write down.
+
+In:       Asked: bounds, length, and which part: all, one of so many shards, or a sample.
+Out:      one Workload after the other, and None for each that an earlier one equals.
+Not here: the bounds themselves (ace.py, own.py); running them (harness/).
+
+A workload is made from its number alone, so nothing is kept from one to the next but, of a sample, the
+numbers drawn. Which number makes which workload is fixed.
+"""
+
+import random
+from collections.abc import Iterator
+
+import msgspec
+
+from workloads.generate import ace, own
+from workloads.workload import Workload
+
+BOUNDS = ("ace", *own.BOUNDS)
+LENGTH_MAX = 3
+
+
+class BadBounds(Exception):
+    """No such space, or nothing in the part that was asked for; the text says what there is."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """shard: the I-th of N parts, from 1. sample: how many are drawn, 0 for all."""
+
+    bounds: str
+    length: int
+    shard: tuple[int, int] = (1, 1)
+    sample: int = 0
+    seed: int = 0
+
+
+def parse_space(text: str) -> tuple[str, int]:
+    """`ace:2`: bounds and length. Errors: BadBounds."""
+    bounds, colon, length = text.partition(":")
+    if not colon or not length.isdecimal() or len(length) > 9:
+        raise BadBounds(f"{text!r} is no BOUNDS:LENGTH, as ace:1")
+    return check(bounds, int(length))
+
+
+def check(bounds: str, length: int) -> tuple[str, int]:
+    """Errors: BadBounds."""
+    if bounds not in BOUNDS:
+        raise BadBounds(f"no bounds {bounds!r}; there are: {', '.join(BOUNDS)}")
+    if not 1 <= length <= LENGTH_MAX:
+        raise BadBounds(f"{bounds}: no workloads of length {length}; lengths are 1 to {LENGTH_MAX}")
+    return bounds, length
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """`2/4`: the second of four. Errors: BadBounds."""
+    number, slash, parts = text.partition("/")
+    if not slash or not number.isdecimal() or not parts.isdecimal() or len(text) > 19:
+        raise BadBounds(f"--shard: {text!r} is no I/N, as 1/4")
+    if not 1 <= int(number) <= int(parts):
+        raise BadBounds(f"--shard: {text}: the first is 1/{max(int(parts), 1)}, the last {parts}/{parts}")
+    return int(number), int(parts)
+
+
+def total(asked: Asked) -> int:
+    """How many there are in the bounds, equal ones included, whatever part is asked for."""
+    return ace.count(asked.length) if asked.bounds == "ace" else own.count(asked.bounds, asked.length)
+
+
+def planned(asked: Asked) -> int:
+    """How many the part holds, equal ones included. Errors: BadBounds when none."""
+    whole = asked.sample or total(asked)
+    if asked.sample > total(asked):
+        raise BadBounds(f"--sample {asked.sample}: {asked.bounds}:{asked.length} has {total(asked)}")
+    number, parts = asked.shard
+    count = len(range(number - 1, whole, parts))
+    if not count:
+        raise BadBounds(f"--shard {number}/{parts}: empty, there are {whole} workloads to split")
+    return count
+
+
+def workloads(asked: Asked) -> Iterator[Workload | None]:
+    """In the order of their numbers; of a sample, in the order drawn. Errors: BadBounds."""
+    planned(asked)
+    number, parts = asked.shard
+    if asked.sample:
+        for place, drawn in enumerate(_drawn(asked)):
+            if place % parts == number - 1:
+                yield drawn
+        return
+    for each in range(number - 1, total(asked), parts):
+        yield _made(asked, each)
+
+
+def _made(asked: Asked, number: int) -> Workload | None:
+    if asked.bounds == "ace":
+        return ace.workload(asked.length, number)
+    return own.workload(asked.bounds, asked.length, number)
+
+
+def _drawn(asked: Asked) -> Iterator[Workload]:
+    """Different ones, each as likely as any other. Errors: BadBounds when there are too few."""
+    dice, count, found = random.Random(asked.seed), total(asked), 0
+    seen: set[int] = set()
+    while found < asked.sample:
+        if len(seen) == count:
+            raise BadBounds(f"--sample {asked.sample}: only {found} of {count} workloads differ")
+        number = dice.randrange(count)
+        if number in seen:
+            continue
+        seen.add(number)
+        made = _made(asked, number)
+        if made is not None:
+            found += 1
+            yield made
