@@ -55,6 +55,8 @@ class Facts(msgspec.Struct, frozen=True):
     workloads: of the library, those that show it.
     upstream:  the commit it is about: hash ("subject") (in vX.Y).
     models:    the crash models that show a planted bug, where model O does not.
+    oracles:   of a planted bug, those it is caught by.
+    faults:    it shows on a device that fails, and not by a power failure.
     """
 
     absent: dict[str, str] = {}
@@ -63,6 +65,8 @@ class Facts(msgspec.Struct, frozen=True):
     workloads: tuple[str, ...] = ()
     upstream: str = ""
     models: tuple[str, ...] = ()
+    oracles: tuple[str, ...] = ()
+    faults: bool = False
 
 
 class Series(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ import msgspec
 
 from reports.perf.published import Published, published_for
 from reports.perf.results import CaseRun, Measured
-from reports.perf.tools import value
+from reports.perf.tools import has, value
 from workloads.perf.experiment import Number, numbers_of
 
 ALPHA = 0.01  # of saying "better" or "worse" of two equal kernels, over all questions of an experiment
@@ -68,7 +68,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def differences(measured: Measured) -> tuple[Difference, ...]:
-    """Of every number that both kernels gave in at least two boots."""
+    """Of every number that both kernels gave in at least two boots, and in each."""
     raw = [
         (case.name, number, *sides)
         for case in measured.experiment.case
@@ -89,6 +89,8 @@ def _sides(measured: Measured, case: str, number: Number) -> tuple[tuple[float, 
     for boot in measured.boots:
         runs[boot.side] += [run for run in boot.runs if run.case == case]
     reader = measured.experiment.reader
+    if not all(has(number, run, reader) for side in runs.values() for run in side):
+        return (), ()
     a, b = (tuple(value(number, run, reader) for run in runs[side]) for side in ("A", "B"))
     return a, b
 
@@ -122,9 +124,14 @@ def _difference(
 
 
 def _answer(number: Number, ratio: float, low: float, high: float, shown: bool) -> Answer:
-    if not shown or low <= 1 <= high:
+    if not shown or not leaves_out_one(low, high):
         return Answer.NONE
     return Answer.BETTER if (ratio > 1) == (number.better == "more") else Answer.WORSE
+
+
+def leaves_out_one(low: float, high: float) -> bool:
+    """An interval that cannot be told (nan: half of A's boots gave zero) leaves nothing out."""
+    return high < 1 or low > 1
 
 
 # --- statistics ----------------------------------------------------------------------------------

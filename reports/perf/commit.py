@@ -122,6 +122,9 @@ def machine_sentence(run: PerfRun, measured: Measured, facts: CaseFacts) -> str:
     loads = sorted(boot.load for boot in measured.boots)
     debug = [name for name in run.debug if name != "XFS_DEBUG" or measured.experiment.filesystem == "xfs"]
     config = f"a kernel with {', '.join(debug)}" if debug else "a non-debug kernel"
+    by_processor = any(number.clock == "processor" for number in measured.experiment.number)
+    waiting = '; times "by processor time" leave out what the guest waited for a processor'
+    waiting = waiting if by_processor else ""
     before, after = ("before", "after") if not run.noise else ("first", "second")
     return (
         f"The test was run in User Mode Linux with one processor, {measured.experiment.memory_mib} MiB of "
@@ -130,7 +133,7 @@ def machine_sentence(run: PerfRun, measured: Measured, facts: CaseFacts) -> str:
         f"governor {run.machine.get('governor', 'unknown')}), using {config} ({before}: {run.against}; "
         f"{after}: {run.kernel}). Each was booted {boots['A']} times, in turn, with a load average of the "
         f"host from {loads[0]:.1f} to {loads[-1]:.1f}. Percentages are of the medians over boots, with 95% "
-        'intervals; times "by processor time" leave out what the guest waited for a processor.'
+        f"intervals{waiting}."
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reports.perf.answers import ALPHA, LEAST_BOOTS, Answer, holm, interval, rank_p
+from reports.perf.answers import ALPHA, LEAST_BOOTS, Answer, holm, interval, leaves_out_one, rank_p
 from reports.perf.published import Published, published_for
 from reports.perf.results import Measured, Samples
 
@@ -99,7 +99,7 @@ def _time(
 ) -> FunctionTime:
     ratio, low, high = interval(a, b)
     answer = Answer.NONE
-    if shown and not low <= 1 <= high:
+    if shown and leaves_out_one(low, high):
         answer = Answer.WORSE if ratio > 1 else Answer.BETTER
     return FunctionTime(
         function=name,

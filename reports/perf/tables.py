@@ -9,6 +9,7 @@ A table of a tool is that of one boot, the one whose first number is the median:
 not a mixture. Percentages beside it are those of the medians of all boots.
 """
 
+import math
 from collections.abc import Sequence
 
 from reports.perf.answers import Answer, Difference
@@ -44,6 +45,8 @@ def change(one: Difference) -> str:
 
 
 def interval_words(low: float, high: float) -> str:
+    if math.isnan(low) or math.isnan(high):
+        return "cannot be told"
     return f"{100 * (low - 1):+.1f}% to {100 * (high - 1):+.1f}%"
 
 
@@ -79,8 +82,10 @@ def answer_words(one: Difference) -> str:
         return f"{one.percent:+.1f}%, not asked"
     said = f"{one.answer}: {one.percent:+.1f}%, 95% interval {interval_words(one.low, one.high)}"
     if one.answer is Answer.NONE and one.published and one.boots_needed:
-        boots = f"{one.boots_needed} boots" if one.boots_needed > len(one.a) else "even these boots"
-        said += f"; {boots} of each kernel show the seed's {one.published.percent:+.1f}%"
+        seed = f"the seed's {one.published.percent:+.1f}%"
+        few = one.boots_needed > len(one.a)
+        said += f"; it takes {one.boots_needed:,} boots of each kernel to show {seed}" if few else ""
+        said += "" if few else f"; these boots are enough to show {seed}"
     return said
 
 

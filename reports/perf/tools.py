@@ -50,10 +50,15 @@ def read(reader: str, said: str, numbers: Sequence[Number]) -> Reading:
     reading = READERS[reader](said, of_tool)
     for number in of_tool:
         key = number.name if reader == "pattern" else number.key
-        if key not in reading.numbers:
+        if key not in reading.numbers and not number.may_miss:
             have = ", ".join(sorted(reading.numbers)) or "none"
             raise Unreadable(f"no {number.key} in what the tool said (it has {have}): {quoted(said)}")
     return reading
+
+
+def has(number: Number, run: CaseRun, reader: str) -> bool:
+    key = number.name if reader == "pattern" else number.key
+    return number.key in OF_THE_RUN or key in run.reading.numbers
 
 
 def value(number: Number, run: CaseRun, reader: str) -> float:

@@ -7,8 +7,9 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from reports.html import write_report
+from reports.html import write_perf_page, write_report
 from reports.tests.make_compare import make_compare
+from reports.tests.make_perf import make_perf
 from reports.tests.make_run import make_run
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")  # Debian's places
@@ -112,6 +113,27 @@ def test_two_kernels_fit_side_by_side(browser: webdriver.Chrome, side_by_side: s
     """No console error, no scrolling sideways."""
     window(browser, width)
     browser.get(side_by_side)
+    scroll, client = browser.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert client <= width
+    assert scroll <= client
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return (write_perf_page(tmp_path_factory.mktemp("measured"), make_perf()) / "perf.html").as_uri()
+
+
+@pytest.mark.parametrize("width", [1400, 400])
+def test_the_performance_page_fits_with_every_block_open(
+    browser: webdriver.Chrome, measured: str, width: int
+) -> None:
+    """No console error, no scrolling sideways, also with the blocks for the commit message open."""
+    window(browser, width)
+    browser.get(measured)
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
     scroll, client = browser.execute_script(
         "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
     )

@@ -4,11 +4,21 @@ import random
 
 import pytest
 
-from reports.perf.answers import Answer, boots_needed, differences, holm, interval, log_spread, rank_p
+from reports.perf.answers import (
+    Answer,
+    boots_needed,
+    differences,
+    holm,
+    interval,
+    leaves_out_one,
+    log_spread,
+    rank_p,
+)
 from reports.perf.counts import counts
 from reports.perf.profiles import profiles
 from reports.perf.published import published_for, seeds
 from reports.perf.results import Measured
+from reports.perf.tables import interval_words
 from reports.tests.make_perf import boots, exact, facts, make_perf
 from workloads.perf.experiment import library, select
 
@@ -64,6 +74,16 @@ def test_an_interval_holds_its_ratio_and_narrows_with_boots():
     assert interval(*few) == (ratio, low, high)
     _, low_many, high_many = interval(*many)
     assert high_many - low_many < high - low
+
+
+def test_what_cannot_be_told_is_no_difference():
+    """Zeros on A's side: no ratio, no answer, and words for it."""
+    _, low, high = interval((0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (0.0,) * 6)
+    assert not leaves_out_one(low, high)
+    assert interval_words(low, high) == "cannot be told"
+    assert leaves_out_one(0.2, 0.9)
+    assert leaves_out_one(1.1, 1.2)
+    assert not leaves_out_one(0.9, 1.1)
 
 
 def test_questions_are_answered_together():

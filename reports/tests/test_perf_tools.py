@@ -113,6 +113,12 @@ def test_a_number_that_is_not_there_is_named_with_those_that_are():
         read("dbench", DBENCH, [number("Deltree.max")])
 
 
+def test_a_number_that_may_miss_is_not_asked_for():
+    """dbench of a few seconds may have no Rename; the rest of its table is read."""
+    rename = Number("rename", "Nothing.max", "ms", "less", may_miss=True)
+    assert "Nothing.max" not in read("dbench", DBENCH, [rename]).numbers
+
+
 def test_by_the_processor_waiting_for_one_does_not_count():
     """Half of the time there was no processor: half the latency, twice the rate."""
     run = CaseRun("one", 4.0, 2.0, Reading({"x": 100.0}))

@@ -81,6 +81,7 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             other work on the host counts less.
     answer: whether it is asked if B is better or worse; of the others only the change is told.
     cases:  those that give it, none meaning all.
+    may_miss: a short run may have none of it; it is told only when every boot has it.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clock: Literal["wall", "processor"] = "wall"
     answer: bool = False
     cases: tuple[str, ...] = ()
+    may_miss: bool = False
 
 
 class Exact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

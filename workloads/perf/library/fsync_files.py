@@ -1,7 +1,8 @@
 """
 Runs in the guest: write to each of some files in turn and fsync it, again and again, and time each fsync.
 
-In:       $MNT; arguments COUNT of files, ROUNDS, XATTRS of each file.
+In:       $MNT; arguments COUNT of files, ROUNDS, XATTRS of each file, COMMITS: whether each round begins
+          with one of the transaction.
 Out:      JSON on standard output: microseconds of each fsync.
 """
 
@@ -11,7 +12,7 @@ import os
 import sys
 import time
 
-COUNT, ROUNDS, XATTRS = (int(word) for word in sys.argv[1:])
+COUNT, ROUNDS, XATTRS, COMMITS = (int(word) for word in sys.argv[1:])
 block = b"x" * 4096
 took = []
 
@@ -24,6 +25,8 @@ for file in files:
 os.sync()
 gc.disable()
 for _ in range(ROUNDS):
+    if COMMITS:
+        os.sync()
     for file in files:
         os.pwrite(file, block, 0)
         begin = time.perf_counter_ns()
