@@ -67,6 +67,18 @@ _F2FS_SIZE_BYTES = 64 << 20
 # mkfs.xfs 6.1 refuses a smaller device, and a log of less than 64 MiB (which it zeroes).
 _XFS_SIZE_BYTES = 300 << 20
 
+# mkfs leaves zeros, and with them nobody could see that a block shows what it held before. So these begin
+# with files of stamped bytes that are on disk and then gone: files of the same sizes get their places.
+_FILLERS = dict(enumerate(("4K", "16K", "64K", "4K", "16K", "64K", "1M")))
+_USED = "\n".join(
+    (
+        *(f"write filler{number} 0 {size}" for number, size in _FILLERS.items()),
+        "sync",
+        *(f"unlink filler{number}" for number in _FILLERS),
+        "remount",
+    )
+)
+
 # What may not be torn, or the mount is refused: the superblock, which one checksum covers and of which the
 # mount reads one copy. btrfs: BTRFS_SUPER_INFO_SIZE, fs/btrfs/disk-io.c open_ctree() ("superblock checksum
 # mismatch"). ext4: struct ext4_super_block, 1024 B; ext4_superblock_csum_verify() in fs/ext4/super.c comes
@@ -168,6 +180,16 @@ PROFILES = (
         denies=promises.NEARLY_FULL_DENIES,
     ),
     Profile(
+        "btrfs-used",
+        "btrfs",
+        ("mkfs.btrfs", "-q", "-f"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        size_bytes=_BTRFS_SIZE_BYTES,
+        promises=promises.BTRFS,
+        setup=_USED,
+    ),
+    Profile(
         "ext4",
         "ext4",
         _EXT4_MKFS,
@@ -207,6 +229,16 @@ PROFILES = (
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
     Profile(
+        "ext4-used",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+        setup=_USED,
+    ),
+    Profile(
         "xfs",
         "xfs",
         ("mkfs.xfs", "-q", "-f"),
@@ -225,6 +257,16 @@ PROFILES = (
         ("xfs_repair", "-n"),
         size_bytes=_XFS_SIZE_BYTES,
         promises=promises.XFS,
+    ),
+    Profile(
+        "xfs-used",
+        "xfs",
+        ("mkfs.xfs", "-q", "-f"),
+        "xfsprogs",
+        ("xfs_repair", "-n"),
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
+        setup=_USED,
     ),
     Profile(
         "f2fs",
