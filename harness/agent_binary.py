@@ -7,13 +7,11 @@ Not here: what it does (agent/agent.c), where it runs (guest.py).
 """
 
 import hashlib
-import os
 import subprocess
 import tempfile
 from pathlib import Path
 
 from filelock import FileLock
-from platformdirs import user_cache_path
 
 from kernel import cache
 
@@ -25,19 +23,13 @@ class AgentError(Exception):
     """The agent does not compile here; the message holds the compiler's first error."""
 
 
-def cache_folder() -> Path:
-    """Where Powercut keeps what it can make again: $POWERCUT_CACHE or the user's cache folder."""
-    named = os.environ.get("POWERCUT_CACHE")
-    return Path(named) if named else user_cache_path("powercut")
-
-
 def agent_binary() -> Path:
     """Errors: AgentError, OSError."""
     sources = sorted(SOURCE.glob("*.[ch]"))
     digest = hashlib.sha256(" ".join(COMPILE).encode())
     for source in sources:
         digest.update(source.read_bytes())
-    folder = cache_folder() / "agents"
+    folder = cache.root() / "agents"
     binary = folder / digest.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "lock"):

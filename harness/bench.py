@@ -1,5 +1,5 @@
 """
-The project's own speed, as ratios within one run (DESIGN section 8).
+The project's own speed, as ratios within one run.
 
 In:       a kernel, profiles.
 Out:      bench.json in a results folder, and a table.
@@ -460,7 +460,7 @@ def kept_figures(speeds: list[Speed], build_s: float) -> dict[str, dict[str, flo
 
 
 def missed(speeds: list[Speed], huge: HugeLog) -> list[str]:
-    """Targets not reached. They are asked of the first profile, as DESIGN asks them of btrfs."""
+    """Targets not reached. They are asked of the first profile, which is btrfs unless --fs says otherwise."""
     first = msgspec.to_builtins(speeds[0]) | msgspec.to_builtins(huge)
     below = [name for name, target in TARGETS.items() if first[name] < target]
     return below + [name for name, limit in AT_MOST.items() if first[name] > limit]

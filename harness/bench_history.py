@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from harness.agent_binary import cache_folder
 from harness.run import machine_facts, own_commit
 from harness.store import write_whole
 from harness.summing import shown
+from kernel import cache
 from reports.bench_history import Point, charts, in_order, of_one_machine, rows, slowdowns, verdict
 from reports.html import environment
 
@@ -27,7 +27,7 @@ class NoHistory(Exception):
 
 
 def place() -> Path:
-    return cache_folder() / "bench-history.jsonl"
+    return cache.root() / "bench-history.jsonl"
 
 
 def machine_words() -> str:

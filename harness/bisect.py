@@ -303,7 +303,7 @@ def step_status(folder: Path, wish_of: WishOf) -> int:
     """The exit status for `git bisect run`. Whatever goes wrong on our side makes it give up: to git, 1 and 2
     are bad commits."""
     try:
-        name = current_commit(folder / "git")
+        name = commit(folder / "git", "BISECT_HEAD").hash  # there, since nothing is checked out
         for variable in [one for one in os.environ if one.startswith("GIT_")]:
             del os.environ[variable]  # GIT_DIR is the bisect's own repository
         asked = read_record(folder).hunt
@@ -317,11 +317,6 @@ def step_status(folder: Path, wish_of: WishOf) -> int:
     except (Exception, SystemExit) as error:
         print(f"powercut: {type(error).__name__}: {error}", file=sys.stderr)
         return GIVE_UP
-
-
-def current_commit(place: Path) -> str:
-    """Without a checkout, git bisect names it in BISECT_HEAD."""
-    return commit(place, "BISECT_HEAD").hash
 
 
 # --- the last lines ------------------------------------------------------------------------------

@@ -22,13 +22,12 @@ from pathlib import Path
 
 import msgspec
 
-from kernel.make import environment
+from kernel.git import NO_SETTINGS, run
 from reports.terminal import number
 
 GOOD, BAD, SKIP = 0, 1, 125  # what `git bisect run` understands; from 128 on it gives up
 GIVE_UP = 255
 ROOT = Path(__file__).resolve().parent.parent
-NO_SETTINGS = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 class NotBisected(Exception):
@@ -165,12 +164,4 @@ def _git(place: Path, *arguments: str) -> str:
 
 
 def _run(place: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        ["git", "-c", "safe.directory=*", "-C", str(place), *arguments],
-        env=environment() | NO_SETTINGS,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    return run(place, *arguments, errors="replace")  # for JSON

@@ -128,7 +128,7 @@ def remove_unfinished(folder: Path) -> None:
     """What was stopped in the middle is not believed."""
     for run_folder in (folder / "steps").glob("*"):
         if run_folder.is_symlink() or not (run_folder / "step.json").exists():
-            with contextlib.suppress(NotADirectoryError, OSError):
+            with contextlib.suppress(OSError):
                 run_folder.unlink() if run_folder.is_symlink() else shutil.rmtree(run_folder)
 
 

@@ -26,14 +26,14 @@ from harness.machine import INBOX_BYTES, MEMORY_MIB, OUTBOX_BYTES, QEMU_TCG, UML
 from harness.probe import boots, kvm, kvm_is_out
 from harness.run import LOG_BYTES, RESULTS_BYTES
 from harness.workspace import memory_folder
-from kernel import build
+from kernel import archive, build
 from kernel.cache import root as cache_root
 from kernel.kernel import Arch, Kernel
 from kernel.packages import Requirement
 from oracles.profiles import PROFILES
 
 CAN, CANNOT = 0, 3
-# kernel/source.py and kernel/build.py: a source unpacked, its package, one build; and an equal part to spare.
+# kernel/release.py, build.py: a source unpacked, its package, one build; and an equal part to spare.
 CACHE_BYTES = 4 << 30
 CACHE_BYTES_WITH_KERNEL = 600 << 20  # a build with a series beside the one that is there
 # A guest's memory, its log and its mailboxes lie there, with two images of the largest profile.
@@ -192,23 +192,22 @@ def tool(program: str, version_argument: str) -> Check:
 def kernel_source() -> Check:
     """Whether the default kernel's source can be had without a network, or apt knows where."""
     name, package = "kernel source", "linux-source-6.12"
-    if list((cache_root() / "sources").glob(f"{package}_*")):
+    if list((cache_root() / "sources").glob(f"{package}_*/linux")):
         return Check(name, True, f"{package} unpacked in {cache_root()}")
     if list(Path("/usr/src").glob(f"{package}*")):
         return Check(name, True, f"{package} installed in /usr/src")
     if not packages.find("apt-cache"):
         return Check(name, None, "no apt here", "give a tree of your own: powercut run --kernel PATH")
-    done = subprocess.run(
-        ["apt-cache", "show", "--no-all-versions", package], capture_output=True, text=True, check=False
-    )
-    if done.returncode == 0 and done.stdout.strip():
+    if archive.output(["apt-cache", "show", "--no-all-versions", package]).strip():
         return Check(name, True, f"{package} known to apt; it is downloaded when first needed")
+    unknown = f"{package} unknown to apt"
+    if archive.KEYRING.is_file():
+        return Check(name, None, f"{unknown}; when first needed, it is looked for in lists of our own")
     return Check(
         name,
         None if newest_kernel("um") else False,
-        f"{package} unknown to apt",
-        "apt-get update, with Debian's security archive among its sources; "
-        "or a tree of your own: --kernel PATH",
+        f"{unknown}, and lists of our own cannot be checked without {archive.KEYRING}",
+        "apt-get install debian-archive-keyring; or a tree of your own: --kernel PATH",
     )
 
 

@@ -46,10 +46,13 @@ RESERVED_SIGNATURES = (
     "durable: preallocation lost (fsynced file)",
     "durable: preallocation lost (synced file)",
 )
+REMOVED = "A removed file that is fsynced through its last descriptor comes back"
+REMOVED_SIGNATURES = ("durable: name came back (fsynced file)",)
 # With little space left the fsync commits, as 7.2.13 does on btrfs-single.
 ROOMY = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-nearly-full")
 REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
+REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
 
 NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)")
 UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
@@ -117,7 +120,13 @@ FAST_COMMIT = (
     ),
 )
 
+WHITEOUT = "A whiteout is lost when the file that left it is fsynced"
+NOT_SINGLE = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-single")
+WHITEOUT_SIGNATURES = ("durable: name lost (fsynced chr)", "durable: name lost (fsynced file)")
+
 KNOWN = (
+    KnownBug(WHITEOUT, ("6.12",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
+    KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
     *FAST_COMMIT,
     *(_strict(workload, "durable: data lost (fdatasynced file)") for workload in STRICT_FDATASYNC),
     _strict(
@@ -158,6 +167,16 @@ KNOWN = (
     KnownBug(REPLACED, ("7.2",), "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(REPLACED, ("7.2",), "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(
+        heading=REPLACED,
+        kernels=("6.12",),
+        filesystem="btrfs",
+        workload="replace-synced-directory-fsync-other",
+        signatures=(
+            "atomic: replaced name gone (renamed directory)",
+            "durable: name lost (fsynced directory)",
+        ),
+    ),
+    KnownBug(
         heading="A renamed file keeps its old name when its logged directory left the cache",
         kernels=("6.1",),
         filesystem="btrfs",
@@ -176,20 +195,8 @@ KNOWN = (
     ),
     KnownBug(RESERVED, BOTH, "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
-    KnownBug(
-        heading="A removed file that is fsynced through its last descriptor comes back",
-        kernels=OLD,
-        filesystem="btrfs",
-        workload="unlinked-open-file-fsync",
-        signatures=("durable: name came back (fsynced file)",),
-    ),
-    KnownBug(
-        heading="A removed file that is fsynced through its last descriptor comes back",
-        kernels=OLD,
-        filesystem="btrfs",
-        workload="unlinked-synced-open-file-fsync",
-        signatures=("durable: name came back (fsynced file)",),
-    ),
+    KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
+    KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(
         heading="What was fsynced before the file had a name is lost when only its directory is fsynced",
         kernels=BOTH,
@@ -199,6 +206,20 @@ KNOWN = (
             "durable: preallocation lost (fsynced file)",
             "durable: size lost (fsynced file)",
         ),
+    ),
+    KnownBug(
+        heading=REPLACED_NAME,
+        kernels=("6.12",),
+        filesystem="btrfs",
+        workload="replaced-name-fsync-other-name",
+        signatures=("durable: wrong object (fsynced file)",),
+    ),
+    KnownBug(
+        heading=REPLACED_NAME,
+        kernels=("6.12",),
+        filesystem="btrfs",
+        workload="replaced-name-fsync-name-beside",
+        signatures=("atomic: replaced name gone (renamed file)", "durable: name lost (synced file)"),
     ),
 )
 

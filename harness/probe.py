@@ -18,12 +18,13 @@ import msgspec
 from filelock import FileLock
 
 from harness import packages
-from harness.agent_binary import AgentError, agent_binary, cache_folder
+from harness.agent_binary import AgentError, agent_binary
 from harness.guest import BOOT_TIMEOUT_S, GuestSpec, GuestTrouble, LostGuest, boot
 from harness.machine import QEMU_KVM, QEMU_TCG, UML
 from harness.progress import Progress
 from harness.qemu import PROGRAM
 from harness.workspace import workspace
+from kernel import cache
 from kernel.build import build
 from kernel.kernel import BuildFailed, Kernel
 
@@ -95,7 +96,7 @@ def kvm(kernel: Path, again: bool = False) -> tuple[bool, str]:
     """Whether guests run under KVM here, and what was seen. again: even if it is remembered."""
     if out := kvm_is_out():
         return False, out
-    place = cache_folder() / "kvm.json"
+    place = cache.root() / "kvm.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(place.with_suffix(".lock")):  # two runs at once try it once
         known = None if again else _remembered(place)

@@ -20,6 +20,7 @@ from harness.spread import UNBOUNDED, even, shares
 from reports.results import Coverage
 
 LOSSES = (0.1, 0.5, 0.9)  # shares of a window's writes that a draw loses, in turn
+LONG_WRITES = 256  # of a window, from which on a draw is a few of them
 WHOLE_WRITES = 30  # more subsets than fit any budget
 
 
@@ -112,5 +113,11 @@ def _single(volatile: tuple[int, ...], share: int) -> Iterator[tuple[int, ...]]:
 
 
 def _drawn(volatile: tuple[int, ...], draw: random.Random) -> Iterator[tuple[int, ...]]:
-    for loss in itertools.cycle(LOSSES):
-        yield tuple(index for index in volatile if draw.random() < loss)
+    """Of a long window few are lost, or few are not: a name that tells of thousands is of no use."""
+    if len(volatile) <= LONG_WRITES:
+        for loss in itertools.cycle(LOSSES):
+            yield tuple(index for index in volatile if draw.random() < loss)
+    while True:
+        few = set(draw.sample(volatile, draw.randrange(2, LONG_WRITES // 2)))
+        yield tuple(sorted(few))
+        yield tuple(index for index in volatile if index not in few)

@@ -6,7 +6,6 @@ Out:      Bug, one a series; Parts, which are run in their order.
 Not here: what was seen (detection.py), running it (run.py), reading headers (kernel/).
 """
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -55,15 +54,9 @@ def bug_of(one: Series) -> Bug:
         name=one.name,
         profiles=one.facts.profiles or DEFAULT_PROFILES,
         workloads=one.facts.workloads,
-        oracles=_oracles(one),
+        oracles=one.facts.oracles,
         models=one.facts.models,
     )
-
-
-def _oracles(one: Series) -> tuple[str, ...]:
-    """Of the header's line `caught by: durable, atomic`."""
-    match = re.search(r"^(?://|#)\s*caught by:(.*)$", one.content.decode(errors="replace"), re.MULTILINE)
-    return tuple(match[1].replace(",", " ").split()) if match else ()
 
 
 def plantable(kernel: str, bugs: Sequence[Bug]) -> tuple[list[Bug], list[str]]:

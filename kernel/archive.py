@@ -119,7 +119,7 @@ def offer_of(release: str, version: str) -> Offer:
 
 
 def _asked(package: str, config: str) -> Offer | None:
-    said = _output(["apt-cache", "show", "--no-all-versions", package], config)
+    said = output(["apt-cache", "show", "--no-all-versions", package], config)
     fields = dict(re.findall(r"^(Version|Size): (.*)$", said, re.MULTILINE))
     if "Version" not in fields:
         return None
@@ -127,19 +127,23 @@ def _asked(package: str, config: str) -> Offer | None:
     return Offer(name, fields["Version"], int(fields.get("Size", PACKAGE_BYTES)), config)
 
 
-def _output(command: list[str], config: str) -> str:
-    """Empty when the program fails or is not there."""
+def output(command: list[str], config: str = "") -> str:
+    """What apt or dpkg says. Empty when the program is not there."""
     try:
-        return subprocess.run(
-            command,
-            env=_environment(config),
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        ).stdout
+        return _run(command, config).stdout
     except OSError:
         return ""
+
+
+def _run(command: list[str], config: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command,
+        env=_environment(config),
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def _environment(config: str) -> dict[str, str]:
@@ -211,14 +215,14 @@ def _write_config(suite: str, mirror: str, folder: Path) -> None:
 
 def _network_settings() -> str:
     """The user's proxies, time-outs and the like, as apt itself writes them down."""
-    said = _output(["apt-config", "dump"], "")
+    said = output(["apt-config", "dump"])
     return "\n".join(line for line in said.splitlines() if _NETWORK.fullmatch(line))
 
 
 def _mirrors(label: str) -> tuple[str, ...]:
     """Where the user's apt fetches Debian from, then Debian's own addresses."""
     wanted = "$(REPO_URI) $(ORIGIN) $(LABEL)"
-    said = _output(["apt-get", "indextargets", "--format", wanted, "Created-By: Packages"], "")
+    said = output(["apt-get", "indextargets", "--format", wanted, "Created-By: Packages"])
     rows = [line.split() for line in said.splitlines()]
     users = [row[0].rstrip("/") for row in rows if row[1:] == ["Debian", label]]
     return tuple(dict.fromkeys([*users, *MIRRORS[label]]))
@@ -226,16 +230,8 @@ def _mirrors(label: str) -> tuple[str, ...]:
 
 def _update(folder: Path) -> str:
     """apt-get update; "" when it went well, else what it said."""
-    command = ["setpriv", "--pdeathsig", "TERM", "apt-get", "update"]
     try:
-        done = subprocess.run(
-            command,
-            env=_environment(str(folder / "apt.conf")),
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = _run(["setpriv", "--pdeathsig", "TERM", "apt-get", "update"], str(folder / "apt.conf"))
     except OSError as error:
         return f"E: {error}"
     return "" if done.returncode == 0 else done.stdout + done.stderr + "\nE: apt-get update failed"

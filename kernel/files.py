@@ -66,6 +66,14 @@ def mirror(
     return tuple(changed)
 
 
+def replace(path: Path, content: bytes) -> None:
+    """A new file under the old name: the name's other hard links keep the old one."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_bytes(content)
+    shutil.copymode(path, beside)
+    beside.replace(path)
+
+
 def _content(file: TreeFile | None) -> tuple[str, bool] | None:
     return (file.digest, file.executable) if file else None
 

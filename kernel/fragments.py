@@ -44,7 +44,7 @@ def known_variants() -> tuple[str, ...]:
 
 def check_variants(variants: tuple[str, ...]) -> tuple[str, ...]:
     """Each once and in one order, so that the same ones are always the same kernel. Errors: BadKernel."""
-    known = known_variants()
+    known = known_variants() if variants else ()
     for name in variants:
         if name not in known:
             raise BadKernel(f"config {name!r} is not known; known: {', '.join(known)}")

@@ -17,6 +17,7 @@ from kernel.kernel import BadKernel, Source
 from kernel.make import environment
 
 BLOB = "git:"  # a digest that is the name git has for the content
+NO_SETTINGS = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 def revision_source(repository: Path, revision: str) -> Source:
@@ -66,7 +67,7 @@ def reader(source: Source) -> Iterator[Callable[[str, TreeFile], bytes]]:
 def _contents(source: Source) -> Iterator[Callable[[str], bytes]]:
     with subprocess.Popen(
         [*_command(Path(source.name)), "cat-file", "--batch"],
-        env=environment(),
+        env=environment() | NO_SETTINGS,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -88,13 +89,13 @@ def _contents(source: Source) -> Iterator[Callable[[str], bytes]]:
 
 
 def _commit(path: Path, revision: str) -> str:
-    asked = _run(path, "rev-parse", "--show-prefix")
+    asked = run(path, "rev-parse", "--show-prefix")
     if asked.returncode != 0 and "work tree" not in asked.stderr:
         raise BadKernel(f"{path} is no git repository that can be read: {_said(asked)}")
     if prefix := asked.stdout.strip().rstrip("/"):
         top = str(path).removesuffix(prefix).rstrip("/")
         raise BadKernel(f"{path} is a folder inside a git repository; give its top: {top}@{revision}")
-    found = _run(path, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    found = run(path, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     if found.returncode != 0 or "is ambiguous" in found.stderr:
         raise BadKernel(f"{path} has no one revision {revision!r}: {_said(found)}")
     return found.stdout.strip()
@@ -106,21 +107,23 @@ def _said(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 def _git(path: Path, *arguments: str) -> str:
-    done = _run(path, *arguments)
+    done = run(path, *arguments)
     if done.returncode != 0:
         raise BadKernel(f"{path}: git {arguments[0]} fails: {_said(done)}")
     return done.stdout
 
 
-def _run(path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def run(path: Path, *arguments: str, errors: str = "surrogateescape") -> "subprocess.CompletedProcess[str]":
+    """git in the repository at path, whoever owns it, without anybody's settings. errors: what is made of
+    bytes that are no UTF-8; with surrogateescape they come back. Errors: BadKernel, when there is no git."""
     try:
         return subprocess.run(
             [*_command(path), *arguments],
-            env=environment(),
+            env=environment() | NO_SETTINGS,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            errors="surrogateescape",
+            errors=errors,
             check=False,
         )
     except FileNotFoundError as error:

@@ -8,6 +8,7 @@ Not here: the files a semantic patch is for (patching.py), what is done with the
     // upstream: 0123456789ab ("btrfs: subject") (in v6.1)
     // absent: 5.10 (log tree has no such thing before v5.12)
     // profiles: ext4
+    // caught by: durable, fsck
     // config: debug
     // models: R
     // workloads: rename-over-existing link-fsync-new-name
@@ -21,7 +22,8 @@ from collections.abc import Iterable, Iterator
 
 from kernel.kernel import BadKernel, Facts
 
-_FIELD = re.compile(r" ?(upstream|absent|profiles|config|models|workloads): *(.*)")
+_FIELD = re.compile(r" ?(upstream|absent|profiles|caught by|config|models|workloads): *(.*)")
+_LISTS = ("profiles", "config", "workloads", "models", "caught by")
 _ABSENT = re.compile(r"([\d., ]+?) *\((.+)\)")
 
 
@@ -39,7 +41,7 @@ def comment(text: str) -> tuple[str, ...]:
 def facts_of(texts: Iterable[str]) -> Facts:
     """Of the files of one series. Errors: BadKernel."""
     absent: dict[str, str] = {}
-    lists: dict[str, dict[str, None]] = {name: {} for name in ("profiles", "config", "workloads", "models")}
+    lists: dict[str, dict[str, None]] = {name: {} for name in _LISTS}
     upstream = ""
     for text in texts:
         for field, value in _fields(comment(text)):
@@ -49,8 +51,8 @@ def facts_of(texts: Iterable[str]) -> Facts:
                 absent |= _absent(value)
             else:
                 lists[field] |= dict.fromkeys(value.replace(",", " ").split())
-    profiles, config, workloads, models = (tuple(found) for found in lists.values())
-    return Facts(absent, profiles, config, workloads, upstream, models)
+    profiles, config, workloads, models, oracles = (tuple(lists[name]) for name in _LISTS)
+    return Facts(absent, profiles, config, workloads, upstream, models, oracles)
 
 
 def _fields(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -55,6 +55,7 @@ class Facts(msgspec.Struct, frozen=True):
     workloads: of the library, those that show it.
     upstream:  the commit it is about: hash ("subject") (in vX.Y).
     models:    the crash models that show a planted bug, where model O does not.
+    oracles:   of a planted bug, those it is caught by.
     """
 
     absent: dict[str, str] = {}
@@ -63,6 +64,7 @@ class Facts(msgspec.Struct, frozen=True):
     workloads: tuple[str, ...] = ()
     upstream: str = ""
     models: tuple[str, ...] = ()
+    oracles: tuple[str, ...] = ()
 
 
 class Series(msgspec.Struct, frozen=True):

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import msgspec
 
+from kernel.files import replace
 from kernel.header import comment, facts_of
 from kernel.kernel import BadKernel, BuildFailed, Facts, Series
 from kernel.make import environment
@@ -266,13 +267,5 @@ def _spatch(series: Series, path: Path) -> bool:
             raise BadKernel(f"{series.title}: spatch cannot apply it to {path.name}: {said[-600:]}")
         if output.read_bytes() == path.read_bytes():
             return False
-        return _replace(path, output.read_bytes())
-
-
-def _replace(path: Path, content: bytes) -> bool:
-    """A new file under the old name: the name's other hard links keep the old one."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_bytes(content)
-    shutil.copymode(path, beside)
-    beside.replace(path)
-    return True
+        replace(path, output.read_bytes())
+        return True

@@ -14,6 +14,7 @@ import re
 import shutil
 from pathlib import Path
 
+from kernel.files import replace
 from kernel.kernel import BuildFailed
 from kernel.make import OBJECTS
 
@@ -22,7 +23,6 @@ COUNTED = ("fs/btrfs", "fs/ext4", "fs/jbd2", "fs/xfs")
 # Documentation/dev-tools/gcov.rst. What is inlined before the counters are put in has none of its own. Who
 # changes these lines or COUNTED raises RECIPE_VERSION in build.py.
 LINES = b"GCOV_PROFILE := y\nccflags-y += -fno-early-inlining\n"
-
 
 START = "kernel/gcov/gcc_base.c"
 # Each counted file makes itself known in a constructor. User Mode Linux is an ordinary program, whose
@@ -38,18 +38,13 @@ def switch_on(tree: Path) -> None:
         makefile = tree / folder / "Makefile"
         content = makefile.read_bytes() if makefile.is_file() else LINES
         if not content.startswith(LINES):
-            _replace(makefile, LINES + content)
+            replace(makefile, LINES + content)
     start = tree / START
     content, found = _START_BODY.subn(_START_ALONE, start.read_bytes() if start.is_file() else b"")
     if not found:
         raise BuildFailed(f"this source counts in a way not known here: no __gcov_init() in {START}")
     if content != start.read_bytes():
-        _replace(start, content)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path.unlink()
-    path.write_bytes(content)
+        replace(start, content)
 
 
 def keep_notes(tree: Path, directory: Path) -> None:

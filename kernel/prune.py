@@ -28,7 +28,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 class Thing(msgspec.Struct, frozen=True):
     """
-    room:   the folder of the cache it lies in: builds, objects, sources, failed, agents, apt.
+    room:   the folder of the cache it lies in: builds, objects, sources, failed, agents, apt, suite.
     size_bytes: on disk; what is linked from a source counts there.
     used_s: when it was last used, seconds since 1970.
     """
@@ -58,7 +58,7 @@ def things() -> list[Thing]:
     remembered = _Sizes(cache.root() / "sizes.json")
     found = [_thing(room, path, remembered) for room in _ROOMS for path in sorted(_places(room))]
     remembered.write()
-    return sorted(found, key=lambda thing: (thing.used_s, _ROOMS.index(thing.room)))
+    return sorted(found, key=lambda thing: thing.used_s)  # equals stay in the order of _ROOMS
 
 
 def prune(
@@ -100,7 +100,7 @@ def _remove(thing: Thing, dry_run: bool) -> bool:
 
 # --- what there is ---
 
-_ROOMS = ("failed", "builds", "objects", "sources", "agents", "apt")
+_ROOMS = ("failed", "builds", "objects", "sources", "agents", "apt", "suite")
 
 
 def _places(room: str) -> Iterator[Path]:

@@ -50,23 +50,13 @@ def _age(path: Path) -> float:
 
 
 def _installed_version(package: str) -> str:
-    said = _output(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", package])
+    said = archive.output(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}", package])
     status, _, package_version = said.partition(" ")
     return package_version if status == "installed" and _installed_archive(package).is_file() else ""
 
 
 def _installed_archive(package: str) -> Path:
     return Path("/usr/src") / f"{package}.tar.xz"
-
-
-def _output(command: list[str]) -> str:
-    """Empty when the program fails or is not there."""
-    try:
-        return subprocess.run(
-            command, env=environment(), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        ).stdout
-    except OSError:
-        return ""
 
 
 def needed_bytes(source_version: str) -> int:

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from kernel import cache
+from kernel import cache, git
 from kernel.files import TreeFile, TreeFiles, files_digest, makefile_version
 from kernel.kernel import BadKernel
-from kernel.make import OBJECTS, environment
+from kernel.make import OBJECTS
 
 Progress = Callable[[str, float], None]
 
@@ -123,9 +123,7 @@ def _is_build_output(directory: Path) -> bool:
 
 
 def _git_commit(tree: Path) -> str:
-    if not (tree / ".git").exists() or shutil.which("git") is None:
+    if not (tree / ".git").exists():
         return ""
-    command = ["git", "-C", str(tree), "rev-parse", "--short=12", "HEAD"]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
-    commit = done.stdout.strip()
+    commit = git.run(tree, "rev-parse", "--short=12", "HEAD").stdout.strip()
     return f" git {commit}" if commit else ""

@@ -1,5 +1,5 @@
 """
-Read a KERNEL word: SOURCE[+SERIES...], as in DESIGN section 3.
+Read a KERNEL word: SOURCE[+SERIES...].
 
 In:       "6.12", "6.12+planted/NAME", "path/to/tree+fix.patch", "path/to/repository@v6.12".
 Out:      KernelSpec, with the series read; BadKernel that says what is known when something is not.

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from oracles import model as models
+from oracles.content import ZERO, Difference
 from oracles.model import Disagreement, Model
-from oracles.observation import Node, Observation
+from oracles.observation import Node, Observation, noun
 from oracles.profiles import Profile, asked, promise, promise_text
 from oracles.recovered import Recovered, readings
 from oracles.verdict import TIERS, Answer, Tier, Verdict, Violation
@@ -139,12 +140,25 @@ def describe(case: Case, inode: int | None) -> str:
     if inode < 0:
         return "something unknown"
     object_ = case.model.inodes[inode]
-    noun = "directory" if object_.kind == "dir" else object_.kind
-    return f"the {noun} of '{object_.made_by}' (inode {object_.number})"
+    return f"the {noun(object_.kind)} of '{object_.made_by}' (inode {object_.number})"
 
 
 def any_of(parts: Sequence[str]) -> str:
     return " or ".join(parts)
+
+
+def allowed_words(difference: Difference) -> str:
+    """What the bytes might have been."""
+    return any_of(
+        [
+            "zeros" if source == ZERO else f"bytes of operation {source.stamp - 1}"
+            for source in sorted(difference.allowed)
+        ]
+    )
+
+
+def xattr_words(value: str | None) -> str:
+    return "nothing" if value is None else bytes.fromhex(value).decode("latin-1")
 
 
 def changed_flags(case: Case, inode: int, node: Node) -> str:
@@ -164,8 +178,6 @@ def describe_node(node: Node | None) -> str:
 def role(case: Case, inode: int) -> str:
     """What the object was to the workload: what became of it in run, most telling first."""
     model, window = case.model, case.window
-    kind = model.kind(inode)
-    noun = "directory" if kind == "dir" else kind
     if inode == model.root:
         return "the root"
     since = model.base_time
@@ -177,7 +189,7 @@ def role(case: Case, inode: int) -> str:
         ("new", model.inodes[inode].born > since),
     ]
     done = [word for word, true in happened if true]
-    return f"{done[0] if done else 'old'} {noun}"
+    return f"{done[0] if done else 'old'} {noun(model.kind(inode))}"
 
 
 def _linked(model: Model, inode: int, word: str, since: int, now: int) -> bool:

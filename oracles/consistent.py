@@ -9,7 +9,7 @@ Not here: what should be in the tree (durable, historical).
 from collections import defaultdict
 
 from oracles.case import Case
-from oracles.observation import Node, Tree
+from oracles.observation import Node, Tree, noun
 from oracles.recovered import is_mkfs_directory, split
 from oracles.verdict import Tier, Verdict, Violation
 
@@ -139,5 +139,6 @@ def _names(same: list[Node]) -> list[Item]:
 
 
 def _violation(case: Case, kind: str, node: Node, expected: str, found: str) -> Violation:
-    noun = "directory" if node.kind == "dir" else node.kind
-    return Violation(kind, noun, node.path, expected, found, case.promise("consistent"), Tier.POSIX)
+    return Violation(
+        kind, noun(node.kind), node.path, expected, found, case.promise("consistent"), Tier.POSIX
+    )

@@ -67,6 +67,15 @@ def part(content: Content, start: int, end: int) -> Content:
     )
 
 
+def clipped(pieces: Iterable[Piece], start: int, end: int) -> list[Piece]:
+    """The pieces within [start, end)."""
+    return [
+        Piece(max(piece.start, start), min(piece.end, end), piece.sources)
+        for piece in pieces
+        if piece.start < end and piece.end > start
+    ]
+
+
 def resized(content: Content, size: int) -> Content:
     old = size_of(content)
     if size <= old:

@@ -7,10 +7,18 @@ Not here: things that never were (historical), renames done by half (atomic).
 """
 
 from oracles.atomic import touched_inodes
-from oracles.case import Case, any_of, best_verdict, changed_flags, describe
-from oracles.content import ZERO, Difference, Piece, first_difference, size_of
+from oracles.case import (
+    Case,
+    allowed_words,
+    any_of,
+    best_verdict,
+    changed_flags,
+    describe,
+    xattr_words,
+)
+from oracles.content import Piece, clipped, first_difference, size_of
 from oracles.model import CLOCK, Chain, Ranges, Slot, union, without
-from oracles.observation import Node
+from oracles.observation import Node, noun
 from oracles.recovered import Recovered
 from oracles.verdict import TIERS, Tier, Verdict, Violation
 from oracles.window import Floor, RangeFloor
@@ -285,8 +293,10 @@ def _xattrs(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
             kind = "xattr came back"
         else:
             kind = "xattr value lost"
-        expected = any_of([f"{name}={_value(each)}" for each in sorted(allowed, key=str)])
-        violations.append(_attribute(case, kind, inode, node, expected, f"{name}={_value(value)}", floor))
+        expected = any_of([f"{name}={xattr_words(each)}" for each in sorted(allowed, key=str)])
+        violations.append(
+            _attribute(case, kind, inode, node, expected, f"{name}={xattr_words(value)}", floor)
+        )
     return len(known), violations
 
 
@@ -377,7 +387,7 @@ def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
     difference = first_difference(node.content, pieces, node.size)
     if difference is None:
         return []
-    expected = f"at offset {difference.offset}: {any_of(_sources(difference))}"
+    expected = f"at offset {difference.offset}: {allowed_words(difference)}"
     return [_attribute(case, "data lost", inode, node, expected, difference.found, floor)]
 
 
@@ -388,15 +398,11 @@ def _range(case: Case, inode: int, node: Node, part: RangeFloor) -> list[Violati
     if node.size < needed:
         expected = f"at least {needed} bytes"
         return [_attribute(case, "size lost", inode, node, expected, f"{node.size} bytes", floor)]
-    pieces = [
-        Piece(max(piece.start, start), min(piece.end, end), piece.sources)
-        for piece in _pieces(case, inode, floor)
-        if piece.start < end and piece.end > start
-    ]
+    pieces = clipped(_pieces(case, inode, floor), start, end)
     difference = first_difference(node.content, pieces, node.size) if pieces else None
     if difference is None:
         return []
-    expected = f"at offset {difference.offset}: {any_of(_sources(difference))}"
+    expected = f"at offset {difference.offset}: {allowed_words(difference)}"
     return [_attribute(case, "data lost", inode, node, expected, difference.found, floor)]
 
 
@@ -410,13 +416,6 @@ def _pieces(case: Case, inode: int, floor: Floor) -> list[Piece]:
         Piece(piece.start, min(piece.end, settled), piece.sources)
         for piece in pieces
         if len(piece.sources) == 1 and piece.start < settled
-    ]
-
-
-def _sources(difference: Difference) -> list[str]:
-    return [
-        "zeros" if source == ZERO else f"bytes of operation {source.stamp - 1}"
-        for source in sorted(difference.allowed)
     ]
 
 
@@ -456,8 +455,7 @@ def _reach(case: Case, floor: Floor, inode: int | None) -> str:
         return floor.reach
     if inode is None or inode < 0:
         return f"{floor.reach} name"
-    kind = case.model.kind(inode)
-    return f"{floor.reach} {'directory' if kind == 'dir' else kind}"
+    return f"{floor.reach} {noun(case.model.kind(inode))}"
 
 
 def _subject(allowed: frozenset[int | None], found: int | None) -> int | None:
@@ -468,7 +466,3 @@ def _subject(allowed: frozenset[int | None], found: int | None) -> int | None:
 
 def _sorted(values: frozenset[int | None]) -> list[int | None]:
     return sorted(values, key=lambda value: (value is None, value or 0))
-
-
-def _value(value: str | None) -> str:
-    return "nothing" if value is None else bytes.fromhex(value).decode("latin-1")

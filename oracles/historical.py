@@ -6,8 +6,18 @@ Out:      a Verdict; none where there is no tree.
 Not here: whether what was promised is still there (durable).
 """
 
-from oracles.case import Case, any_of, best_verdict, changed_flags, describe, describe_node, role
-from oracles.content import ZERO, Difference, Piece, first_difference, size_of
+from oracles.case import (
+    Case,
+    allowed_words,
+    any_of,
+    best_verdict,
+    changed_flags,
+    describe,
+    describe_node,
+    role,
+    xattr_words,
+)
+from oracles.content import ZERO, Difference, Piece, clipped, first_difference, size_of
 from oracles.model import CLOCK, Slot
 from oracles.observation import Node
 from oracles.ordered import shown_since
@@ -109,7 +119,7 @@ def _xattrs(case: Case, inode: int, node: Node) -> list[Violation]:
         known = case.window.xattr_values(inode, name, 0)
         if value in known or any(error.startswith("getxattr") for error in node.errors):
             continue
-        expected = any_of([_value(each) for each in sorted(known, key=str)])
+        expected = any_of([xattr_words(each) for each in sorted(known, key=str)])
         violations.append(
             _violation(
                 case,
@@ -117,14 +127,10 @@ def _xattrs(case: Case, inode: int, node: Node) -> list[Violation]:
                 role(case, inode),
                 node.path,
                 f"{name}: {expected}",
-                f"{name}: {_value(value)}",
+                f"{name}: {xattr_words(value)}",
             )
         )
     return violations
-
-
-def _value(value: str | None) -> str:
-    return "nothing" if value is None else bytes.fromhex(value).decode("latin-1")
 
 
 def _size(case: Case, inode: int, node: Node) -> list[Violation]:
@@ -148,7 +154,7 @@ def _content(case: Case, inode: int, node: Node) -> list[Violation]:
     difference = first_difference(node.content, pieces, node.size)
     if difference is None:
         return []
-    expected = f"at offset {difference.offset}: {_allowed(difference)}"
+    expected = f"at offset {difference.offset}: {allowed_words(difference)}"
     kind = _content_kind(case, difference)
     found = _writer(case, difference)
     return [_violation(case, kind, role(case, inode), node.path, expected, found, "no-stale-data")]
@@ -164,9 +170,8 @@ def _cut_off(case: Case, inode: int, node: Node) -> list[Violation]:
         if seen is None or seen < time:
             return []
         pieces = [
-            Piece(max(piece.start, start), min(piece.end, end), piece.sources | ZEROS)
-            for piece in case.window.pieces(inode, time)
-            if piece.start < end and piece.end > start
+            piece._replace(sources=piece.sources | ZEROS)
+            for piece in clipped(case.window.pieces(inode, time), start, end)
         ]
         difference = first_difference(node.content, pieces, node.size)
         if difference is not None:
@@ -191,7 +196,7 @@ def _came_back(case: Case, inode: int, node: Node, time: int, difference: Differ
         "cut data came back",
         role(case, inode),
         node.path,
-        f"at offset {difference.offset}: {_allowed(difference)}, since {cut}",
+        f"at offset {difference.offset}: {allowed_words(difference)}, since {cut}",
         _writer(case, difference),
         case.promise("ordered-data"),
         Tier.FS,
@@ -201,15 +206,6 @@ def _came_back(case: Case, inode: int, node: Node, time: int, difference: Differ
 def _content_kind(case: Case, difference: Difference) -> str:
     step = case.model.steps.get(difference.stamp - 1) if difference.stamp > 0 else None
     return "foreign bytes" if step is None else "stale data"
-
-
-def _allowed(difference: Difference) -> str:
-    return any_of(
-        [
-            "zeros" if source.stamp == 0 else f"bytes of operation {source.stamp - 1}"
-            for source in sorted(difference.allowed)
-        ]
-    )
 
 
 def _writer(case: Case, difference: Difference) -> str:

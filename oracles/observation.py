@@ -72,6 +72,11 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 Tree = tuple[Node, ...]  # sorted by path bytes, the root first
 
 
+def noun(kind: str) -> str:
+    """A Node's kind, for a reader."""
+    return "directory" if kind == "dir" else kind
+
+
 class Fsck(msgspec.Struct, frozen=True):
     """The checker's answer on the disk as recovery and a clean unmount left it."""
 

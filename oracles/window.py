@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from oracles.content import Content, Piece, merged_pieces, size_of
 from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
+from oracles.observation import noun
 from oracles.profiles import Profile, asked, promise
 from oracles.verdict import Tier
 from workloads.text import format_operation as words
@@ -220,7 +221,7 @@ class Window:
             return
         floor = self._floor(persist, "fsync-names", "fsynced")
         self.names[inode] = floor
-        above = floor._replace(reach=f"directory above fsynced {_noun(self.model.kind(inode))}")
+        above = floor._replace(reach=f"directory above fsynced {noun(self.model.kind(inode))}")
         for index in self.model.chains_of[inode]:
             chain = self.model.chains[index]
             if chain.lives_at(time):
@@ -465,7 +466,3 @@ class Window:
 def _latest(*floors: Floor | None) -> Floor:
     given = [floor for floor in floors if floor is not None]
     return max(reversed(given), key=lambda floor: floor.time)
-
-
-def _noun(kind: str) -> str:
-    return "directory" if kind == "dir" else kind

@@ -43,6 +43,7 @@ from reports.results import (
     read_summary,
 )
 from reports.script import cut_place, cut_words, lines, operation_texts
+from reports.terminal import number as plural
 from reports.timeline import Timeline, timeline
 from reports.tree_words import size_words, visible
 
@@ -437,10 +438,6 @@ def oracle_order(summary: Summary, digests: Sequence[Digest]) -> list[str]:
 
 def promised(name: str, profiles: Sequence[Profile]) -> Profile | None:
     return next((profile for profile in profiles if profile.name == name), None)
-
-
-def plural(count: int, noun: str, nouns: str = "") -> str:
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 # Templates and files.

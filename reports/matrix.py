@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reports.results import Detection, Finding, OracleSight, Silence, Summary
+from reports.terminal import number
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -53,12 +54,8 @@ def bug_cell(detection: Detection, oracle: str, pages: Mapping[str, str]) -> Cel
 
 
 def sight_words(sight: OracleSight) -> str:
-    states = "state" if sight.states == 1 else "states"
-    workloads = "workload" if sight.workloads == 1 else "workloads"
-    return (
-        f"{sight.oracle}: {sight.states:,} {states} of {sight.workloads} {workloads}, "
-        f"first {sight.workload} {sight.state}"
-    )
+    seen = f"{number(sight.states, 'state')} of {number(sight.workloads, 'workload')}"
+    return f"{sight.oracle}: {seen}, first {sight.workload} {sight.state}"
 
 
 def stock_rows(summary: Summary, oracles: Sequence[str], pages: Mapping[str, str]) -> list[StockRow]:

@@ -207,5 +207,5 @@ def line(label: str, text: str, cut: bool = True) -> str:
     return whole[: COLUMNS - 1] + "…" if cut and len(whole) > COLUMNS else whole
 
 
-def number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+def number(count: int, noun: str, nouns: str = "") -> str:
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

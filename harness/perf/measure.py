@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from harness.agent_binary import agent_binary, cache_folder
+from harness.agent_binary import agent_binary
 from harness.filesystem import NoFilesystemTool, make_filesystem
 from harness.gcov import NotCounted
 from harness.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
@@ -34,6 +34,7 @@ from harness.record import NotRecorded
 from harness.run import LOG_BYTES, NoRoom, machine_facts, processors
 from harness.store import write_whole
 from harness.workspace import Workspace, memory_folder, workspace
+from kernel import cache
 from kernel.build import build, parse
 from kernel.kernel import Kernel
 from reports.perf.results import (
@@ -390,12 +391,12 @@ def tool_versions(experiments: Sequence[PerfExperiment]) -> dict[str, str]:
 def read_noise() -> dict[str, str]:
     """What the last run of A against A on this machine gave, by experiment."""
     try:
-        return msgspec.json.decode((cache_folder() / "noise.json").read_bytes(), type=dict[str, str])
+        return msgspec.json.decode((cache.root() / "noise.json").read_bytes(), type=dict[str, str])
     except (OSError, msgspec.DecodeError):
         return {}
 
 
 def keep_noise(sentences: dict[str, str]) -> None:
-    place = cache_folder() / "noise.json"
+    place = cache.root() / "noise.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     write_whole(place, msgspec.json.encode(read_noise() | sentences))

@@ -165,21 +165,18 @@ def test_every_logging_of_an_inode_searches_for_xattrs(version):
 
 
 @VERSIONS
-def test_every_fsync_of_a_directory_flushes_its_delayed_items(version):
-    """Three fsyncs: three flushes with the series, none without."""
-    read = calls("btrfs_commit_inode_delayed_items")
-    series = f"{version}+before/delayed-items-flushed-for-directory-log"
-    assert figures(version, profile("btrfs"), DIRECTORY_FSYNCS, read) == [0]
-    assert figures(series, profile("btrfs"), DIRECTORY_FSYNCS, read) == [3]
-
-
-@VERSIONS
-def test_every_fast_fsync_waits_for_ordered_extents(version):
-    """Three fsyncs: three waits with the series, none without."""
-    read = calls("btrfs_wait_ordered_range")
-    series = f"{version}+before/fsync-waits-for-ordered-extents"
-    assert figures(version, profile("btrfs"), FAST_FSYNCS, read) == [0]
-    assert figures(series, profile("btrfs"), FAST_FSYNCS, read) == [3]
+@pytest.mark.parametrize(
+    ("name", "text", "function"),
+    [
+        ("delayed-items-flushed-for-directory-log", DIRECTORY_FSYNCS, "btrfs_commit_inode_delayed_items"),
+        ("fsync-waits-for-ordered-extents", FAST_FSYNCS, "btrfs_wait_ordered_range"),
+    ],
+)
+def test_every_fsync_calls_it_again(version, name, text, function):
+    """Three fsyncs: three calls with the series, none without."""
+    read = calls(function)
+    assert figures(version, profile("btrfs"), text, read) == [0]
+    assert figures(f"{version}+before/{name}", profile("btrfs"), text, read) == [3]
 
 
 @VERSIONS

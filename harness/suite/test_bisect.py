@@ -43,6 +43,8 @@ def repository():
     maker = Path(bisect_repository.__file__).read_bytes()
     parts = version.encode() + find_series(SERIES).content + maker
     place = cache.root() / "suite" / f"bisect-{hashlib.sha256(parts).hexdigest()[:12]}"
+    cache.use(place)
+    cache.touch(place)
     with cache.locked(place, lambda: None):
         if not place.is_dir():
             with cache.appearing(place) as made:

@@ -4,7 +4,8 @@ Proof that the models R, T and N see what model O cannot: planted bugs that only
 In:       the series under kernel/series/planted/ whose header has a line `models:`; stock kernels.
 Out:      each is found in its model and silent in O; the stock kernel is silent in all; `repro` shows a state
           of each model again, from the same bytes.
-Not here: the bugs that model O shows (test_planted.py), each model's states (harness/tests/test_models.py).
+Not here: the bugs that model O shows (test_planted.py), each model's states
+          (harness/tests/test_crash_models.py).
 """
 
 import hashlib

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness import agent_binary as subject
-from harness.agent_binary import AgentError, agent_binary, cache_folder
+from harness.agent_binary import AgentError, agent_binary
 
 
 @pytest.fixture(autouse=True)
@@ -50,10 +50,3 @@ def test_a_missing_compiler_is_told_with_the_fix(tiny_agent: Path) -> None:
     (tiny_agent / "gcc").unlink()
     with pytest.raises(AgentError, match="apt-get install gcc libc6-dev"):
         agent_binary()
-
-
-def test_the_cache_is_where_the_user_says(tiny_agent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cache_folder() == tiny_agent / "cache"
-    monkeypatch.setenv("POWERCUT_CACHE", "")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tiny_agent / "xdg"))
-    assert cache_folder() == tiny_agent / "xdg/powercut"

@@ -17,12 +17,12 @@ from harness.bisect import Record, read_record, require_answers, run_words
 from harness.bisect_git import NotBisected, borrow
 from harness.bisect_step import answer_of, kept_steps
 from harness.store import new_run
+from harness.tests.conftest import Powercut
 from kernel.kernel import Unbuildable
-from kernel.tests.tinytree import make_tree
+from kernel.tests.tinytree import git, make_tree
 from reports.results import AnswerCounts, Finding, StateCounts, Summary
 
 ROOT = Path(main.__file__).parent.parent
-Powercut = Callable[..., tuple[int, str, str]]
 LOST = Finding(
     "F1", "btrfs durable: name lost (file)", "durable", "name lost", "file", "fs", "btrfs", "K", "made", 1,
     "O:3", "foo", "foo", "nothing", "a promise", 1, ("made",), "./powercut repro DIR F1",
@@ -48,7 +48,7 @@ NAMES = ("durable", "atomic")
 def made_up_run(wish, out, progress):
     """In place of harness.run.run: fs/a.c of the commit says what its kernel does."""
     tree, _, commit = wish.kernels[0].partition("@")
-    what = git(Path(tree), "show", f"{commit}:fs/a.c").strip()
+    what = git(Path(tree), "show", f"{commit}:fs/a.c")
     with (Path(tree) / "asked").open("a") as asked:
         asked.write(f"{what} {commit}\n")
     if what == "does not compile":
@@ -81,12 +81,6 @@ sys.exit(main.main(sys.argv[1:]))
 """
 
 
-def git(tree: Path, *words: str) -> str:
-    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    done = subprocess.run(["git", "-C", tree, *identity, *words], capture_output=True, text=True, check=True)
-    return done.stdout
-
-
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "here").mkdir()
@@ -95,20 +89,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(bisect, "examine", functools.partial(bisect_step.examine, do=made_up_run))
     monkeypatch.setattr(bisect, "step_command", lambda folder: [sys.executable, "-c", STEP, str(folder)])
     return tmp_path / "here"
-
-
-@pytest.fixture
-def powercut(capsys: pytest.CaptureFixture[str]) -> Powercut:
-    """Exit status, what was printed, and what was said on standard error by this process."""
-
-    def call(*words: object) -> tuple[int, str, str]:
-        try:
-            exit_status = main.main([str(word) for word in words])
-        except SystemExit as stop:
-            exit_status = int(stop.code or 0)
-        return exit_status, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture
@@ -150,10 +130,11 @@ def test_the_commit_is_found_around_one_that_does_not_build(
 ) -> None:
     """Seven commits, the third does not compile and is looked at first; the fifth loses a name."""
     tree = history("good", "good", "good", "does not compile", "good", "lost", "lost", "lost")
-    exit_status, printed, _ = powercut(*words(tree))
+    exit_status, printed, said = powercut(*words(tree))
     folder, record = the_record(elsewhere)
     assert exit_status == 1
-    assert record.first_bad.hash == git(tree, "rev-parse", "c5").strip()
+    assert "left after this one" in said
+    assert record.first_bad.hash == git(tree, "rev-parse", "c5")
     assert record.before.subject == "change 4"
     assert [step.answer for step in record.steps][:3] == ["good", "bad", "skip"]
     assert f"first bad  {record.first_bad.hash} change 5" in printed
@@ -171,6 +152,17 @@ def test_the_users_repository_stays_as_it_is(powercut: Powercut, history: Callab
     git(tree, "bisect", "start", "main", "c0")
     (tree / "fs" / "b.c").write_text("not committed\n")
     before = everything(tree)
+    assert powercut(*words(tree))[0] == 1
+    assert everything(tree) == before
+
+
+def test_what_git_reads_from_the_environment_is_not_the_bisect_s(
+    powercut: Powercut, history: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a hook: GIT_DIR names the user's own repository."""
+    tree = history("good", "good", "lost", "lost")
+    before = everything(tree)
+    monkeypatch.setenv("GIT_DIR", str(tree / ".git"))
     assert powercut(*words(tree))[0] == 1
     assert everything(tree) == before
 
@@ -353,6 +345,17 @@ def test_an_answer_needs_every_state_of_what_counts(what: str, oracles: tuple[st
     assert answer_of(summary(what), oracles)[0] == answer
 
 
+def test_what_does_not_count_may_stay_unknown() -> None:
+    """Every state was answered by the oracle that counts."""
+    verdicts = {"durable": AnswerCounts(4, 0, 0), "atomic": AnswerCounts(0, 0, 4)}
+    seen = msgspec.structs.replace(summary("unknown"), verdicts=verdicts)
+    assert [answer_of(seen, oracles)[0] for oracles in (("durable",), ("atomic",), ())] == [
+        "good",
+        "skip",
+        "skip",
+    ]
+
+
 def test_a_run_that_examined_nothing_is_skipped() -> None:
     nothing = msgspec.structs.replace(summary("good"), exit=3, reasons=("no log held a FLUSH or FUA",))
     for oracles in ((), ("durable",)):
@@ -389,6 +392,6 @@ def test_a_step_is_asked_as_a_run() -> None:
 def test_objects_are_borrowed_of_a_shallow_clone_too(history: Callable[..., Path], tmp_path: Path) -> None:
     tree = history("good", "good", "lost")
     git(tmp_path, "clone", "--quiet", "--depth=2", tree.as_uri(), str(tmp_path / "shallow"))
-    head = git(tmp_path / "shallow", "rev-parse", "HEAD").strip()
+    head = git(tmp_path / "shallow", "rev-parse", "HEAD")
     borrow(tmp_path / "shallow", tmp_path / "ours", head)
-    assert git(tmp_path / "ours", "log", "--format=%s").split("\n")[:-1] == ["change 2", "change 1"]
+    assert git(tmp_path / "ours", "log", "--format=%s").split("\n") == ["change 2", "change 1"]

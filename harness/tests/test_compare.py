@@ -1,6 +1,5 @@
 """`powercut compare` on the command line: what is refused, what is asked of the run, and showing it again."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -8,14 +7,13 @@ import pytest
 
 from harness import compare, main, run
 from harness.store import new_run, write_question
+from harness.tests.conftest import Powercut
 from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
 from kernel.kernel import Kernel, Provenance
 from kernel.tests.tinytree import make_tree
 from oracles.profiles import profile
 from reports.results import Question, read_question
 from workloads.library import select
-
-Powercut = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -26,20 +24,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(run, "build", lambda *_: pytest.fail("a kernel was about to be built"))
     return tmp_path / "here"
-
-
-@pytest.fixture
-def powercut(capsys: pytest.CaptureFixture[str]) -> Powercut:
-    """Exit status, what was printed, and what was said on standard error."""
-
-    def call(*words: object) -> tuple[int, str, str]:
-        try:
-            exit_status = main.main([str(word) for word in words])
-        except SystemExit as stop:
-            exit_status = int(stop.code or 0)
-        return exit_status, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture

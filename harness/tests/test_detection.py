@@ -1,12 +1,16 @@
 """What a sweep saw of planted bugs, and of the kernel without them."""
 
+from pathlib import Path
+
 import pytest
 
 from harness.detection import detect, silence, stock_of, sweep_failed, table
-from harness.known import KNOWN, known_heading
+from harness.known import EVERYWHERE, KNOWN, known_heading
 from oracles.finding import Witness
+from oracles.profiles import PROFILES
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from reports.results import Detection, Finding, OracleSight, Silence
+from workloads.library import names
 
 STOCK, PLANTED = "6.12", "6.12+planted/a"
 
@@ -122,6 +126,18 @@ def test_the_table_has_a_row_for_who_was_first_and_one_for_all_who_saw():
     assert "found 1 of 2" in lines
     assert "false findings on the stock kernel: 0 (ext4; known, in FINDINGS.md: 1)" in lines
     assert max(map(len, lines)) <= 120
+
+
+@pytest.mark.parametrize("bug", KNOWN, ids=lambda bug: f"{bug.workload}-{bug.kernels[-1]}")
+def test_a_known_bug_is_told_in_findings_and_shown_by_the_library(bug):
+    findings = (Path(__file__).parents[2] / "FINDINGS.md").read_text()
+    section = findings.partition(f"# {bug.heading}\n")[2].partition("\n##")[0]
+    assert section
+    if bug.workload != EVERYWHERE:
+        assert f"`{bug.workload}`" in section
+        assert bug.workload in names()
+    assert {one.name for one in PROFILES} >= set(bug.profiles)
+    assert bug.filesystem in {one.filesystem for one in PROFILES}
 
 
 BUG = next(bug for bug in KNOWN if bug.shown_on("6.12", "btrfs-single") and "7.2" not in bug.kernels)

@@ -14,6 +14,7 @@ from harness import filesystem, kernel_command, main, repro, run, summing
 from harness.main import COMMANDS, LATER, parser, size
 from harness.store import new_run, write_summary
 from harness.sweep import planted_bugs
+from harness.tests import conftest
 from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
 from reports.results import read_experiment, read_summary
 from workloads.library import names
@@ -34,15 +35,12 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def powercut(capsys: pytest.CaptureFixture[str]) -> Powercut:
+def powercut(powercut: conftest.Powercut) -> Powercut:
     """Exit status and what was said on standard error."""
 
     def call(*words: object) -> tuple[int, str]:
-        try:
-            exit_status = main.main([str(word) for word in words])
-        except SystemExit as stop:
-            exit_status = int(stop.code or 0)
-        return exit_status, capsys.readouterr().err
+        exit_status, _, said = powercut(*words)
+        return exit_status, said
 
     return call
 

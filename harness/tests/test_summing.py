@@ -5,10 +5,28 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.store import NoResults, new_run
+from harness.judging import judge_again
+from harness.recover import Recovered
+from harness.store import NoResults, new_run, write_summary
 from harness.summing import experiment_folders, shown, sum_up
-from harness.tests.made_run import ENTRY_COUNT, FLUSHED, judged, keep, seen
-from reports.results import EntrySummary, StateCounts, Summary
+from harness.tests.made_run import ENTRY_COUNT, FLUSHED, judged, keep, question, seen
+from oracles.profiles import profile
+from oracles.spec import PRESUMES
+from oracles.verdict import Tier
+from reports.html import write_report
+from reports.junit import write_junit
+from reports.ktap import write_ktap
+from reports.results import (
+    Coverage,
+    EntrySummary,
+    ModelCounts,
+    StateCounts,
+    Summary,
+    read_experiment,
+    read_question,
+    read_summary,
+)
+from reports.terminal import summary_lines
 from workloads.history import History
 
 LOST = {ENTRY_COUNT: seen(0)}
@@ -172,3 +190,78 @@ def test_a_failed_operation_is_named(run: Path) -> None:
     path.write_bytes(msgspec.json.encode(msgspec.structs.replace(history, run=(failed, *history.run[1:]))))
     (told,) = sum_up(run, 1.0).failed_operations
     assert told.endswith("No such file or directory")
+
+
+# --- crash models ---------------------------------------------------------------------------------
+
+R = Coverage("R", places=4, whole=3, examined=20, space_bits=6.0)
+
+
+def keep_models(run: Path, number: int = 1) -> Path:
+    """O as ever; of three states of R one is BROKEN and one has the bytes of a prefix."""
+    judge = judged()
+    for spec, same_as, report in (
+        (f"R:{ENTRY_COUNT}-2", "", seen(ENTRY_COUNT)),
+        (f"R:{ENTRY_COUNT}-3", "", seen(0)),
+        (f"R:{ENTRY_COUNT}-4", f"O:{ENTRY_COUNT}", seen(ENTRY_COUNT)),
+    ):
+        judge.add(Recovered(spec, ENTRY_COUNT, same_as, report))
+    folder = keep(run, number, judge)
+    facts = read_experiment(folder).facts
+    facts = msgspec.structs.replace(facts, planned={"O": STATES, "R": 3}, coverage=(R,))
+    (folder / "experiment.json").write_bytes(msgspec.json.encode(facts))
+    return folder
+
+
+def test_states_are_counted_by_model(run: Path) -> None:
+    keep_models(run, 1)
+    keep_models(run, 2)
+    summary = add_up(run)
+    assert summary.states.planned == 2 * (STATES + 3)
+    assert summary.models["O"] == ModelCounts(planned=2 * STATES, checked=2 * STATES)
+    both = Coverage("R", places=8, whole=6, examined=40, space_bits=7.0)
+    assert summary.models["R"] == ModelCounts(6, 4, 2, broken=2, coverage=both)
+
+
+def test_what_no_prefix_shows_says_what_it_takes_of_the_device(run: Path) -> None:
+    keep_models(run)
+    (finding,) = add_up(run).findings
+    assert (finding.state, finding.models, finding.presumes) == (f"R:{ENTRY_COUNT}-3", ("R",), PRESUMES["R"])
+
+
+def test_what_a_prefix_shows_too_takes_nothing(run: Path) -> None:
+    keep_models(run, 1)
+    keep(run, 2, judge=judged(LOST))
+    (finding,) = add_up(run).findings
+    assert (finding.state, finding.models, finding.presumes) == (f"O:{ENTRY_COUNT}", ("O", "R"), "")
+
+
+def test_pages_and_files_for_ci_tell_the_models(run: Path) -> None:
+    keep_models(run)
+    question(run)
+    write_summary(run, add_up(run))
+    write_report(run)
+    write_junit(run)
+    write_ktap(run)
+    index = (run / "report" / "index.html").read_text()
+    assert "3 of 4 windows whole; 20 of 64 subsets" in index
+    assert f"it takes {PRESUMES['R']}" in index
+    assert ">✕ 1/3</span>" in index
+    page = (run / "report" / "experiment-0001.html").read_text()
+    assert "Model R, reordered" in page
+    assert f'href="#state-R-{ENTRY_COUNT}-3"' in page
+    assert f'id="state-R-{ENTRY_COUNT}-3"' in page
+    finding = (run / "report" / "finding-F1.html").read_text()
+    assert f"the first {ENTRY_COUNT} log entries without 3" in finding
+    assert "no prefix of the log shows it" in finding
+    assert "3 states, 1 BROKEN, 0 UNKNOWN" in (run / "junit.xml").read_text()
+    assert f"# states by model: O {STATES} (0 BROKEN), R 3 (1 BROKEN)" in (run / "results.ktap").read_text()
+    told = "\n".join(summary_lines(read_summary(run), read_question(run), Path("index.html")))
+    assert f"O {STATES}; R 3, 1 BROKEN (3 of 4 windows whole)" in told
+    assert "only in model R, which takes a volatile write cache" in told
+
+
+def test_judging_again_keeps_every_model(run: Path) -> None:
+    experiment = read_experiment(keep_models(run))
+    again = judge_again(experiment, profile("btrfs"), Tier.FS)
+    assert again == experiment.judgement

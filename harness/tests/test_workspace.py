@@ -15,9 +15,9 @@ from harness.workspace import Workspace, workspace
 
 ROOT = Path(subject.__file__).parent.parent
 
-# Opens a workspace, registers a child, tells both, and waits for ever.
 # What a shell starts in the background ignores SIGINT, and so would its children.
 HEED_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+# Opens a workspace, registers a child, tells both, and waits for ever.
 OWNER = """
 import subprocess, sys, time
 from harness.workspace import workspace

@@ -7,6 +7,7 @@ import pytest
 from kernel import archive
 from kernel.archive import Gone, Offer, offer, offer_of
 from kernel.kernel import BuildFailed
+from kernel.prune import prune
 
 # A stand-in for apt: the system's knows what `system` holds, another what stands in its configuration's
 # folder; `update` copies what the mirror of that suite holds there, or complains.
@@ -21,6 +22,7 @@ dump) cat $world/dump 2>/dev/null ;;
 indextargets) cat $world/indextargets 2>/dev/null ;;
 update) suite=$(basename $mine)
     cp "$mine/sources.list" $world/asked.$suite
+    echo "$http_proxy" > $world/proxy
     if [ -e $world/complaint ]; then cat $world/complaint >&2; exit 100; fi
     rm -rf "$mine/known"; cp -r $world/$suite "$mine/known" ;;
 download) for package; do :; done
@@ -88,6 +90,29 @@ def test_a_suite_that_has_moved_on_is_followed_by_the_next(world: Path) -> None:
     assert offer("7.2", silent).version == "7.2.12-1~bpo13+1"
 
 
+def test_a_release_of_the_past_is_looked_up_where_its_security_fixes_are(world: Path) -> None:
+    give(world, "bookworm-security", "6.1", "6.1.200-1")
+    assert offer("6.1", silent).version == "6.1.200-1"
+    asked = (world / "asked.bookworm-security").read_text()
+    assert "http://security.debian.org/debian-security bookworm-security main" in asked
+
+
+def test_only_what_is_archived_may_have_run_out(world: Path) -> None:
+    """The archive is asked last, and its lists are signed once."""
+    (world / "complaint").write_text("E: The repository does not have a Release file.\n")
+    with pytest.raises(BuildFailed):
+        offer("7.2", silent)
+    line = (world / "asked.sid").read_text()
+    assert "check-valid-until=no] http://archive.debian.org/debian sid main" in line
+
+
+def test_lists_that_were_asked_are_in_use(world: Path) -> None:
+    give(world, "sid", "7.2", "7.2.13-1")
+    config = Path(offer("7.2", silent).config)
+    assert prune(keep_bytes=0)[0] == []
+    assert config.is_file()
+
+
 def test_the_lists_are_fetched_again_when_they_are_a_day_old(world: Path) -> None:
     give(world, "sid", "7.2", "7.2.13-1")
     offer("7.2", silent)
@@ -136,7 +161,8 @@ def test_without_debians_keyring_nothing_is_fetched(world: Path) -> None:
     assert calls(world, "update") == 0
 
 
-def test_the_users_mirror_and_proxy_are_used(world: Path) -> None:
+def test_the_users_mirror_and_proxy_are_used(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://another:3128")
     give(world, "sid", "7.2", "7.2.13-1")
     (world / "indextargets").write_text(
         "http://mirror/debian/ Debian Debian\nhttp://mirror/sec/ Debian Debian-Security\n"
@@ -148,6 +174,7 @@ def test_the_users_mirror_and_proxy_are_used(world: Path) -> None:
     assert "http://mirror/debian sid main" in (world / "asked.sid").read_text()
     assert 'Acquire::http::Proxy "http://proxy:3128";' in config
     assert "Post-Invoke" not in config
+    assert (world / "proxy").read_text() == "http://another:3128\n"
 
 
 def test_a_package_is_fetched_from_who_offers_it(world: Path, tmp_path: Path) -> None:

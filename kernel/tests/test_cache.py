@@ -14,6 +14,13 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sync", lambda: None)
 
 
+def test_the_cache_is_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cache.root() == tmp_path / "cache"
+    monkeypatch.setenv("POWERCUT_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache.root() == tmp_path / "xdg/powercut"
+
+
 def test_a_directory_appears_when_its_body_ends_well() -> None:
     place = cache.root() / "builds/k"
     with cache.appearing(place) as directory:

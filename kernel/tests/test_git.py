@@ -1,11 +1,10 @@
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from kernel.build import build, built
 from kernel.kernel import BadKernel, Kernel, Source
-from kernel.tests.tinytree import make_tree
+from kernel.tests.tinytree import git, make_tree
 from kernel.word import parse
 
 PATCH = "# about\n--- a/fs/a.c\n+++ b/fs/a.c\n@@ -1 +1 @@\n-int a;\n+int A;\n"
@@ -15,14 +14,6 @@ PATCH = "# about\n--- a/fs/a.c\n+++ b/fs/a.c\n@@ -1 +1 @@\n-int a;\n+int A;\n"
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("os.sync", lambda: None)
-
-
-def git(repository: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    done = subprocess.run(
-        ["git", *identity, "-C", str(repository), *arguments], check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
 
 
 def commit(repository: Path, message: str) -> str:

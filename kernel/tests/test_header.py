@@ -18,6 +18,7 @@ def test_fields_are_read_and_go_on_in_lines_set_in(mark: str) -> None:
 {mark}         such code)
 {mark} absent: 6.1, 6.2 (not yet)
 {mark} profiles: ext4, xfs
+{mark} caught by:  durable, fsck
 {mark} config: debug
 {mark} workloads: one
 {mark}   two three
@@ -29,6 +30,7 @@ def test_fields_are_read_and_go_on_in_lines_set_in(mark: str) -> None:
         config=("debug",),
         workloads=("one", "two", "three"),
         upstream='0123456789ab ("btrfs: subject of two lines") (in v6.1)',
+        oracles=("durable", "fsck"),
     )
 
 

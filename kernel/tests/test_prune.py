@@ -48,6 +48,13 @@ def test_what_lies_in_the_cache_is_listed_by_its_last_use_with_its_size() -> Non
     assert [thing.size_bytes // KIB for thing in found] == [128, 4, 64]
 
 
+def test_everything_that_takes_room_is_listed() -> None:
+    rooms = ["agents", "apt", "builds", "failed", "objects", "sources", "suite"]
+    for room in rooms:
+        put(f"{room}/x", 4)
+    assert sorted(thing.room for thing in things()) == rooms
+
+
 def test_what_is_linked_from_a_source_counts_once() -> None:
     source = put("sources/release", 256)
     tree = put("objects/tree/linux/obj.powercut", 64).parent
@@ -60,10 +67,23 @@ def test_what_is_linked_from_a_source_counts_once() -> None:
 def test_a_size_is_measured_again_when_the_thing_is_another(own_cache: Path) -> None:
     put("builds/one", 64)
     things()
-    put("builds/one.new", 128).rename(own_cache / "builds/aside")
+    other = put("another", 128)
     (own_cache / "builds/one").rename(own_cache / "gone")
-    (own_cache / "builds/aside").rename(own_cache / "builds/one")
+    other.rename(own_cache / "builds/one")
     assert things()[0].size_bytes == 128 * KIB
+
+
+def test_lists_that_grew_are_measured_again() -> None:
+    put("apt/sid", 64)
+    things()
+    put("apt/sid", 128)
+    assert things()[0].size_bytes == 128 * KIB
+
+
+def test_of_things_used_at_once_what_is_made_goes_before_what_it_is_made_of() -> None:
+    for name in ("sources/c", "objects/b", "builds/a"):
+        os.utime(put(name, 4), (1000, 1000))
+    assert names(things()) == ["builds/a", "objects/b", "sources/c"]
 
 
 def test_the_least_recently_used_goes_first_and_only_until_it_fits() -> None:
@@ -84,8 +104,10 @@ def test_what_is_older_goes_whatever_the_size() -> None:
 
 def test_a_dry_run_says_the_same_and_removes_nothing() -> None:
     put("builds/a", 64)
+    half_made = put("builds/b.partial/linux", 64)
     assert names(prune(keep_bytes=0, dry_run=True)[0]) == ["builds/a"]
     assert names(things()) == ["builds/a"]
+    assert half_made.exists()
 
 
 @pytest.mark.parametrize("how", ["use", "locked"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel import cache, release, source
+from kernel import cache, source
 from kernel.files import TreeFiles, files_digest
 from kernel.files import mirror as bring
 from kernel.kernel import BadKernel, BuildFailed, Source
@@ -104,7 +104,7 @@ def test_a_tree_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
 
 
 def test_a_package_nobody_knows_is_explained_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release, "_output", lambda _command: "")
+    monkeypatch.setattr("kernel.archive.output", lambda *_: "")
     monkeypatch.setattr("kernel.archive.offer", refuse)
     with pytest.raises(BuildFailed, match=r"linux-source-6\.12 .* cannot be had: nobody knows it"):
         source.examine(Source("debian", "6.12"), lambda _stage, _fraction: None)
@@ -115,7 +115,7 @@ def refuse(*_: object) -> None:
 
 
 def test_without_package_lists_the_source_in_the_cache_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release, "_output", lambda _command: "")
+    monkeypatch.setattr("kernel.archive.output", lambda *_: "")
     monkeypatch.setattr("kernel.archive.offer", refuse)
     (cache.root() / "sources/linux-source-6.12_6.12.9-1/linux").mkdir(parents=True)
     examined = source.examine(Source("debian", "6.12"), lambda _stage, _fraction: None)

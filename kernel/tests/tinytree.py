@@ -1,5 +1,5 @@
 """
-A source tree of four files that "compiles" in milliseconds with the real make, for tests.
+A source tree of four files that "compiles" in milliseconds with the real make, and git in it, for tests.
 
 In:       a directory; what fs/a.c and fs/b.c shall say.
 Out:      a tree with the kernel's outer shape: merge_config.sh, make O=..., a program `linux`.
@@ -10,6 +10,7 @@ built, and is built anew under another. fs/*.c holding the word "broken" does no
 `hold` (beside the tree) is there, the compiler waits.
 """
 
+import subprocess
 from pathlib import Path
 
 _MAKEFILE = """\
@@ -61,6 +62,13 @@ def make_tree(directory: Path, a: str = "int a;\n", b: str = "int b;\n") -> Path
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text)
     return directory
+
+
+def git(tree: Path, *words: str) -> str:
+    """What git says there, as a committer of its own."""
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    command = ["git", "-C", str(tree), *identity, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def hold(tree: Path) -> Path:

@@ -183,6 +183,15 @@ def test_a_file_without_a_name_is_not_asked_for():
 
 
 @pytest.mark.parametrize("name", JOURNALS)
+def test_fdatasync_promises_no_name_that_a_link_gave(name):
+    """Of a file made without one, the link touches no data; of a file made with it, it is promised."""
+    linked = Bench(TMPFILE.replace("fsync @t", "evict A").replace("fsync A", "fdatasync @t"), name)
+    assert not kinds(durable.judge(linked.case(linked.tree(0))))
+    made = Bench("setup\n  mkdir A\nrun\n  write A/foo 0 8K\n  fdatasync A/foo\n", name)
+    assert kinds(durable.judge(made.case(made.tree(0)))) == {"name lost"}
+
+
+@pytest.mark.parametrize("name", JOURNALS)
 def test_fsync_of_a_file_without_links_settles_that_it_is_gone(name):
     """generic/764: by the descriptor that is left."""
     bench = Bench("setup\n  write foo 0 4K\nrun\n  open foo @f\n  unlink foo\n  fsync @f\n", name)
@@ -288,6 +297,13 @@ def test_a_time_that_was_set_is_over_with_the_next_write():
     bench = Bench("setup\n  creat foo\nrun\n  utimes foo 99\n  write foo 0 4K\n  fsync foo\n")
     for mtime in (99, -1):
         assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", mtime=mtime))))
+
+
+def test_a_directory_s_time_is_over_with_its_next_name():
+    """A clock sets it; the one that was set is then no longer there once the directory is fsynced."""
+    bench = Bench("setup\n  mkdir A\nrun\n  utimes A 99\n  creat A/f\n  fsync A\n")
+    for mtime, expected in ((-1, set()), (99, {"mtime lost"})):
+        assert kinds(durable.judge(bench.case(replaced(bench.tree(), "A", mtime=mtime)))) == expected
 
 
 def test_flags_that_the_workload_never_changed_are_nobody_s_business():

@@ -22,7 +22,7 @@ from reports.compare import (
 )
 from reports.compare_terminal import comparison_lines
 from reports.digest import digests
-from reports.html import write_report
+from reports.html import figure_words, pair_changes, write_report
 from reports.results import read_experiment, read_question, read_summary
 from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never, write
 from reports.tests.make_run import make_run
@@ -98,6 +98,22 @@ def test_logs_are_compared_by_counts(run: Path) -> None:
     assert (pair.profile, pair.b) == ("ext4", 10)
     assert [words.split()[0] for words in differing(pair)] == ["entries", "FLUSH"]
     assert pair.b_logs[0].flush == pair.a_logs[0].flush + 1
+
+
+def test_figures_are_shown_from_a_to_b_where_they_differ(run: Path) -> None:
+    pair = compared(run).pairs[3]
+    flush = pair.a_logs[0].flush
+    assert figure_words(pair, "flush") == f"{flush} → {flush + 1}"
+    assert figure_words(pair, "fua") == str(pair.a_logs[0].fua)
+
+
+def test_a_row_of_the_page_is_chosen_by_each_of_its_changes(run: Path) -> None:
+    """And by "differs" when one of them is a difference, or nothing was judged."""
+    pairs = compared(run).pairs
+    assert pair_changes(pairs[3]).split() == ["same", "broken", "differs"]
+    assert pair_changes(msgspec.structs.replace(pairs[3], cells=())) == "differs"
+    alike = tuple(cell for cell in pairs[3].cells if cell.change is Change.SAME)
+    assert pair_changes(msgspec.structs.replace(pairs[3], cells=alike)) == "same"
 
 
 def test_what_varies_on_one_side_is_no_difference(run: Path) -> None:
@@ -176,6 +192,8 @@ def test_no_difference_is_said(run: Path) -> None:
     comparison = compare(read_question(run), summary, digests(run))
     assert verdict_words(comparison) == "no difference in 60 verdicts a side, all HOLD"
     assert headline(comparison) == "No difference: A and B keep every promise."
+    last = comparison_lines(comparison, summary, read_question(run), Path("compare.html"))[-1]
+    assert last == "exit       0: every promise was kept in every state, on both kernels"
 
 
 def test_the_page_and_the_data_are_there(run: Path) -> None:

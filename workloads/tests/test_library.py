@@ -1,6 +1,7 @@
 """The library: every workload is whole, legal and described; and the choice among them."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -149,15 +150,15 @@ def test_the_check_of_names_sees_mistakes():
     for mistake in [
         "creat A/b",
         "mkdir f",
-        "fsync g",
+        "fsync h",
         "rename d d/e",
         "rename f d",
         "rmdir f",
         "link d e",
-        "rename f f noreplace",
+        "rename f g noreplace",
         "msync d",
     ]:
-        workload = text.parse(f"setup\n  mkdir d\n  creat f\nrun\n  {mistake}\n")
+        workload = text.parse(f"setup\n  mkdir d\n  creat f\n  creat g\nrun\n  {mistake}\n")
         names = Names()
         for operation in workload.setup:
             names.do(operation)
@@ -375,3 +376,10 @@ def test_a_choice_of_nothing_is_an_error():
     """A selection that would examine nothing is refused."""
     with pytest.raises(BadSelection, match="no workload matches -k 'nosuchthing'"):
         select(keyword="nosuchthing")
+
+
+def test_the_readme_counts_the_library():
+    """How many workloads there are, in how many themes."""
+    themes = {workload.theme for workload in library()}
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    assert f"has {len(library())} of them in {len(themes)} themes" in readme

@@ -5,7 +5,7 @@
 // caught by:  mounts, quiet, durable
 // profiles:   btrfs
 // workloads:  fsync-new-file
-// models:     R T
+// models:     R
 // files: fs/btrfs/disk-io.c
 //
 // What is changed. write_all_supers() flushes the device, and then writes the superblock with FUA. When it

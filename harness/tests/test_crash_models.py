@@ -57,6 +57,15 @@ def test_a_large_window_loses_each_write_alone_and_all_but_each_and_then_draws()
     assert sum(10 <= size <= 30 for size in sizes) > 20
 
 
+def test_of_a_long_window_few_are_drawn_or_all_but_a_few() -> None:
+    """So that a spec can be read, and pasted."""
+    specs = reordered("w" * 3000, 400)
+    assert max(map(len, specs)) < 2000
+    lost = [len(parse_spec(spec, log_of("w" * 3000)).lost) for spec in specs]
+    assert sum(1 < count < 130 for count in lost) > 50
+    assert sum(2870 < count < 2999 for count in lost) > 50
+
+
 def test_the_seed_decides_what_is_drawn_and_nothing_else() -> None:
     assert reordered("w" * 40, 200, 1) == reordered("w" * 40, 200, 1)
     assert reordered("w" * 40, 200, 1) != reordered("w" * 40, 200, 2)

@@ -1,0 +1,28 @@
+"""
+All of ACE's workloads of length 1 on the stock kernel: `tox run -e generated`.
+
+In:       --profile NAMES, --kernel WORD.
+Out:      that every verdict HOLDS in every state, and none is UNKNOWN.
+Not here: whether they are ACE's (workloads/tests/test_generate.py); longer ones, which are samples and whose
+          findings FINDINGS.md tells.
+"""
+
+import pytest
+
+from harness.progress import Progress
+from harness.run import Wish, run
+from oracles.profiles import profile
+from workloads.generate.space import Asked, workloads
+
+
+@pytest.mark.generated
+@pytest.mark.timeout(3600)
+def test_ace_of_length_1_on_the_stock_kernel(tmp_path, kernel_word, profile_name):
+    """294 different workloads, power failing after every entry of each log."""
+    different = tuple(one for one in workloads(Asked("ace", 1)) if one is not None)
+    wish = Wish(different, (profile(profile_name),), (kernel_word,))
+    with Progress() as progress:
+        _, summary = run(wish, tmp_path / "results", progress)
+    assert (summary.experiments, summary.reasons, summary.states.unknown) == (294, (), 0)
+    assert not summary.findings
+    assert summary.states.checked + summary.states.skipped_identical == summary.states.planned > 294
