@@ -30,7 +30,7 @@ from harness.store import (
 from oracles.profiles import Profile
 from oracles.verdict import Tier
 from reports.figures import log_figures
-from reports.results import ExperimentFacts, Judgement, LogFigures
+from reports.results import CRASH, ExperimentFacts, Judgement, LogFigures
 from workloads.text import format as format_workload
 from workloads.workload import Workload
 
@@ -40,7 +40,7 @@ LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's
 class Plan(msgspec.Struct, frozen=True):
     """number: from 1. kernel: its KERNEL word. kernel_path: its binary, built with the variants config.
     recordings: how often the log is recorded; the last one is recovered, the others are only counted.
-    guest: of machine.KINDS. breadth: crash models, and how many states of each."""
+    guest: of machine.KINDS. breadth: crash models, and how many states of each. kind: of results.KINDS."""
 
     number: int
     kernel: str
@@ -53,6 +53,7 @@ class Plan(msgspec.Struct, frozen=True):
     recordings: int = 1
     guest: str = UML
     breadth: Breadth = Breadth()
+    kind: str = CRASH
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -79,7 +80,7 @@ def run_experiment(
     except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
         keeper.drop()
         console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
-        return _not_done(plan, run, f"recording: {error}", console)
+        return not_done(plan, run, f"recording: {error}", console)
     seconds = {"record": time.monotonic() - started}
     with open_log(recording.log) as log:
         return _recover_and_keep(plan, keeper, recording, log, scratch, run, tell, seconds, others)
@@ -180,6 +181,7 @@ def facts_of(
         device_bytes=plan.profile.size_bytes,
         config=plan.config,
         guest=plan.guest,
+        kind=plan.kind,
     )
 
 
@@ -196,7 +198,7 @@ def repro_script(run: Path, number: int) -> str:
     )
 
 
-def _not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:
+def not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:
     """The experiment did not happen: kept as such, so that nobody takes it for a pass."""
     facts = facts_of(plan, trouble)
     with experiment_folder(run, plan.number) as folder:

@@ -16,11 +16,12 @@ import msgspec
 from harness.recover import Recovered
 from oracles.case import Prepared, prepare
 from oracles.court import judge_observation
+from oracles.fault_court import judge_fault
 from oracles.observation import Observation
 from oracles.profiles import Profile
 from oracles.spec import place_of
 from oracles.verdict import Tier, Verdict
-from reports.results import Experiment, Judgement, State
+from reports.results import FAULTS, Experiment, Judgement, State
 from workloads.history import History
 
 
@@ -104,9 +105,47 @@ def judge_again(experiment: Experiment, profile: Profile, tier: Tier) -> Judgeme
     """From the store's files, without a guest. Errors: ValueError when the experiment has no history."""
     if experiment.history is None:
         raise ValueError(f"experiment {experiment.folder} has no history: {experiment.facts.trouble}")
+    if experiment.facts.kind == FAULTS:
+        return judge_faults(experiment.history, profile, tier, experiment)
     judge = Judge(experiment.history, profile, tier)
     for observation in experiment.observations:
         judge.observe(b"", observation)
     for state in experiment.judgement.states:
         judge.add_observed(state.spec, place_of(state.spec), state.same_as, state.observation)
     return judge.judgement()
+
+
+def judge_faults(history: History, profile: Profile, tier: Tier, experiment: Experiment) -> Judgement:
+    """The points of a sweep, from what was seen at each."""
+    judge = FaultJudge(history, profile, tier)
+    for state in experiment.judgement.states:
+        judge.add(state.spec, msgspec.json.encode(experiment.observations[state.observation]))
+    return judge.judgement()
+
+
+class FaultJudge:
+    """As Judge, of fault points: what decides is the point and all that was seen."""
+
+    def __init__(self, history: History, profile: Profile, tier: Tier) -> None:
+        self._history, self._profile, self._tier = history, profile, tier
+        self._states: list[State] = []
+        self._sets: dict[tuple[Verdict, ...], int] = {}
+        self._raw: dict[bytes, int] = {}
+        self.refused: list[str] = []
+
+    def add(self, spec: str, raw: bytes) -> tuple[Verdict, ...]:
+        observation = decode(raw)
+        if observation.fault and observation.fault.refused:
+            self.refused.append(spec)
+        verdicts = judge_fault(self._history, self._profile, self._tier, spec, observation)
+        kept = msgspec.json.encode(observation) if observation.trouble else raw  # the store holds JSON
+        number = self._raw.setdefault(kept, len(self._raw))
+        self._states.append(State(spec, "", number, self._sets.setdefault(verdicts, len(self._sets))))
+        return verdicts
+
+    def judgement(self) -> Judgement:
+        return Judgement(tuple(self._states), tuple(self._sets))
+
+    def observations(self) -> bytes:
+        """As Judge's."""
+        return b"[" + b",".join(self._raw) + b"]"

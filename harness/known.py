@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from oracles.profiles import PROFILES, profile
+from reports.results import CRASH, FAULTS
 
 EVERYWHERE = "*"
 
@@ -20,7 +21,7 @@ EVERYWHERE = "*"
 class KnownBug(msgspec.Struct, frozen=True):
     """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the profile's name.
     workload: EVERYWHERE where it may show in any, and in which depends on timing.
-    profiles: those that show it; none named means all of the filesystem."""
+    profiles: those that show it; none named means all of the filesystem. kind: of results.KINDS."""
 
     heading: str
     kernels: tuple[str, ...]
@@ -28,6 +29,7 @@ class KnownBug(msgspec.Struct, frozen=True):
     workload: str
     signatures: tuple[str, ...]
     profiles: tuple[str, ...] = ()
+    kind: str = CRASH
 
     def shown_on(self, kernel: str, profile_name: str) -> bool:
         return (
@@ -54,6 +56,8 @@ REPLACED = "A fsynced file replaced by rename is lost when another file is fsync
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
 REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
 
+ABORTED = "After the journal was aborted, an fsync of what it had held says that all is well"
+UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
 NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)")
 UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
 
@@ -208,6 +212,38 @@ KNOWN = (
         ),
     ),
     KnownBug(
+        ABORTED,
+        ("6.12",),
+        "ext4",
+        "rename-directory-new-file",
+        (
+            "told: name came back untold (fsynced directory)",
+            "told: name lost untold (entry of fsynced directory)",
+            "told: name lost untold (fsynced directory)",
+        ),
+        kind=FAULTS,
+    ),
+    KnownBug(  # where a tick of the clock lies between the two fsyncs
+        ABORTED,
+        ("6.12",),
+        "ext4",
+        EVERYWHERE,
+        (
+            "told: ctime lost untold (fsynced file)",
+            "told: mtime lost untold (fsynced directory)",
+            "told: mtime lost untold (fsynced file)",
+        ),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        UNCONVERTED,
+        ("6.12",),
+        "ext4",
+        "append-within-block-fdatasync",
+        ("told: data lost untold (fdatasynced file)",),
+        kind=FAULTS,
+    ),
+    KnownBug(
         heading=REPLACED_NAME,
         kernels=("6.12",),
         filesystem="btrfs",
@@ -224,12 +260,12 @@ KNOWN = (
 )
 
 
-def expected_findings(kernel: str, profile_name: str) -> set[tuple[str, str]]:
+def expected_findings(kernel: str, profile_name: str, kind: str = CRASH) -> set[tuple[str, str]]:
     """(signature, workload) of every finding that the stock kernel is known for."""
     return {
         (f"{profile_name} {signature}", known.workload)
         for known in KNOWN
-        if known.workload != EVERYWHERE and known.shown_on(kernel, profile_name)
+        if known.workload != EVERYWHERE and known.shown_on(kernel, profile_name) and known.kind == kind
         for signature in known.signatures
     }
 

@@ -24,6 +24,9 @@ from harness.bisect import BadBisect, add_bisect, hunt, run_words, step_status
 from harness.bisect_git import NotBisected
 from harness.compare import add_compare, compare_lines, compared_folder, require_two_kernels
 from harness.crash import BadSpec, parse_models
+from harness.cross_command import cross
+from harness.cross_command import lines as cross_lines
+from harness.cross_command import status as cross_status
 from harness.detection import table
 from harness.disk import BadEntry
 from harness.examine import DEFAULT_BUDGET
@@ -56,9 +59,10 @@ from kernel.build import series
 from kernel.fragments import check_variants
 from kernel.kernel import BadKernel, KernelError
 from oracles.court import ORACLES
+from oracles.fault_court import FAULT_ORACLES
 from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
-from reports.results import Question, read_experiment, read_question, read_summary
+from reports.results import CRASH, FAULTS, Question, read_experiment, read_question, read_summary
 from reports.terminal import summary_lines
 from workloads.generate.space import BadBounds
 from workloads.library import DEMONSTRATION, BadSelection, library, select
@@ -213,6 +217,16 @@ def add_run(command: argparse.ArgumentParser) -> None:
         help="sweep the planted bugs, each on its own profiles, beside the stock kernel (no WORKLOAD: the "
         "whole library); ends 0 when each is found and the stock kernel gives only what FINDINGS.md tells",
     )
+    command.add_argument(
+        "--faults",
+        action="store_true",
+        help="a device that fails, write by write, in place of power failures",
+    )
+    command.add_argument(
+        "--cross-check",
+        action="store_true",
+        help="hold the end of each operation against dm-flakey, no verdicts",
+    )
     command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.set_defaults(against="", perf=None)
@@ -232,9 +246,23 @@ def add_repro(command: argparse.ArgumentParser) -> None:
 
 
 def command_run(arguments: argparse.Namespace) -> int:
+    if arguments.cross_check:
+        return command_cross_check(arguments)
     if arguments.resume:
         return resume_run(arguments)
     return do_run(wish_of(arguments), arguments, None)
+
+
+def command_cross_check(arguments: argparse.Namespace) -> int:
+    if arguments.resume or arguments.planted or arguments.against or arguments.faults:
+        raise BadSelection("--cross-check goes with workloads, --fs and --kernel, and no other kind of run")
+    with Progress(arguments.quiet or arguments.json) as progress:
+        folder, checked = cross(wish_of(arguments), arguments.out, progress)
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "cross-check.json").read_bytes())
+    else:
+        print("\n".join(cross_lines(folder, checked)))
+    return cross_status(checked)
 
 
 def wish_of(arguments: argparse.Namespace) -> Wish:
@@ -254,8 +282,13 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
         guest=arguments.guest,
         command=("powercut", *arguments.words),
         against=arguments.against,
+        kind=kind_of(arguments),
     )
     return swept(wish, arguments) if arguments.planted else wish
+
+
+def kind_of(arguments: argparse.Namespace) -> str:
+    return FAULTS if arguments.faults else CRASH
 
 
 def asked_config(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -283,7 +316,7 @@ def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> in
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         if summary.detection:
-            oracles = [oracle.NAME for oracle in ORACLES]
+            oracles = [oracle.NAME for oracle in (*ORACLES, *FAULT_ORACLES)]
             print("\n".join(["", *table(summary.detection, summary.stock, oracles)]))
     return summary.exit
 
@@ -313,6 +346,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         guest=question.guest,
         command=question.command,
         against=question.against,
+        kind=kind_of(original),
     )
     if original.planted:  # bugs that were planted since are not part of this run
         wish = swept(wish, original, tuple(question.kernels))
@@ -477,7 +511,7 @@ def command_list(arguments: argparse.Namespace) -> int:
         options = f"mount -o {one.mount_options}" if one.mount_options else ""
         print(f"  {one.name:<58} {' '.join(one.mkfs)} {options}".rstrip())
     print("oracles:")
-    for oracle in ORACLES:
+    for oracle in (*ORACLES, *FAULT_ORACLES):
         print(f"  {oracle.NAME:<58} {oracle.CHECKS}")
     print("performance experiments:")
     for experiment in perf_library():

@@ -61,17 +61,24 @@ class Recording(msgspec.Struct, frozen=True):
 
 def program(profile: Profile, workload: Workload) -> str:
     """The workload as agent/operations.c reads it."""
-    lines = [f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}"]
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
-    for index, (phase, op) in enumerate(phases):
-        name, value = op.name, op.value.encode()
-        if op.word == "setfacl":
-            name, value = acl.ACCESS, acl.encoded(acl.entries(op.value))
-        texts = (op.word, op.path, op.path2, op.target, op.mode, name, value.hex())
-        device = op.device.replace(":", "\t") or "0\t0"
-        fields = (phase, index, *texts, op.descriptor, op.offset, op.length, op.at, device)
-        lines.append("\t".join(str(field) for field in fields))
-    return "\n".join(lines) + "\n"
+    lines = (program_line(phase, index, op) for index, (phase, op) in enumerate(phases))
+    return "\n".join([program_head(profile), *lines]) + "\n"
+
+
+def program_head(profile: Profile) -> str:
+    return f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}"
+
+
+def program_line(phase: str, index: int, op: Operation) -> str:
+    """One operation. phase: "setup", "run" or, of the host's own, "fault"."""
+    name, value = op.name, op.value.encode()
+    if op.word == "setfacl":
+        name, value = acl.ACCESS, acl.encoded(acl.entries(op.value))
+    texts = (op.word, op.path, op.path2, op.target, op.mode, name, value.hex())
+    device = op.device.replace(":", "\t") or "0\t0"
+    fields = (phase, index, *texts, op.descriptor, op.offset, op.length, op.at, device)
+    return "\t".join(str(field) for field in fields)
 
 
 def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str) -> Recording:

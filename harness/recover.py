@@ -248,8 +248,13 @@ class Session:
 
 def asks_of(history: History) -> int:
     """What its walk must tell beyond the usual, each at one more call an object or a longer report."""
-    done = {step.operation.word for step in (*history.setup, *history.run)}
-    return sum(flag for flag, words in ASKED_AFTER.items() if done & words)
+    return asks_of_words(step.operation.word for step in (*history.setup, *history.run))
+
+
+def asks_of_words(words: Iterable[str]) -> int:
+    """The same of a workload that has not been run."""
+    done = set(words)
+    return sum(flag for flag, asking in ASKED_AFTER.items() if done & asking)
 
 
 def split_requests(requests: list[Request]) -> Iterator[list[Request]]:

@@ -17,6 +17,7 @@ import msgspec
 
 from harness.agent_binary import agent_binary
 from harness.crash import BadSpec, State, parse_spec
+from harness.fault_repro import point_of, run_again, run_lines
 from harness.guest import GuestSpec, Keeper
 from harness.judging import decode
 from harness.log import open_log
@@ -37,7 +38,7 @@ from oracles.observation import Observation, Tree
 from oracles.profiles import profile
 from oracles.spec import PRESUMES, disk_words
 from oracles.verdict import Answer, Tier, Verdict
-from reports.results import Experiment, read_experiment, read_summary
+from reports.results import FAULTS, Experiment, read_experiment, read_summary
 from workloads.text import format_operation
 
 
@@ -92,7 +93,12 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
         experiment = read_experiment(shown.folder)
     if experiment.history is None:
         raise NoResults(f"{shown.folder}: nothing was recorded: {experiment.facts.trouble}")
-    state = parse_spec(shown.state, experiment.facts.entries)
+    of_fault = experiment.facts.kind == FAULTS
+    if of_fault and (shell or keep is not None):
+        raise NoResults("--keep, --shell: a fault point is a run, with no disk that waits for recovery")
+    state = State(0) if of_fault else parse_spec(shown.state, experiment.facts.entries)
+    if of_fault:
+        point_of(experiment, shown.state)
     if shell and not sys.stdin.isatty():
         raise NoResults("--shell: standard input is no terminal")
     if keep is not None and keep.exists():
@@ -113,6 +119,11 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
             processor=processors()[-1],
             kind=accelerated(wanted, kernel),
         )
+        if of_fault:
+            with Keeper(spec, space) as keeper:
+                seen, judged = run_again(keeper, experiment, shown.state, space.path)
+            print("\n".join(describe_fault(experiment, shown, seen, judged)))
+            return status(judged)
         image = _rebuild(shown.folder, state, experiment, space.path)
         if keep is not None:
             copy_image(image, keep)
@@ -215,8 +226,26 @@ def describe(
         failed = f"   # failed: {os.strerror(-step.result)}" if step.result < 0 else ""
         lines.append(f"    {format_operation(step.operation)}{failed}")
     lines += [] if cut_shown else ["  ---- power fails here ----"]
-    lines += ["", "recovered:", *tree_lines(observation)]
-    lines += ["", "verdicts:"]
+    lines += ["", "recovered:", *tree_lines(observation), *verdict_lines(observation, verdicts)]
+    lines += ["", f"the disk, before recovery: {keep}"] if keep is not None else []
+    return lines
+
+
+def describe_fault(
+    experiment: Experiment, shown: Shown, observation: Observation, verdicts: tuple[Verdict, ...]
+) -> list[str]:
+    """The same of a fault point: what each call said, and what a sound device then showed."""
+    facts = experiment.facts
+    lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}, fault point {shown.state}"]
+    lines += [f"finding: {shown.signature}"] if shown.signature else []
+    lines += ["", *run_lines(experiment, shown.state, observation.fault)]
+    lines += ["", "on a sound device:", *tree_lines(observation), *verdict_lines(observation, verdicts)]
+    return lines
+
+
+def verdict_lines(observation: Observation, verdicts: tuple[Verdict, ...]) -> list[str]:
+    """Every verdict, and what the kernel said that is worth reading."""
+    lines = ["", "verdicts:"]
     for verdict in verdicts:
         lines.append(f"    {verdict.oracle:<11} {verdict.answer} {verdict.reason}".rstrip())
         for violation in verdict.violations:
@@ -226,11 +255,10 @@ def describe(
                 f"          found:    {violation.found}",
                 f"          promise:  {violation.promise} [tier {violation.tier}]",
             ]
-    loud = [line for line in observation.kernel_log if int(line[0]) <= 4]
+    before = observation.fault.kernel_log if observation.fault else ()
+    loud = [line for line in (*before, *observation.kernel_log) if int(line[0]) <= 4]
     lines += ["", "kernel log:", *(f"    {line[2:]}" for line in loud)] if loud else []
-    lines += [f"    {line}" for line in observation.console[-30:]]
-    lines += ["", f"the disk, before recovery: {keep}"] if keep is not None else []
-    return lines
+    return [*lines, *(f"    {line}" for line in observation.console[-30:])]
 
 
 def tree_lines(observation: Observation) -> list[str]:

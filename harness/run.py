@@ -30,6 +30,7 @@ from harness.agent_binary import AgentError, agent_binary
 from harness.crash import DEFAULT_MODELS
 from harness.examine import DEFAULT_BUDGET, Breadth
 from harness.experiment import Outcome, Plan, run_experiment
+from harness.fault_experiment import run_fault_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
 from harness.machine import UML, arch_of
@@ -43,13 +44,14 @@ from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.court import ORACLES
+from oracles.fault_court import FAULT_ORACLES
 from oracles.profiles import Profile
 from oracles.spec import in_order
 from oracles.verdict import Tier
 from reports.html import write_report
 from reports.junit import write_junit
 from reports.ktap import write_ktap
-from reports.results import Question, Summary
+from reports.results import CRASH, FAULTS, Question, Summary
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
 from workloads.text import parse
@@ -73,7 +75,8 @@ class Wish(msgspec.Struct, frozen=True):
     """What is to be done. kernels: KERNEL words, each built with the config variants.
     jobs: 0 for as many as processors. guest: of probe.WANTED.
     parts: when not every workload is for every profile and kernel (sweep.py).
-    against: of `compare`, the one of the kernels that the other is held against."""
+    against: of `compare`, the one of the kernels that the other is held against.
+    kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -91,6 +94,7 @@ class Wish(msgspec.Struct, frozen=True):
     command: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     against: str = ""
+    kind: str = CRASH
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -142,7 +146,9 @@ def finish(folder: Path, wall_s: float, boots: int, expected: int) -> Summary:
 
 def write_pages(folder: Path) -> None:
     """report/, junit.xml and results.ktap from what the folder holds."""
-    write_report(folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
+    write_report(
+        folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in (*ORACLES, *FAULT_ORACLES)}
+    )
     write_junit(folder)
     write_ktap(folder)
 
@@ -216,6 +222,7 @@ def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
             recordings,
             guest,
             Breadth(in_order((*wish.models, *part.models)), wish.budget, wish.seed, wish.atomic_bytes),
+            FAULTS if workload.faulty else part.kind or wish.kind,
         )
         for number, (part, workload, config) in enumerate(wanted, 1)
     ]
@@ -348,7 +355,8 @@ class Bench:
         pristine = self._space.path / "pristine"
         run = Path(self._settings.run)
         counted = Counted(tell)
-        outcome = run_experiment(plan, keeper, pristine, self._space.path, run, counted.add)
+        do = {FAULTS: run_fault_experiment}.get(plan.kind, run_experiment)
+        outcome = do(plan, keeper, pristine, self._space.path, run, counted.add)
         counted.flush()
         return outcome
 

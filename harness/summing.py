@@ -20,6 +20,7 @@ from oracles.finding import Group, Witness, group
 from oracles.spec import model_of, place_of, presumed
 from oracles.verdict import Answer, Verdict
 from reports.results import (
+    CRASH,
     AnswerCounts,
     Coverage,
     EntryFlag,
@@ -73,7 +74,9 @@ class Tally:
         experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
         self.examined[facts.kernel, facts.profile] = experiments + 1, states + reached
         by_model = (facts.planned or {"O": len(facts.entries) + 1}) if experiment.history is not None else {}
-        planned = sum(by_model.values())
+        if facts.kind != CRASH:  # the points of a sweep are known when it is done
+            by_model = {}
+        planned = sum(by_model.values()) if facts.kind == CRASH else reached
         self.planned += planned
         for model, count in by_model.items():
             self.by_model.setdefault(model, Counter())["planned"] += count
@@ -149,8 +152,15 @@ def witness_of(experiment: Experiment, spec: str) -> Witness:
         workload=facts.workload,
         operation_count=len(workload.setup) + len(workload.run) if workload else 0,
         state=spec,
-        place=place_of(spec),
+        place=ordering(experiment, spec),
     )
+
+
+def ordering(experiment: Experiment, spec: str) -> int:
+    """What orders the states of one experiment: the prefix of the log, or the place in a sweep."""
+    if experiment.facts.kind == CRASH:
+        return place_of(spec)
+    return next(at for at, state in enumerate(experiment.judgement.states) if state.spec == spec)
 
 
 def finding_of(number: int, found: Group, run: Path) -> Finding:

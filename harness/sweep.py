@@ -15,6 +15,7 @@ from kernel.kernel import BadKernel, Series
 from kernel.word import parse
 from oracles.profiles import PROFILES, Profile
 from oracles.spec import in_order
+from reports.results import FAULTS
 from workloads.workload import Workload
 
 PLANTED = "planted/"
@@ -27,22 +28,26 @@ class NothingToSweep(Exception):
 
 class Bug(msgspec.Struct, frozen=True):
     """name: of the series. workloads: of the library, that show it. oracles: one of them must.
-    models: the crash models that show it where model O does not."""
+    models: the crash models that show it where model O does not. faults: on a device that fails; then only
+    these workloads are run, for a sweep of faults takes long."""
 
     name: str
     profiles: tuple[str, ...]
     workloads: tuple[str, ...]
     oracles: tuple[str, ...]
     models: tuple[str, ...] = ()
+    faults: bool = False
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What is run together: these workloads, on one kernel and profile. models: beside those asked for."""
+    """What is run together: these workloads, on one kernel and profile. models: beside those asked for. kind:
+    of results.KINDS, "" for that of the run."""
 
     kernel: str
     profile: Profile
     workloads: tuple[Workload, ...]
     models: tuple[str, ...] = ()
+    kind: str = ""
 
 
 def planted_bugs() -> tuple[Bug, ...]:
@@ -56,6 +61,7 @@ def bug_of(one: Series) -> Bug:
         workloads=one.facts.workloads,
         oracles=one.facts.oracles,
         models=one.facts.models,
+        faults=one.facts.faults,
     )
 
 
@@ -87,19 +93,22 @@ def sweep_parts(
     if not profiles:
         asked = ", ".join(one.name for one in wanted)
         raise NothingToSweep(f"--planted: no bug is planted for {asked}; there are some for {_list(swept)}")
+    crashing = {name for bug in bugs if not bug.faults for name in bug.profiles}
     return (
         *(
             part
             for one in profiles
+            if one.name in crashing
             for part in _parts(kernel, one, workloads, [bug for bug in bugs if one.name in bug.profiles])
         ),
         *(
             part
             for bug in bugs
             for one in profiles
-            if one.name in bug.profiles
+            if one.name in bug.profiles and not bug.faults
             for part in _parts(f"{kernel}+{bug.name}", one, workloads, [bug])
         ),
+        *_fault_parts(kernel, [bug for bug in bugs if bug.faults], workloads, profiles),
     )
 
 
@@ -111,6 +120,24 @@ def _parts(kernel: str, one: Profile, workloads: tuple[Workload, ...], bugs: Seq
         by_models.setdefault(models, []).append(workload)
     for models, some in by_models.items():
         yield Part(kernel, one, tuple(some), models)
+
+
+def _fault_parts(
+    kernel: str, bugs: Sequence[Bug], workloads: tuple[Workload, ...], profiles: Sequence[Profile]
+) -> Iterator[Part]:
+    """The stock kernel on all that some bug names, then each bug on its own workloads, of those asked for."""
+    for one in profiles:
+        of_profile = [bug for bug in bugs if one.name in bug.profiles]
+        named = [
+            (word, {name for bug in chosen for name in bug.workloads})
+            for word, chosen in [
+                (kernel, of_profile),
+                *((f"{kernel}+{bug.name}", [bug]) for bug in of_profile),
+            ]
+        ]
+        for word, names in named:
+            if own := tuple(each for each in workloads if each.name in names):
+                yield Part(word, one, own, kind=FAULTS)
 
 
 def _list(names: set[str]) -> str:

@@ -12,6 +12,7 @@ Not here: the files a semantic patch is for (patching.py), what is done with the
     // config: debug
     // models: R
     // workloads: rename-over-existing link-fsync-new-name
+    // faults: sweep
     // files: fs/btrfs/tree-log.c
 
 A line may go on in the next one, which then begins with two blanks or more. absent may stand more than once.
@@ -22,7 +23,7 @@ from collections.abc import Iterable, Iterator
 
 from kernel.kernel import BadKernel, Facts
 
-_FIELD = re.compile(r" ?(upstream|absent|profiles|caught by|config|models|workloads): *(.*)")
+_FIELD = re.compile(r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults): *(.*)")
 _LISTS = ("profiles", "config", "workloads", "models", "caught by")
 _ABSENT = re.compile(r"([\d., ]+?) *\((.+)\)")
 
@@ -42,17 +43,25 @@ def facts_of(texts: Iterable[str]) -> Facts:
     """Of the files of one series. Errors: BadKernel."""
     absent: dict[str, str] = {}
     lists: dict[str, dict[str, None]] = {name: {} for name in _LISTS}
-    upstream = ""
+    upstream, faults = "", False
     for text in texts:
         for field, value in _fields(comment(text)):
             if field == "upstream":
                 upstream = upstream or value
+            elif field == "faults":
+                faults = _sweep(value)
             elif field == "absent":
                 absent |= _absent(value)
             else:
                 lists[field] |= dict.fromkeys(value.replace(",", " ").split())
     profiles, config, workloads, models, oracles = (tuple(lists[name]) for name in _LISTS)
-    return Facts(absent, profiles, config, workloads, upstream, models, oracles)
+    return Facts(absent, profiles, config, workloads, upstream, models, oracles, faults)
+
+
+def _sweep(value: str) -> bool:
+    if value != "sweep":
+        raise BadKernel(f"'faults: {value}' in the header of a series: the one word there is sweep")
+    return True
 
 
 def _fields(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

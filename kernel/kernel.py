@@ -56,6 +56,7 @@ class Facts(msgspec.Struct, frozen=True):
     upstream:  the commit it is about: hash ("subject") (in vX.Y).
     models:    the crash models that show a planted bug, where model O does not.
     oracles:   of a planted bug, those it is caught by.
+    faults:    it shows on a device that fails, and not by a power failure.
     """
 
     absent: dict[str, str] = {}
@@ -65,6 +66,7 @@ class Facts(msgspec.Struct, frozen=True):
     upstream: str = ""
     models: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
+    faults: bool = False
 
 
 class Series(msgspec.Struct, frozen=True):

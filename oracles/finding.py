@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from oracles.spec import MODELS, in_order, model_of
+from oracles.spec import in_order, model_of, place_of_model
 from oracles.verdict import Answer, Verdict, Violation
 
 
@@ -77,7 +77,7 @@ def _group(name: str, members: list[tuple[Witness, str, Violation]]) -> Group:
 def _rank(witness: Witness, violation: Violation) -> tuple[int, int, str, int, int, str, str, str]:
     """A state of model O before all others: it presumes least of the device."""
     return (
-        tuple(MODELS).index(model_of(witness.state)),
+        place_of_model(witness.state),
         witness.operation_count,
         witness.workload,
         witness.experiment,

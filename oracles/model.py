@@ -808,6 +808,7 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "remount": _sync,
     "umount": _sync,
     "evict": _nothing,
+    "fault": _nothing,
 }
 
 

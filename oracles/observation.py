@@ -85,6 +85,45 @@ class Fsck(msgspec.Struct, frozen=True):
     timed_out: bool = False
 
 
+class FaultStep(msgspec.Struct, frozen=True):
+    """One operation on a device that fails: as workloads.history.Step, and how many reads and writes went
+    through the part of the device that a fault is about while it ran."""
+
+    index: int
+    result: int
+    inode: int
+    blocks: int
+    left: int
+    bad_reads: int
+    bad_writes: int
+    times: tuple[int, int] = (0, 0)
+
+
+class FaultRun(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A workload on a device that failed, up to and with the unmount; what a sound device then showed is in
+    the Observation around it.
+
+    mount_errno:  of the fresh filesystem. refused: the kernel has no such fault.
+    readonly, after_call, after_errno: how the filesystem was afterwards: mounted read only, and the call of
+                  "create", "write", "fsync" of a file without a name that failed, "" for none; None where
+                  that was not asked.
+    umount_errno: EINVAL where the workload had unmounted it. open_count: who still held the device then.
+    kernel_log:   as Observation's, until then.
+    """
+
+    mount_errno: int = 0
+    root_inode: int = 0
+    device: dict[str, str] = {}
+    steps: tuple[FaultStep, ...] = ()
+    readonly: bool = False
+    after_call: str | None = None
+    after_errno: int = 0
+    refused: bool = False
+    umount_errno: int = 0
+    open_count: int = 0
+    kernel_log: tuple[str, ...] = ()
+
+
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One state, recovered.
 
@@ -106,6 +145,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";
                   death_during: the stage it was in. console: the last lines of its console.
     trouble:      "" or our own trouble, for which every verdict is UNKNOWN.
+    fault:        of a fault point: the run on the device that failed; all else is what came back after it.
     """
 
     mount_errno: int = 0
@@ -123,3 +163,4 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     death_during: str = ""
     console: tuple[str, ...] = ()
     trouble: str = ""
+    fault: FaultRun | None = None

@@ -121,6 +121,36 @@ COMMON = (
         "Link counts, entry types, sizes and block counts agree with what they describe.",
         "stat(2), readdir(3); fstests generic/039, generic/104",
     ),
+    Promise(
+        "told",
+        "A write that did not reach the disk is reported by the next fsync, fdatasync, msync or syncfs, once "
+        "to each descriptor that was open; a write with O_SYNC or O_DSYNC reports it itself.",
+        "Documentation/filesystems/vfs.rst, Handling errors during writeback; fsync(2), EIO; syncfs: "
+        '735e4ae5ba28 ("vfs: track per-sb writeback errors and report them to syncfs") (in v5.8); '
+        "fstests generic/441, generic/442, generic/484, generic/487",
+    ),
+    Promise(
+        "after-error",
+        "After an error of the device a filesystem goes on, is read-only or has shut down, as it documents; "
+        "where nothing failed it goes on.",
+        "btrfs: fs/btrfs/transaction.c __btrfs_abort_transaction(), fstests btrfs/160; ext4: "
+        "Documentation/admin-guide/ext4.rst (errors, data_err), fs/jbd2/journal.c jbd2_journal_abort(); xfs: "
+        "Documentation/admin-guide/xfs.rst, Error handling, fs/xfs/xfs_log.c xlog_ioend_work(), "
+        "fstests generic/475",
+        Tier.FS,
+    ),
+    Promise(
+        "alive",
+        "A device that fails takes neither the kernel nor the unmount with it.",
+        "fstests generic/019, generic/388, generic/475 and common/rc _check_dmesg()",
+    ),
+    Promise(
+        "detected",
+        "A block with a checksum that does not fit is not read as good.",
+        "Documentation/filesystems/btrfs.rst (data and metadata checksums); ext4/checksums.rst; "
+        "xfs/xfs-self-describing-metadata.rst; fstests btrfs/157, xfs/158",
+        Tier.FS,
+    ),
 )
 
 _NAMES = "fsync of a file or directory persists the names it has then, and the directories above it exist."

@@ -29,6 +29,11 @@ def model_of(spec: str) -> str:
     return spec[:1]
 
 
+def place_of_model(spec: str) -> int:
+    """What orders models: O first; a fault point (workloads/faults.py) is of none, and comes last."""
+    return [*MODELS, model_of(spec)].index(model_of(spec))
+
+
 def prefix_of(spec: str) -> int | None:
     """How many entries a state's disk was built from: 812 of "O:812", "R:812-803", "N:O:812/O:7"."""
     found = re.match(r"(?:[A-Z]:)+(\d+)", spec)

@@ -77,7 +77,7 @@ class Window:
         completed: int,
         before: "Window | None" = None,
     ) -> None:
-        assert completed <= begun <= completed + 1, (begun, completed)
+        assert completed <= begun, (begun, completed)
         self.model = model
         self.profile = profile
         self.filesystem = profile.filesystem

@@ -15,6 +15,7 @@ from oracles.spec import in_order, model_of
 from oracles.verdict import Answer, Violation
 from reports.figures import log_figures
 from reports.results import (
+    CRASH,
     Coverage,
     EntryFlag,
     EntrySummary,
@@ -85,6 +86,9 @@ class Digest(msgspec.Struct, frozen=True):
     parts: tuple[Part, ...]
     figures: tuple[LogFigures, ...]
     models: tuple[ModelPart, ...] = ()
+    kind: str = CRASH
+    points_unmet: int = 0
+    points_left_out: int = 0
 
     @property
     def entry_count(self) -> int:
@@ -140,6 +144,9 @@ def digest(experiment: Experiment) -> Digest:
         recover_seconds=facts.seconds.get("recover", 0.0),
         parts=parts(experiment),
         figures=(log_figures(facts.entries), *facts.other_recordings),
+        kind=facts.kind,
+        points_unmet=facts.points_unmet,
+        points_left_out=facts.points_left_out,
         models=model_parts(experiment),
     )
 

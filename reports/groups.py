@@ -15,6 +15,7 @@ import msgspec
 from oracles.observation import Observation, Tree
 from oracles.spec import prefix_of
 from oracles.verdict import Answer, Verdict
+from reports.faults import point_words
 from reports.results import Experiment, State
 from reports.script import errno_words
 from reports.tree_words import Row, rows
@@ -182,6 +183,7 @@ def sightings(
 
 def sighting(states: list[State], seen: Observation, trees: Trees, must: bool) -> Sighting:
     spec = states[0].spec
+    log = (*(seen.fault.kernel_log if seen.fault else ()), *seen.kernel_log)
     tree = None if seen.tree is None else trees.view(seen.tree, spec, must)
     second = None if seen.second_tree is None else trees.view(seen.second_tree, spec, must)
     return Sighting(
@@ -191,8 +193,8 @@ def sighting(states: list[State], seen: Observation, trees: Trees, must: bool) -
         tree=tree,
         second_tree=second,
         problems=tuple(problems(seen)),
-        kernel_log=tuple(log_line(line) for line in seen.kernel_log[-LOG_LINES_SHOWN:]),
-        kernel_log_left_out=max(0, len(seen.kernel_log) - LOG_LINES_SHOWN),
+        kernel_log=tuple(log_line(line) for line in log[-LOG_LINES_SHOWN:]),
+        kernel_log_left_out=max(0, len(log) - LOG_LINES_SHOWN),
         console=seen.console[-LOG_LINES_SHOWN:],
         fsck_exit=seen.fsck.exit if seen.fsck else None,
         fsck_output=seen.fsck.output[:FSCK_CHARACTERS_SHOWN].strip() if seen.fsck else "",
@@ -209,6 +211,8 @@ def moments(states: list[State], history: History | None, operations: Mapping[in
 
 
 def moment(spec: str, history: History, operations: Mapping[int, str]) -> str:
+    if spec.startswith("F:"):
+        return point_words(spec, history, operations)
     prefix = prefix_of(spec) or 0
     begun, completed = history.begun_count(prefix), history.completed_count(prefix)
     if not begun:

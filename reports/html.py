@@ -11,9 +11,9 @@ import itertools
 import os
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import markupsafe
@@ -25,6 +25,8 @@ from oracles.verdict import Answer, Verdict
 from reports import compare
 from reports.charts import run_charts
 from reports.digest import ENTRY_KINDS, Digest, digest, experiment_folders
+from reports.faults import point_words, run_script
+from reports.faults import rows as fault_rows
 from reports.figures import FIGURES, LABELS, written_bytes
 from reports.groups import Trees, anchor, answer, groups, sighting
 from reports.matrix import matrix, stock_rows
@@ -32,6 +34,8 @@ from reports.models import coverage_words
 from reports.perf.page import perf_context
 from reports.perf.results import PerfRun, read_perf
 from reports.results import (
+    CRASH,
+    FAULTS,
     AnswerCounts,
     Experiment,
     Finding,
@@ -122,7 +126,7 @@ def write_experiments(
         write_page(
             pages,
             folder / experiment_page(one.number),
-            "experiment.html",
+            "fault.html" if one.kind == FAULTS and experiment.history else "experiment.html",
             run=run.resolve().name,
             previous=experiment_page(int(previous)) if previous else "",
             following=experiment_page(int(following)) if following else "",
@@ -171,7 +175,9 @@ def index_context(
     return {
         "question": question,
         "summary": summary,
-        "headline": headline(summary),
+        "headline": headline(summary, kinds := frozenset(one.kind for one in digests)),
+        "kinds": kinds,
+        "points": (sum(one.points_unmet for one in digests), sum(one.points_left_out for one in digests)),
         "exit_meaning": (sweep_meaning if summary.detection else exit_meaning)(summary.exit),
         "command": shlex.join(question.command),
         "findings": [(f, pages.get(f.id, "")) for f in summary.findings],
@@ -181,7 +187,7 @@ def index_context(
         "unknowns": unknowns(digests),
         "unknowns_shown": UNKNOWNS_SHOWN,
         "reasons_beside": reasons_beside(summary, digests),
-        "tables": experiment_tables(shown),
+        "tables": experiment_tables(shown, oracles),
         "oracles": oracles,
         "oracle_texts": oracle_texts,
         "oracle_counts": summary.verdicts,
@@ -254,10 +260,14 @@ def experiment_context(experiment: Experiment, one: Digest, summary: Summary) ->
     script = lines(experiment.workload_text, history)
     texts = operation_texts(script, history)
     answers = [answer(each) for each in experiment.judgement.verdict_sets]
+    of_faults = one.kind == FAULTS and history is not None
+    anchors = {state.spec: anchor(state.spec) for state in states}
     return {
         "experiment": experiment,
         "facts": experiment.facts,
         "digest": one,
+        "rows": fault_rows(experiment, texts, anchors) if of_faults else (),
+        "oracles": [part.oracle for part in one.parts],
         "script": script,
         "timeline": experiment_timeline(experiment, texts, answers),
         "cells": state_cells([state for state in states if model_of(state.spec) == "O"], answers),
@@ -295,7 +305,12 @@ def state_cells(
 
 def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
     prefix = prefix_of(finding.state)
-    script = lines(experiment.workload_text, experiment.history, prefix)
+    of_fault = experiment.facts.kind == FAULTS
+    if of_fault:
+        script, place = run_script(experiment, finding.state)
+    else:
+        script = lines(experiment.workload_text, experiment.history, prefix)
+        place = cut_place(script)
     texts = operation_texts(script, experiment.history)
     state = next((s for s in experiment.judgement.states if s.spec == finding.state), None)
     verdicts = experiment.judgement.verdict_sets[state.verdict_set] if state else ()
@@ -304,8 +319,11 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "finding": finding,
         "facts": experiment.facts,
         "script": script,
-        "cut_place": cut_place(script),
-        "cut_words": cut_words(script, finding.state),
+        "of_fault": of_fault,
+        "cut_place": place,
+        "cut_words": fault_words(finding, experiment, texts)
+        if of_fault
+        else cut_words(script, finding.state),
         "prefix": prefix,
         "disk_words": disk_words(finding.state),
         "state": state,
@@ -316,6 +334,11 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "state_link": f"{experiment_page(finding.experiment)}#{anchor(finding.state)}" if state else "",
         "experiment_link": experiment_page(finding.experiment),
     }
+
+
+def fault_words(finding: Finding, experiment: Experiment, texts: Mapping[int, str]) -> str:
+    assert experiment.history is not None
+    return f"the device fails: {point_words(finding.state, experiment.history, texts)}"
 
 
 def seen_in(state: State | None, experiment: Experiment, texts: Mapping[int, str]) -> Any:
@@ -358,12 +381,13 @@ def operation_bytes(experiment: Experiment, texts: Mapping[int, str]) -> list[tu
     return [(name, size) for name, size in found if size]
 
 
-def headline(summary: Summary) -> str:
-    """The answer in one sentence."""
+def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> str:
+    """The answer in one sentence. kinds: of the experiments."""
+    moment = {frozenset((FAULTS,)): "fault point", frozenset((CRASH,)): "power failure"}.get(kinds, "state")
     states, findings = summary.states, len(summary.findings)
     if summary.detection:
         return sweep_headline(summary)
-    where = f"{plural(states.planned, 'power failure')} of {plural(summary.experiments, 'experiment')}"
+    where = f"{plural(states.planned, moment)} of {plural(summary.experiments, 'experiment')}"
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
         return f"{plural(findings, 'broken promise')}, found in {where}{also}."
@@ -423,12 +447,32 @@ def reasons_beside(summary: Summary, digests: Sequence[Digest]) -> list[str]:
     return [reason for reason in summary.reasons if not any(each in reason for each in told)]
 
 
-def experiment_tables(digests: Sequence[Digest]) -> list[tuple[str, str, list[tuple[str, list[Digest]]]]]:
-    """(kernel, profile, [(theme, digests)]), in the order of the run."""
-    tables: dict[tuple[str, str], dict[str, list[Digest]]] = {}
+class Table(NamedTuple):
+    """Experiments of one kernel, profile and kind. themes: (theme, digests), in the order of the run.
+    oracles: those that looked at some of them."""
+
+    kernel: str
+    profile: str
+    kind: str
+    themes: list[tuple[str, list[Digest]]]
+    oracles: list[str]
+
+
+def experiment_tables(digests: Sequence[Digest], oracles: Sequence[str]) -> list[Table]:
+    """In the order of the run."""
+    tables: dict[tuple[str, str, str], dict[str, list[Digest]]] = {}
     for one in digests:
-        tables.setdefault((one.kernel, one.profile), {}).setdefault(one.theme, []).append(one)
-    return [(kernel, profile, list(themes.items())) for (kernel, profile), themes in tables.items()]
+        tables.setdefault((one.kernel, one.profile, one.kind), {}).setdefault(one.theme, []).append(one)
+    return [
+        Table(*key, list(themes.items()), own_oracles(themes.values(), oracles))
+        for key, themes in tables.items()
+    ]
+
+
+def own_oracles(themes: Iterable[list[Digest]], oracles: Sequence[str]) -> list[str]:
+    """All where nobody looked: then none is left out in silence."""
+    asked = {part.oracle for ones in themes for one in ones for part in one.parts}
+    return [name for name in oracles if name in asked] or list(oracles)
 
 
 def oracle_order(summary: Summary, digests: Sequence[Digest]) -> list[str]:

@@ -17,6 +17,9 @@ from oracles.observation import Observation
 from oracles.verdict import Verdict
 from workloads.history import History
 
+CRASH, FAULTS, DAMAGE = "crash", "faults", "damage"
+KINDS = (CRASH, FAULTS, DAMAGE)
+
 
 class EntryFlag(enum.IntFlag):
     """drivers/md/dm-log-writes.c, LOG_*_FLAG."""
@@ -91,6 +94,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
     seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
     config:    variants of its kernel. guest: its kind.
+    kind:      of KINDS: what its states are. points_unmet: of a sweep of faults, points that nothing
+               which was read or written came past; they are no states. points_left_out: of too many.
     other_recordings: what other recordings of the same amounted to; only this one was recovered.
     planned:   states by model; without it all of model O. coverage: of the other models.
     """
@@ -112,6 +117,9 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     guest: str = "uml"
     planned: dict[str, int] = {}
     coverage: tuple[Coverage, ...] = ()
+    kind: str = CRASH
+    points_unmet: int = 0
+    points_left_out: int = 0
 
 
 class Judgement(msgspec.Struct, frozen=True):

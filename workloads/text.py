@@ -32,6 +32,7 @@ import msgspec
 from workloads import acl
 from workloads.workload import (
     FALLOCATE_MODES,
+    FAULT_PARTS,
     INODE_FLAGS,
     NODE_MODES,
     OPEN_FLAGS,
@@ -80,6 +81,8 @@ class Kind(Enum):
     XATTR = "an attribute's name, user.…"
     DEVICE = "a device's numbers, MAJOR:MINOR"
     VALUE = "an attribute's value, may be empty"
+    PLACE = "a byte from 1"
+    BYTE = "0 to 255"
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -193,8 +196,34 @@ WORDS = MappingProxyType(
         "wait": Word((_MILLISECONDS,), "let time pass"),
         "remount": Word((), "unmount and mount again"),
         "umount": Word((), "end without a crash; only as the last word of run"),
+        "fault": Word(
+            (Argument("KIND", "mode", Kind.MODE),), "from here on the device fails; KIND and its own: FAULTS"
+        ),
     }
 )
+
+# What `fault KIND` takes. A fault lasts until `fault off`, or until the power fails at the end of run.
+FAULTS = MappingProxyType(
+    {
+        "drop-writes": Word((), "writes are said to be done, and are not (dm-flakey drop_writes)"),
+        "error-writes": Word(
+            (Argument("PART", "name", Kind.MODE, FAULT_PARTS),),
+            "writes fail (dm-flakey error_writes); PART: " + ", ".join(FAULT_PARTS),
+            optional=1,
+        ),
+        "error-reads": Word((), "reads fail (dm-flakey error_reads)"),
+        "corrupt": Word(
+            (Argument("BYTE", "offset", Kind.PLACE), Argument("VALUE", "length", Kind.BYTE)),
+            "each write has this byte changed to this value (dm-flakey corrupt_bio_byte)",
+        ),
+        "delay": Word((_MILLISECONDS,), "reads and writes take so much longer (dm-delay)"),
+        "bad-sector": Word(
+            (Argument("SECTOR", "offset", Kind.NUMBER),), "it does not read until written to (dm-dust)"
+        ),
+        "off": Word((), "the device is sound again"),
+    }
+)
+_FAULT = Argument("KIND", "mode", Kind.MODE, tuple(FAULTS))
 
 BLOCKS = ("setup", "run")
 
@@ -238,6 +267,7 @@ def parse(text: str, name: str = "-", theme: str = "", source: str = "<text>") -
     if not run:
         raise place.error(*place.end(), "empty workload: no operation in run")
     _refuse_umount_inside(place, setup, run)
+    _refuse_fault_in_setup(place, setup)
     if len(setup) + len(run) > OPERATION_COUNT_MAX:
         extra = (*setup, *run)[OPERATION_COUNT_MAX].line
         raise place.error(extra, place.indent(extra), f"more than {OPERATION_COUNT_MAX} operations")
@@ -399,7 +429,7 @@ def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
     head, given = tokens[0], tokens[1:]
     if head.text not in WORDS:
         raise place.error(line, head.column, _unknown_word(head.text))
-    wanted = WORDS[head.text].arguments
+    wanted, optional = _wanted(head.text, given[0].text if given else "")
     fields: dict[str, str | int] = {}
     for argument, token in zip(wanted, given, strict=False):
         try:
@@ -409,7 +439,7 @@ def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
     if len(given) > len(wanted):
         extra = given[len(wanted)]
         raise place.error(line, extra.column, f"extra argument {_shown(extra.text)}: {usage(head.text)}")
-    if len(given) < len(wanted) and len(given) != len(wanted) - WORDS[head.text].optional:
+    if len(given) < len(wanted) and len(given) != len(wanted) - optional:
         missing = wanted[len(given)].shown
         raise place.error(
             line, _after(place.lines[line - 1], tokens), f"missing {missing}: {usage(head.text)}"
@@ -417,6 +447,14 @@ def _operation(place: _Place, line: int, tokens: list[_Token]) -> Operation:
     operation = msgspec.convert({"word": head.text, "line": line, **fields}, Operation)
     _refuse_unaligned(place, tokens, operation)
     return operation
+
+
+def _wanted(word: str, first: str) -> tuple[tuple[Argument, ...], int]:
+    """The arguments of a word, and how many may be left out; those of `fault` depend on its first."""
+    if word != "fault":
+        return WORDS[word].arguments, WORDS[word].optional
+    kind = FAULTS.get(first)
+    return ((_FAULT, *kind.arguments), kind.optional) if kind else ((_FAULT,), 0)
 
 
 def _refuse_unaligned(place: _Place, tokens: list[_Token], operation: Operation) -> None:
@@ -438,6 +476,9 @@ def _after(text: str, tokens: list[_Token]) -> int:
 
 def usage(word: str) -> str:
     """`rename OLD NEW [HOW]`, for errors and the README."""
+    if word == "fault":
+        kinds = (" ".join([kind, *(each.shown for each in FAULTS[kind].arguments)]) for kind in FAULTS)
+        return f"fault {' | '.join(kinds)}"
     shown = [argument.shown for argument in WORDS[word].arguments]
     if optional := WORDS[word].optional:
         shown[-optional:] = [f"[{' '.join(shown[-optional:])}]"]
@@ -483,6 +524,12 @@ def _value(argument: Argument, text: str) -> str | int:
             return _small(text, SECONDS_MAX)
         case Kind.MILLISECONDS:
             return _small(text, WAIT_MS_MAX)
+        case Kind.PLACE:
+            if not _small(text, NUMBER_MAX):
+                raise ValueError("0 is no byte: they are counted from 1")
+            return _small(text, NUMBER_MAX)
+        case Kind.BYTE:
+            return _small(text, 255)
         case Kind.DEVICE:
             return _device(text)
         case Kind.XATTR:
@@ -603,6 +650,13 @@ def _refuse_umount_inside(place: _Place, setup: tuple[Operation, ...], run: tupl
             raise place.error(operation.line, place.indent(operation.line), message)
 
 
+def _refuse_fault_in_setup(place: _Place, setup: tuple[Operation, ...]) -> None:
+    for operation in setup:
+        if operation.word == "fault":
+            message = "setup is made on a sound device: fault belongs in run"
+            raise place.error(operation.line, place.indent(operation.line), message)
+
+
 # --- to text ---
 
 
@@ -618,16 +672,15 @@ def format(workload: Workload) -> str:
 
 def format_operation(operation: Operation) -> str:
     """One line without indentation, as in the text: `write A/foo 0 8K`."""
-    word = WORDS[operation.word]
-    arguments = word.arguments
-    if word.optional and not any(getattr(operation, a.field) for a in arguments[-word.optional :]):
-        arguments = arguments[: -word.optional]
+    arguments, optional = _wanted(operation.word, operation.mode)
+    if optional and not any(getattr(operation, a.field) for a in arguments[-optional:]):
+        arguments = arguments[:-optional]
     return " ".join([operation.word, *(_shown_value(operation, argument) for argument in arguments)])
 
 
 def _shown_value(operation: Operation, argument: Argument) -> str:
     value = getattr(operation, argument.field)
-    plain = argument.kind in (Kind.SECONDS, Kind.MILLISECONDS)
+    plain = argument.kind in (Kind.SECONDS, Kind.MILLISECONDS, Kind.PLACE, Kind.BYTE)
     return str(value) if plain else _argument(value)
 
 

@@ -28,6 +28,7 @@ OPEN_FLAGS = ("creat", "trunc", "dsync", "sync")  # open(2)
 INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
 SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
+FAULT_PARTS = ("log", "data", "flush", "all")
 RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
 
@@ -46,10 +47,12 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
              by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
-             of INODE_FLAGS.
+             of INODE_FLAGS; fault: what fails, of text.FAULTS, or off.
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".
+             fault: offset and length as text.FAULTS has them; name: "" or one of FAULT_PARTS: the writes
+             flagged as metadata (a log, a journal), all others, FLUSH alone, or everything.
     name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID";
              setfacl: the entries of the list (acl.py).
     line:    1-based line in the text it came from, 0 when it came from no text.
@@ -85,6 +88,11 @@ class Workload(msgspec.Struct, frozen=True):
     run: tuple[Operation, ...]
     comment: tuple[str, ...] = ()
     theme: str = ""
+
+    @property
+    def faulty(self) -> bool:
+        """Whether its device fails where it says so."""
+        return any(operation.word == "fault" for operation in self.run)
 
     @property
     def config(self) -> tuple[str, ...]:

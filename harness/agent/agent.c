@@ -4,6 +4,10 @@
  *
  *   record BYTES                                report BYTES      program in the inbox, report in the outbox
  *   counters                                    counters BYTES    those of the last record, in the outbox
+ *   faults WANTS BYTES                          stage NAME, report BYTES     a run on a device that fails,
+ *                                               above the disk of the state as it stands (faults.c)
+ *   drop BYTES                                  report BYTES      a recording whose device drops writes at its end
+ *   dropped WANTS FS OPTIONS                    report BYTES      what a mount of that disk finds
  *   clear                                       cleared
  *   check OFFSET BYTES SECTORS FS OPTIONS       one a state: told SEQUENCE REPORT; same SEQUENCE for the
  *                                               report told last; done SEQUENCE BYTES for one in the outbox.
@@ -151,18 +155,24 @@ static void write_outbox(size_t bytes, uint64_t offset)
 		die(OUTBOX);
 }
 
-static void command_record(size_t bytes)
+static void report_by_outbox(void)
 {
-	if (bytes >= BUFFER_BYTES)
-		die("record: program too long");
-	read_file(inbox, in, bytes, 0);
-	in[bytes] = 0;
-	record(in);
 	if (report.length > BUFFER_BYTES)
-		die("record: report too long");
+		die("report too long");
 	memcpy(out, report.bytes, report.length);
 	write_outbox(report.length, 0);
 	answer("report %zu", report.length);
+}
+
+/* Something that is done with a program in the inbox, and reports. */
+static void command_program(void (*perform)(char *), size_t bytes)
+{
+	if (bytes >= BUFFER_BYTES)
+		die("program too long");
+	read_file(inbox, in, bytes, 0);
+	in[bytes] = 0;
+	perform(in);
+	report_by_outbox();
 }
 
 static void command_execute(size_t bytes, double seconds)
@@ -253,6 +263,11 @@ static void reply_by_line(const struct request *request)
 	write_line(line, head + report.length + 1);
 }
 
+static void set_walk_asks(uint32_t flags)
+{
+	walk_asks = (struct walk_asks){ flags & WANT_FLAGS, flags & WANT_EXTENTS, flags & WANT_TIMES };
+}
+
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,
 			const char *options)
 {
@@ -268,8 +283,7 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE,
 				     request->flags & FIRST_PROBE };
 
-	walk_asks = (struct walk_asks){ request->flags & WANT_FLAGS, request->flags & WANT_EXTENTS,
-					request->flags & WANT_TIMES };
+	set_walk_asks(request->flags);
 	state_device(sectors, store);
 	recover(&recovery, want_changes ? &changed : NULL);
 	/* What a full store makes the kernel say; its own status decides. */
@@ -343,7 +357,13 @@ static void obey(char *line)
 	if (!word[0])
 		return; /* the host nudges a line that may have lost an edge (guest.py) */
 	if (sscanf(line, "record %llu", &a) == 1)
-		command_record(a);
+		command_program(record, a);
+	else if (sscanf(line, "faults %d %llu", &count, &a) == 2)
+		set_walk_asks(count), command_program(fault_run, a);
+	else if (sscanf(line, "drop %llu", &a) == 1)
+		command_program(drop_run, a);
+	else if (sscanf(line, "dropped %d %31s %511s", &count, filesystem, options) == 3)
+		set_walk_asks(count), drop_walk(filesystem, or_none(options)), report_by_outbox();
 	else if (!strcmp(word, "counters"))
 		command_counters();
 	else if (!strcmp(word, "clear"))

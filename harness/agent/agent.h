@@ -52,10 +52,22 @@ const char *errno_name(int error);
 void device_start(void);
 void log_writes_create(uint64_t sectors);
 void log_writes_mark(const char *mark);
+void log_writes_flush(void);
 void log_writes_remove(void);
 extern const char *log_writes_device;
 void origin_clear(void);
 void origin_write(const void *data, uint64_t offset, uint32_t length);
+struct segment { /* sectors, and the target that serves them */
+	uint64_t start, length;
+	const char *type;
+	char parameters[128];
+};
+
+void device_create(const char *name, const char *node);
+bool device_table(const char *name, const struct segment *segments, size_t count);
+bool device_message(const char *name, const char *text);
+void device_remove(const char *name);
+int device_open_count(const char *name);
 enum store { STORE_SMALL, STORE_WHOLE, STORE_TELLS };
 const char *state_device(uint64_t sectors, enum store store);
 enum written { WRITTEN_NOTHING, WRITTEN_SOMETHING, WRITTEN_TOO_MUCH };
@@ -116,8 +128,28 @@ uint64_t tree_of(const char *path);
 bool object_status(const char *path, struct stat *status, uint64_t *number);
 
 /* operations.c */
+struct program {
+	const char *filesystem, *options;
+	uint64_t sectors;
+	char *rest; /* lines that are still to be done */
+};
+
+struct program program_start(char *text);
+bool next_operation(struct program *program, struct operation *operation);
+int enter(const char *device, const struct program *program);
+int leave(void);
+int do_operation(const struct operation *operation);
+uint64_t root_inode(void);
+void put_queue(const char *device);
+void put_step(const struct operation *operation, int result, uint64_t left);
+uint64_t left_by_rename(const struct operation *operation);
 void record(char *program);
 int record_recovery(uint64_t sectors, const char *filesystem, const char *options);
+
+/* faults.c */
+void fault_run(char *program);
+void drop_run(char *program);
+void drop_walk(const char *filesystem, const char *options);
 
 /* recover.c */
 struct recovery {

@@ -20,28 +20,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *filesystem, *options;
+static const char *mounted; /* the device of the workload, for remount */
+static struct program mounted_as;
 
-static int leave(void)
+int leave(void)
 {
 	if (chdir("/"))
 		return -1;
 	return umount2(MOUNT_POINT, 0);
 }
 
-static int enter(void)
+int enter(const char *device, const struct program *program)
 {
-	if (mount(log_writes_device, MOUNT_POINT, filesystem, 0, options))
+	mounted = device;
+	mounted_as = *program;
+	if (mount(device, MOUNT_POINT, program->filesystem, 0, program->options))
 		return -1;
 	return chdir(MOUNT_POINT);
 }
 
-static int do_operation(const struct operation *operation)
+int do_operation(const struct operation *operation)
 {
 	if (!strcmp(operation->word, "remount"))
-		return leave() || enter();
+		return leave() || enter(mounted, &mounted_as);
 	if (!strcmp(operation->word, "umount"))
 		return leave();
+	if (!strcmp(operation->word, "fault"))
+		return 0; /* of faults.c; a recording shows the device without it */
 	int result = do_call(operation);
 
 	if (result == NOT_MINE)
@@ -95,15 +100,57 @@ static struct operation parse(char *line)
 	return operation;
 }
 
-static void perform(const struct operation *operation, bool first)
+struct program program_start(char *text)
+{
+	struct program program = { .rest = text };
+	char *line = strsep(&program.rest, "\n");
+
+	program.filesystem = field(&line);
+	program.options = field(&line);
+	program.sectors = strtoull(field(&line), NULL, 10);
+	return program;
+}
+
+bool next_operation(struct program *program, struct operation *operation)
+{
+	char *line = strsep(&program->rest, "\n");
+
+	if (!line || !*line)
+		return false;
+	*operation = parse(line);
+	return true;
+}
+
+uint64_t left_by_rename(const struct operation *operation)
+{
+	struct stat status;
+	uint64_t left = 0;
+
+	if (!strcmp(operation->word, "rename"))
+		object_status(operation->path, &status, &left);
+	return left;
+}
+
+/* Without its closing brace. */
+void put_step(const struct operation *operation, int result, uint64_t left)
 {
 	const char *object = operation->path2[0] ? operation->path2 : operation->path;
-	uint64_t number = 0, left = 0;
+	uint64_t number = 0;
 	struct stat status;
-	char mark[32];
 
 	if (operation->descriptor[0])
 		object = operation->descriptor;
+	if (!object[0] || !object_status(object, &status, &number))
+		memset(&status, 0, sizeof(status));
+	put(&report, "{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu,\"times\":[%lld,%lld]",
+	    operation->index, result, (unsigned long long)number, (long long)status.st_blocks,
+	    (unsigned long long)left, nanoseconds(&status.st_mtim), nanoseconds(&status.st_ctim));
+}
+
+static void perform(const struct operation *operation, bool first)
+{
+	char mark[32];
+
 	if (operation->run) {
 		snprintf(mark, sizeof(mark), "begin-%d", operation->index);
 		log_writes_mark(mark);
@@ -114,22 +161,18 @@ static void perform(const struct operation *operation, bool first)
 		snprintf(mark, sizeof(mark), "done-%d", operation->index);
 		log_writes_mark(mark);
 	}
-	if (!strcmp(operation->word, "rename"))
-		object_status(operation->path, &status, &left);
-	if (!object[0] || !object_status(object, &status, &number))
-		memset(&status, 0, sizeof(status));
-	put(&report, "%s{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu,\"times\":[%lld,%lld]}",
-	    first ? "" : ",", operation->index, result, (unsigned long long)number, (long long)status.st_blocks,
-	    (unsigned long long)left, nanoseconds(&status.st_mtim), nanoseconds(&status.st_ctim));
+	put(&report, first ? "" : ",");
+	put_step(operation, result, left_by_rename(operation));
+	put(&report, "}");
 }
 
-static void put_queue(void)
+void put_queue(const char *device)
 {
 	static const char *const names[] = { "write_cache", "fua", "logical_block_size", "discard_max_bytes" };
 	char path[128], value[64];
 	struct stat status;
 
-	if (stat(log_writes_device, &status))
+	if (stat(device, &status))
 		die("stat the recorded device");
 	put(&report, ",\"device\":{");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -146,33 +189,28 @@ static void put_queue(void)
 	put(&report, "}");
 }
 
-static uint64_t root_inode(void)
+uint64_t root_inode(void)
 {
 	struct stat status;
 
 	return stat(MOUNT_POINT, &status) ? 0 : status.st_ino;
 }
 
-void record(char *program)
+void record(char *text)
 {
-	char *line = strsep(&program, "\n");
+	struct program program = program_start(text);
+	struct operation operation;
 	bool running = false, first = true;
-
-	filesystem = field(&line);
-	options = field(&line);
-	uint64_t sectors = strtoull(field(&line), NULL, 10);
 
 	report.length = 0;
 	clear_kernel_log();
-	log_writes_create(sectors);
-	int error = enter() ? errno : 0;
+	log_writes_create(program.sectors);
+	int error = enter(log_writes_device, &program) ? errno : 0;
 
 	put(&report, "{\"mount_errno\":%d,\"root_inode\":%llu", error, (unsigned long long)(error ? 0 : root_inode()));
-	put_queue();
+	put_queue(log_writes_device);
 	put(&report, ",\"steps\":[");
-	while (!error && (line = strsep(&program, "\n")) && *line) {
-		struct operation operation = parse(line);
-
+	while (!error && next_operation(&program, &operation)) {
 		if (operation.run && !running) {
 			sync();
 			log_writes_mark("run");

@@ -72,8 +72,8 @@ def is_one_line(said: str) -> bool:
         (["-k", "nothing_is_called_so"], "no workload matches"),
         (["--fs", "zfs"], "no profile zfs; there are: btrfs"),
         (
-            ["--planted", "--fs", "btrfs-single"],
-            "no bug is planted for btrfs-single; there are some for btrfs",
+            ["--planted", "--fs", "btrfs-noholes"],
+            "no bug is planted for btrfs-noholes; there are some for btrfs",
         ),
         (["--fs", ""], "--fs: name at least one profile"),
         (["--fs", " , "], "--fs: name at least one profile"),

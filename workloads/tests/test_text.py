@@ -239,15 +239,23 @@ def draw(random_: random.Random) -> Operation:
         text.Kind.FLAG: lambda: random_.choice("+-") + random_.choice("ACadi"),
         text.Kind.SECONDS: lambda: random_.choice([0, 1024, 999_999_999]),
         text.Kind.MILLISECONDS: lambda: random_.choice([0, 2048, 10_000]),
+        text.Kind.PLACE: lambda: random_.choice([1, 4096]),
+        text.Kind.BYTE: lambda: random_.choice([0, 255]),
     }
-    arguments = text.WORDS[word].arguments
-    optional = text.WORDS[word].optional
+    if word == "fault":
+        kind = random_.choice(list(text.FAULTS))
+        arguments, optional = text.FAULTS[kind].arguments, text.FAULTS[kind].optional
+    else:
+        kind = ""
+        arguments, optional = text.WORDS[word].arguments, text.WORDS[word].optional
     if optional and random_.random() < 0.5:
         arguments = arguments[:-optional]
     drawn = {
         argument.field: random_.choice(argument.choices) if argument.choices else values[argument.kind]()
         for argument in arguments
     }
+    if kind:
+        drawn["mode"] = kind
     if "direct" in drawn.get("mode", ""):
         drawn |= {"offset": 4096, "length": 512}
     return Operation(word, **drawn)
@@ -257,7 +265,7 @@ def draw(random_: random.Random) -> Operation:
 def test_format_then_parse_gives_the_same(seed):
     """Whatever operations are drawn, parse(format(w)) == canonical(w)."""
     random_ = random.Random(seed)
-    setup = tuple(draw(random_) for _ in range(random_.randrange(40)))
+    setup = tuple(drawn for _ in range(random_.randrange(40)) if (drawn := draw(random_)).word != "fault")
     drawn = tuple(draw(random_) for _ in range(random_.randrange(1, 40)))
     comment = tuple(random_.choices(["", "One.", "  two ", "# three"], k=seed % 4))
     workload = Workload("n", setup, drawn, comment, "t")
@@ -283,3 +291,37 @@ def test_the_readme_tells_every_word(word):
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     table = "".join(line for line in readme.splitlines() if line.startswith("| "))
     assert f"`{word}`" in table
+
+
+@pytest.mark.parametrize("kind", text.FAULTS)
+def test_the_readme_tells_every_fault(kind):
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    assert f"`{kind}`" in readme
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("fault", "missing KIND"),
+        ("fault smoke", "unknown"),
+        ("fault corrupt 0 1", "counted from 1"),
+        ("fault corrupt 1", "missing VALUE"),
+        ("fault corrupt 1 256", "no number from 0 to 255"),
+        ("fault error-writes some", "unknown"),
+        ("fault off now", "extra argument"),
+    ],
+)
+def test_a_fault_that_is_none_is_refused(line, message):
+    """With what is wrong, and where."""
+    with pytest.raises(BadWorkload, match=message):
+        parse(run(line))
+
+
+def test_setup_is_made_on_a_sound_device():
+    with pytest.raises(BadWorkload, match="fault belongs in run"):
+        parse("setup\n  fault off\nrun\n  sync\n")
+
+
+def test_a_workload_with_fault_lines_is_faulty():
+    assert parse(run("fault drop-writes", "sync")).faulty
+    assert not parse(run("sync")).faulty

@@ -1,0 +1,163 @@
+"""
+One experiment with faults: a workload recorded on a sound device, then run at each fault point, judged, kept.
+
+In:       a Plan of kind FAULTS, a guest to use, where to keep the evidence.
+Out:      the experiment's folder, as any other's; its states are fault points.
+Not here: power failures (experiment.py), the runs (faulting.py), the points (fault_points.py).
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from harness.disk import BadEntry
+from harness.experiment import LOUD, Outcome, Plan, Tell, facts_of, not_done, repro_script
+from harness.fault_points import points_of
+from harness.faulting import Faulting
+from harness.guest import GuestTrouble, Keeper, LostGuest
+from harness.judging import FaultJudge, decode
+from harness.log import BadLog, open_log
+from harness.record import NotRecorded, Recording, record
+from harness.recover import asks_of
+from harness.store import compress_file, experiment_folder, keep_base, write_experiment
+from oracles.faulted import met_fault
+from oracles.observation import Observation
+from reports.results import EntrySummary, ExperimentFacts
+from workloads.faults import SCRIPT, FaultPoint
+from workloads.text import format as format_workload
+
+
+class Swept(msgspec.Struct, frozen=True):
+    """What a sweep came to. unmet: points that nothing came past."""
+
+    unmet: int
+    left_out: int
+    trouble: str
+    kernel_log: tuple[str, ...]
+
+
+def run_fault_experiment(
+    plan: Plan, keeper: Keeper, pristine: Path, scratch: Path, run: Path, tell: Tell
+) -> Outcome:
+    """As experiment.run_experiment."""
+    started = time.monotonic()
+    try:
+        recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
+    except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
+        keeper.drop()
+        console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
+        return not_done(plan, run, f"recording: {error}", console)
+    recorded = time.monotonic()
+    judge = FaultJudge(recording.history, plan.profile, plan.tier)
+    with open_log(recording.log) as log:
+        entries = [log.summary(index) for index in range(len(log))]
+        facts = facts_of(plan, "", recording, log)
+    swept = sweep(plan, keeper, pristine, recording, entries, judge, tell)
+    seconds = {"record": recorded - started, "faults": time.monotonic() - recorded}
+    facts = msgspec.structs.replace(
+        facts,
+        seconds={stage: round(value, 4) for stage, value in seconds.items()},
+        trouble=swept.trouble,
+        points_unmet=swept.unmet,
+        points_left_out=swept.left_out,
+    )
+    keep(run, plan, facts, recording, judge, swept)
+    return Outcome(plan.number, swept.trouble)
+
+
+def sweep(
+    plan: Plan,
+    keeper: Keeper,
+    pristine: Path,
+    recording: Recording,
+    entries: Sequence[EntrySummary],
+    judge: FaultJudge,
+    tell: Tell,
+) -> Swept:
+    """Every point that something came past, judged."""
+    points, left_out = points_of(recording.history, entries)
+    unmet = 0
+    loud: list[str] = []
+    done: set[FaultPoint] = set()
+    try:
+        with Faulting(keeper, plan.profile, pristine, asks_of(recording.history)) as faulting:
+            for wanted in points:
+                met = find_met(faulting, plan, wanted, entries, done)
+                unmet += met is None
+                if met is None:
+                    continue
+                point, raw, seen = met
+                done.add(point)
+                judge.add(point.spec, raw)
+                lines = seen.fault.kernel_log if seen.fault else ()
+                loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
+                tell(1)
+    except (GuestTrouble, LostGuest) as error:
+        keeper.drop()
+        return Swept(unmet, left_out, f"faults: {error}", tuple(loud))
+    return Swept(unmet, left_out, refusal(plan, judge), tuple(loud))
+
+
+def find_met(
+    faulting: Faulting,
+    plan: Plan,
+    wanted: FaultPoint,
+    entries: Sequence[EntrySummary],
+    done: set[FaultPoint],
+) -> tuple[FaultPoint, bytes, Observation] | None:
+    """
+    The run at this point, or at the same sectors during an earlier operation: a write is logged when a FLUSH
+    follows it, and may have been made before the operation that the log shows it in. None when nothing came
+    past, or when that point was done already.
+    """
+    first = len(plan.workload.setup)
+    for operation in range(wanted.operation, first - 1, -1):
+        point = msgspec.structs.replace(wanted, operation=operation)
+        if point in done:
+            return None
+        raw = faulting.run(plan.workload, point, entries)
+        seen = decode(raw)
+        run = seen.fault
+        if run is None or run.refused or run.mount_errno or met_fault(run, point) or is_kept(point, first):
+            return point, raw, seen
+        if "+" not in point.part:
+            return None
+    return None
+
+
+def is_kept(point: FaultPoint, first: int) -> bool:
+    """What is a run of its own though nothing came past: that of a script, and that in which no write of the
+    whole run part reached the disk, so that a workload that wrote nothing is judged once."""
+    return point.kind == SCRIPT or point == FaultPoint("drop-writes", first, stays=True)
+
+
+def refusal(plan: Plan, judge: FaultJudge) -> str:
+    """What the kernel has no target or feature for, by name."""
+    kinds = sorted({spec.partition("@")[0].removeprefix("F:") for spec in judge.refused})
+    if not kinds:
+        return ""
+    asked = ", ".join(f"`fault {kind}`" for kind in kinds if kind != SCRIPT) or "a fault line of the workload"
+    return (
+        f"kernel {plan.kernel} cannot do {asked}: device mapper has no such target or feature there "
+        "(dm-flakey: error_reads and unharmed pages under corrupt_bio_byte since v6.5)"
+    )
+
+
+def keep(
+    run: Path, plan: Plan, facts: ExperimentFacts, recording: Recording, judge: FaultJudge, swept: Swept
+) -> None:
+    with experiment_folder(run, plan.number) as folder:
+        compress_file(recording.log, folder / "log.zst")
+        keep_base(recording.base, folder)
+        write_experiment(
+            folder,
+            facts,
+            format_workload(plan.workload),
+            recording.history,
+            judge.judgement(),
+            judge.observations(),
+            "\n".join(["== while recording ==", *recording.kernel_log, *swept.kernel_log]) + "\n",
+            repro_script(run, plan.number),
+        )
