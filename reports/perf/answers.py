@@ -79,7 +79,7 @@ def differences(measured: Measured) -> tuple[Difference, ...]:
     asked = [index for index, (_, number, _, _) in enumerate(raw) if number.answer]
     shown = {asked[at] for at in holm([ps[index] for index in asked], ALPHA)}
     return tuple(
-        _difference(measured, case, number, a, b, ps[index], index in shown)
+        _difference(measured, case, number, a, b, ps[index], index in shown, len(asked))
         for index, (case, number, a, b) in enumerate(raw)
     )
 
@@ -103,6 +103,7 @@ def _difference(
     b: tuple[float, ...],
     p: float,
     shown: bool,
+    questions: int,
 ) -> Difference:
     ratio, low, high = interval(a, b)
     seed = published_for(measured.experiment.name, case, number.key)
@@ -119,7 +120,7 @@ def _difference(
         noise=noise,
         answer=_answer(number, ratio, low, high, shown) if number.answer else None,
         published=seed,
-        boots_needed=boots_needed(noise, seed.ratio) if seed else 0,
+        boots_needed=boots_needed(noise, seed.ratio, questions) if seed else 0,
     )
 
 
@@ -199,14 +200,22 @@ def log_spread(a: Sequence[float], b: Sequence[float]) -> float:
     return 1.4826 * statistics.median(deviations) if deviations else 0.0
 
 
-def boots_needed(noise: float, ratio: float) -> int:
-    """Of each kernel, to show this ratio nine times in ten; the normal approximation, and never fewer than
-    the rank test can use at all."""
+def boots_needed(noise: float, ratio: float, questions: int = 1) -> int:
+    """Of each kernel, to show this ratio nine times in ten, asked with so many others; the normal
+    approximation, and never fewer than the rank test can use at all."""
     from scipy import stats  # noqa: PLC0415
 
-    least = 5  # 2 / C(10, 5) = 0.008: with fewer even a complete separation is not below ALPHA
     if ratio <= 0 or ratio == 1:
         return 0
-    reach = stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER)
+    alpha = ALPHA / questions
+    reach = stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(POWER)
     needed = float(2 * (reach * noise / math.log(ratio)) ** 2 / RANK_EFFICIENCY)
-    return max(least, math.ceil(needed))
+    return max(least_boots(alpha), math.ceil(needed))
+
+
+def least_boots(alpha: float) -> int:
+    """With fewer even a complete separation is not below alpha: 2 of C(2n, n) orders are that."""
+    boots = 2
+    while 2 / math.comb(2 * boots, boots) > alpha:
+        boots += 1
+    return boots

@@ -97,6 +97,8 @@ def test_a_small_difference_needs_many_boots_and_noise_more():
     """And never fewer than the rank test needs."""
     assert boots_needed(0.05, 1.065) > boots_needed(0.02, 1.065)
     assert boots_needed(0.0001, 2.0) == 5
+    assert boots_needed(0.0001, 2.0, questions=3) == 6
+    assert boots_needed(0.05, 1.065, questions=3) > 20
     assert boots_needed(0.05, 1.065) == 20
     assert boots_needed(0.05, 1.0) == 0
 
