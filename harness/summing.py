@@ -102,7 +102,9 @@ class Tally:
             self.verdicts.setdefault(verdict.oracle, Counter())[verdict.answer] += 1
             if verdict.answer is Answer.BROKEN:
                 self.judged.append((witness_of(experiment, spec), verdict))
-        of_model = self.by_model.setdefault(model_of(spec), Counter())
+        of_model: Counter[str] = Counter()  # of a point of a sweep: counted nowhere
+        if experiment.facts.kind == CRASH:
+            of_model = self.by_model.setdefault(model_of(spec), of_model)
         of_model["broken"] += any(verdict.answer is Answer.BROKEN for verdict in verdicts)
         if any(verdict.answer is Answer.UNKNOWN for verdict in verdicts) or not verdicts:
             self.unknown += 1
