@@ -157,7 +157,7 @@ NOT_SINGLE = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and
 WHITEOUT_SIGNATURES = ("durable: name lost (fsynced chr)", "durable: name lost (fsynced file)")
 
 KNOWN = (
-    KnownBug(WHITEOUT, ("6.12",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
+    KnownBug(WHITEOUT, OLD, "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
     KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
     *FAST_COMMIT,
     *(_strict(workload, "durable: data lost (fdatasynced file)") for workload in STRICT_FDATASYNC),
@@ -263,7 +263,7 @@ KNOWN = (
     ),
     *(
         KnownBug(heading, (kernel,), "btrfs", workload, signatures, profiles)
-        for kernel, profiles in (("6.12", ()), ("7.2", REPLACED_ON_7_2))
+        for kernel, profiles in (("6.1", ()), ("6.12", ()), ("7.2", REPLACED_ON_7_2))
         for heading, workload, signatures in (
             (REPLACED, "replace-synced-directory-fsync-other", REPLACED_DIRECTORY_SIGNATURES),
             (
