@@ -343,7 +343,7 @@ class Bench:
         self._settings = settings
         self._space = space
         self._stack = contextlib.ExitStack()
-        self._for: tuple[str, str, str] | None = None
+        self._for: tuple[str, str] | None = None
         self._keeper: Keeper | None = None
         self._boots_before = 0
 
@@ -368,8 +368,7 @@ class Bench:
         return outcome
 
     def _keeper_for(self, plan: Plan) -> Keeper:
-        # A sweep of faults leaves its device on top of the one that states are recovered on.
-        wanted = (plan.kernel_path, plan.profile.name, plan.kind)
+        wanted = (plan.kernel_path, plan.profile.name)
         if self._keeper is None or self._for != wanted:
             self._boots_before = self.boots
             self._stack.close()

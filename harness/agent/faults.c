@@ -111,6 +111,15 @@ static void devices_start(void)
 	faulty_table(NULL, false, false);
 }
 
+/* They let go of the state's disk, which the next state needs for itself. */
+static void devices_end(void)
+{
+	struct segment nothing = { 0, sectors, "error", "" };
+
+	if (!device_table("faulty", &nothing, 1) || !device_table("bad", &nothing, 1))
+		die("the end of the faulty device");
+}
+
 /* Completed reads and writes of `bad`: Documentation/block/stat.rst. */
 static void bad_count(unsigned long long *reads, unsigned long long *writes)
 {
@@ -291,11 +300,14 @@ void fault_run(char *text)
 	    error, device_open_count("faulty"));
 	put_kernel_log(&report);
 	put_bytes(&fault, report.bytes, report.length);
-	if (refused || (error && error != EINVAL)) {
+	bool unmounted = !error || error == EINVAL;
+
+	if (unmounted && !refused)
+		put_recovered(&fault, &program);
+	else
 		put(&report, "}}");
-		return;
-	}
-	put_recovered(&fault, &program);
+	if (unmounted)
+		devices_end();
 }
 
 /* --- dropped writes under a recording, to hold the two against each other -------------------------- */

@@ -20,8 +20,10 @@ from harness.disk import open_disk, writes_of
 from harness.guest import GuestTrouble
 from harness.judging import decode
 from harness.log import open_log
+from harness.progress import Progress
 from harness.record import NotRecorded, record
 from harness.recover import Recovery
+from harness.run import Wish, run
 from oracles.profiles import profile
 from workloads.library import DEMONSTRATION, load, select
 from workloads.text import parse
@@ -220,3 +222,13 @@ def test_the_command_ends_as_it_promises(tmp_path, kernel_word):
 def test_library_is_selected_by_words():
     """The smoke set's names exist."""
     assert len(select(DEMONSTRATION)) == len(DEMONSTRATION)
+
+
+def test_a_guest_that_swept_faults_recovers_states_afterwards(tmp_path, kernel_word):
+    """One guest does both: the failing device lets go of the disk that states are recovered on."""
+    chosen = (load("writes-dropped-behind-a-fsync"), load("fsync-new-file"))
+    wish = Wish(chosen, (profile("btrfs"),), (kernel_word,), jobs=1)
+    with Progress() as progress:
+        _, summary = run(wish, tmp_path / "results", progress)
+    assert (summary.exit, summary.findings, summary.states.unknown) == (0, (), 0)
+    assert summary.rates["guest_boots"] == 1
