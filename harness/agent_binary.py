@@ -16,7 +16,7 @@ from filelock import FileLock
 from kernel import cache
 
 SOURCE = Path(__file__).parent / "agent"
-COMPILE = ("gcc", "-std=gnu17", "-O2", "-static", "-Wall", "-Wextra", "-Werror")
+COMPILE = ("gcc", "-std=gnu17", "-O2", "-static", "-pthread", "-Wall", "-Wextra", "-Werror")
 
 
 class AgentError(Exception):

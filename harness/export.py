@@ -273,6 +273,11 @@ def reproducer(
     one = profile(facts.profile)
     steps = (*history.setup, *history.run[:begun])
     failed = [step for step in steps if step.result < 0]
+    if any(step.operation.parallel for step in steps):
+        raise NoCheck(
+            "threads run in parallel before the power fails, and when they take turns no exported program "
+            "can say; minimize shows it one operation after the other where that is enough"
+        )
     if failed:
         raise NoCheck(f"operation {failed[0].index} failed while it was recorded: minimize leaves it out")
     return Reproducer(

@@ -395,7 +395,23 @@ def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[ty
     refuse_part(arguments)
     if not arguments.workloads and arguments.keyword is None:
         return select(DEMONSTRATION)
-    return select(tuple(arguments.workloads), arguments.keyword)
+    chosen = select(tuple(arguments.workloads), arguments.keyword)
+    return done_alone(chosen, arguments) if arguments.faults or arguments.cross_check else chosen
+
+
+def done_alone(chosen: tuple, arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
+    """Without those whose threads take turns otherwise each time: a point of one run is none of the next.
+    Errors: BadSelection when no other is left."""
+    kind = "--faults" if arguments.faults else "--cross-check"
+    kept = tuple(workload for workload in chosen if not workload.parallel)
+    if not kept:
+        raise BadSelection(
+            f"{kind} runs a workload again and again, and these have parallel blocks; try them without"
+        )
+    for workload in chosen:
+        if workload.parallel and not arguments.quiet:
+            print(f"left out of {kind}: {workload.name}, which has parallel blocks", file=sys.stderr)
+    return kept
 
 
 def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]

@@ -35,7 +35,6 @@ from reports.results import Experiment, Finding, Summary
 from workloads.library import SUFFIX
 from workloads.shrinking import Shrinker, config_lines, operation_count
 from workloads.text import format as format_workload
-from workloads.text import format_operation
 from workloads.workload import Workload
 
 BUDGET = 300
@@ -221,9 +220,8 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
     """For a reader: the workload, its state, how sure it is, the way on."""
     where = shown(folder)
     told = [finding.signature]
-    for block, operations in (("setup", workload.setup), ("run", workload.run)):
-        if operations:
-            told += [f"  {block}", *(f"    {format_operation(operation)}" for operation in operations)]
+    bare = msgspec.structs.replace(workload, comment=())
+    told += [f"  {line}" for line in format_workload(bare).splitlines()]
     return [
         *told,
         f"  {finding.state}: {finding.subject}",

@@ -11,6 +11,7 @@ between it and the mark "end". So the filesystem stays mounted between setup and
 cached, as it would in life.
 """
 
+from collections import Counter
 from pathlib import Path
 
 import msgspec
@@ -40,13 +41,15 @@ class StepReport(msgspec.Struct, frozen=True):
 
 
 class RecordReport(msgspec.Struct, frozen=True):
-    """The agent's answer for a recording; device holds queue attributes of the recorded device."""
+    """The agent's answer for a recording; device holds queue attributes of the recorded device.
+    tree: of a workload with parallel blocks, as History.live."""
 
     mount_errno: int
     root_inode: int
     device: dict[str, str]
     steps: tuple[StepReport, ...]
     kernel_log: tuple[str, ...]
+    tree: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -62,22 +65,27 @@ class Recording(msgspec.Struct, frozen=True):
 def program(profile: Profile, workload: Workload) -> str:
     """The workload as agent/operations.c reads it."""
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
-    lines = (program_line(phase, index, op) for index, (phase, op) in enumerate(phases))
-    return "\n".join([program_head(profile), *lines]) + "\n"
+    sizes = Counter(op.parallel for op in workload.run)
+    lines = (
+        program_line(phase, index, op, sizes[op.parallel] if op.parallel else 0)
+        for index, (phase, op) in enumerate(phases)
+    )
+    return "\n".join([program_head(profile, workload.parallel), *lines]) + "\n"
 
 
-def program_head(profile: Profile) -> str:
-    return f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}"
+def program_head(profile: Profile, parallel: bool = False) -> str:
+    return f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}\t{int(parallel)}"
 
 
-def program_line(phase: str, index: int, op: Operation) -> str:
-    """One operation. phase: "setup", "run" or, of the host's own, "fault"."""
+def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
+    """One operation. phase: "setup", "run" or, of the host's own, "fault". beside: how many operations its
+    parallel block has."""
     name, value = op.name, op.value.encode()
     if op.word == "setfacl":
         name, value = acl.ACCESS, acl.encoded(acl.entries(op.value))
     texts = (op.word, op.path, op.path2, op.target, op.mode, name, value.hex())
     device = op.device.replace(":", "\t") or "0\t0"
-    fields = (phase, index, *texts, op.descriptor, op.offset, op.length, op.at, device)
+    fields = (phase, index, *texts, op.descriptor, op.offset, op.length, op.at, device, beside, op.thread)
     return "\t".join(str(field) for field in fields)
 
 
@@ -146,6 +154,7 @@ def _split(
     write_log(kept, log.entries(run + 1, end))
     marks = {text: index - run - 1 for index, text in log.marks.items() if run < index < end}
     steps = [_step(answer, workload, marks) for answer in report.steps]
+    steps.sort(key=lambda step: step.begin_entry)  # -1 in setup; of what threads did, as it began
     setup_count = len(workload.setup)
     for step in steps[setup_count:]:
         if step.begin_entry < 0 or step.end_entry < 0:
@@ -158,6 +167,8 @@ def _split(
         run=tuple(steps[setup_count:]),
         entry_count=end - run - 1,
         root_inode=report.root_inode,
+        parallel=workload.parallel,
+        live=report.tree,
     )
     return Recording(base, kept, history, report.device, report.kernel_log)
 

@@ -220,11 +220,13 @@ def describe(
     cut_shown = False
     for step in history.run:
         begun, returned = step.begin_entry < state.prefix, step.end_entry < state.prefix
-        if not returned and not cut_shown:
+        if not (begun if history.parallel else returned) and not cut_shown:
             lines.append("  ---- power fails " + ("during the next operation ----" if begun else "here ----"))
             cut_shown = True
         failed = f"   # failed: {os.strerror(-step.result)}" if step.result < 0 else ""
-        lines.append(f"    {format_operation(step.operation)}{failed}")
+        failed += "   # in flight" if history.parallel and begun and not returned else ""
+        thread = f"thread {step.operation.thread}: " if step.operation.parallel else ""
+        lines.append(f"    {thread}{format_operation(step.operation)}{failed}")
     lines += [] if cut_shown else ["  ---- power fails here ----"]
     lines += ["", "recovered:", *tree_lines(observation), *verdict_lines(observation, verdicts)]
     lines += ["", f"the disk, before recovery: {keep}"] if keep is not None else []

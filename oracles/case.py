@@ -13,6 +13,7 @@ from oracles import model as models
 from oracles.content import ZERO, Difference
 from oracles.model import Disagreement, Model
 from oracles.observation import Node, Observation, noun
+from oracles.orders import Orders, begun_count
 from oracles.profiles import Profile, asked, promise, promise_text
 from oracles.recovered import Recovered, readings
 from oracles.verdict import TIERS, Answer, Tier, Verdict, Violation
@@ -54,10 +55,8 @@ class Case:
         if promise(self.profile, "metadata-order") is not None:
             return True
         return not any(
-            step.index > self.window.last_sync_step
-            and step.begin_entry < self.prefix
-            and step.index in self.model.logging
-            for step in self.history.run
+            time > self.window.all.time and self.model.steps[time - 1].begin_entry < self.prefix
+            for time in self.model.logging
         )
 
     def promise(self, key: str) -> str:
@@ -69,20 +68,29 @@ class Case:
         return Verdict(oracle, self.tier, answer, max(checked, len(broken)), broken)
 
 
+Moment = tuple[frozenset[int], frozenset[int]]  # indexes of what had begun, and of what had returned
+
+
 @dataclass(frozen=True)
 class Prepared:
-    """A history worked out once for all its states. trouble: "" or why it cannot be judged."""
+    """A history worked out once for all its states. trouble: "" or why it cannot be judged.
+    orders: of operations that overlapped; then `model` is that of the first of them."""
 
     history: History
     profile: Profile
     tier: Tier
     model: Model | None
     trouble: str
+    orders: Orders | None = None
     _latest: list[Window] = field(default_factory=list)  # one at most: cuts mostly come in order
+    last_order: list[int] = field(default_factory=list)  # the number of the one that explained the last state
+    _of_orders: dict[int, tuple[Moment, Window]] = field(default_factory=dict)  # the same, by order
 
     def window(self, prefix: int) -> Window:
         model = self.model
         assert model is not None
+        if self.orders is not None:
+            return self._window_of(0, model, prefix)
         begun, completed = self.history.begun_count(prefix), self.history.completed_count(prefix)
         now, done = model.base_time + begun, model.base_time + completed
         before = self._latest[0] if self._latest and self._latest[0].done <= done else None
@@ -91,19 +99,39 @@ class Prepared:
         self._latest[:] = [Window(model, self.profile, self.tier, begun, completed, before)]
         return self._latest[0]
 
-    def case(self, prefix: int, observation: Observation) -> Case:
-        """Errors: Disagreement when the history itself cannot be judged."""
+    def _window_of(self, number: int, model: Model, prefix: int) -> Window:
+        """By that order: see the top of orders.py."""
+        moment = self.history.begun(prefix), self.history.returned(prefix)
+        known = self._of_orders.get(number)
+        if known is None or known[0] != moment:
+            begun, returned = moment
+            count = begun_count(model, begun)
+            assert returned <= set(model.order[:count]), "what has returned had its effect"
+            window = Window(model, self.profile, self.tier, count, count, None, returned)
+            known = self._of_orders[number] = (moment, window)
+        return known[1]
+
+    def case(self, prefix: int, observation: Observation, order: int = 0) -> Case:
+        """order: the number of one that there is. Errors: Disagreement when the history itself cannot be
+        judged."""
         if self.model is None:
             raise Disagreement(self.trouble)
-        window = self.window(prefix)
+        if self.orders is None:
+            window = self.window(prefix)
+        else:
+            model = self.orders.get(order)
+            assert model is not None, order
+            window = self._window_of(order, model, prefix)
         found = tuple(readings(observation.tree, window)) if observation.tree is not None else ()
         return Case(self.history, self.profile, self.tier, prefix, window, observation, found)
 
 
 def prepare(history: History, profile: Profile, tier: Tier = Tier.FS) -> Prepared:
     """Never fails: what is wrong with the history is kept as `trouble`."""
+    orders = Orders(history, profile) if history.parallel else None
     try:
-        return Prepared(history, profile, tier, models.build(history), "")
+        model = orders.get(0) if orders else models.build(history)
+        return Prepared(history, profile, tier, model, "", orders)
     except Disagreement as error:
         return Prepared(history, profile, tier, None, str(error))
 

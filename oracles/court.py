@@ -11,7 +11,10 @@ run, ordered in tier posix. Trouble of ours makes them all UNKNOWN.
 """
 
 import traceback
+from collections.abc import Iterable, Iterator
 from types import ModuleType
+
+import msgspec
 
 from oracles import (
     atomic,
@@ -41,6 +44,9 @@ ORACLES: tuple[ModuleType, ...] = (
     stable,
     consistent,
 )
+_ORACLE = {oracle.NAME: oracle for oracle in ORACLES}
+# Those that ask the model, which is another one for each order of operations that overlapped.
+BY_ORDER = frozenset(oracle.NAME for oracle in (durable, atomic, historical, ordered))
 
 
 def judge_observation(prepared: Prepared, prefix: int, observation: Observation) -> tuple[Verdict, ...]:
@@ -50,9 +56,63 @@ def judge_observation(prepared: Prepared, prefix: int, observation: Observation)
         return unknown(prepared.tier, observation, trouble)
     try:
         case = prepared.case(prefix, observation)
+        return judge_state(case) if prepared.orders is None else judge_in_orders(prepared, prefix, case)
     except Exception as error:
         return unknown(prepared.tier, observation, describe_error(error))
-    return judge_state(case)
+
+
+def judge_in_orders(prepared: Prepared, prefix: int, case: Case) -> tuple[Verdict, ...]:
+    """By the first order of what overlapped that breaks nothing, the same for all oracles; where there is
+    none, by the one that breaks least. The order that the last state was judged by is tried first."""
+    assert prepared.orders is not None
+    verdicts = judge_state(case)
+    best = (_broken(verdicts), 0, verdicts)
+    tried = 1
+    for number in _numbers(prepared):
+        if not best[0]:
+            break
+        case = prepared.case(prefix, case.observation, number)
+        again = tuple(
+            ask(_ORACLE[verdict.oracle], case) or verdict if verdict.oracle in BY_ORDER else verdict
+            for verdict in verdicts
+        )
+        best = min(best, (_broken(again), number, again), key=lambda one: one[:2])
+        tried += 1
+    prepared.last_order[:] = [best[1]]
+    return best[2] if not best[0] else tuple(_in_orders(verdict, tried) for verdict in best[2])
+
+
+def _numbers(prepared: Prepared) -> Iterator[int]:
+    """Of every order but the first, which was asked already."""
+    assert prepared.orders is not None
+    last = prepared.last_order[0] if prepared.last_order else 0
+    if last:
+        yield last
+    number = 1
+    while prepared.orders.get(number) is not None:
+        if number != last:
+            yield number
+        number += 1
+
+
+def _broken(verdicts: Iterable[Verdict]) -> int:
+    """How much of what depends on the order is not kept, or not known."""
+    return sum(
+        len(verdict.violations) or verdict.answer is Answer.UNKNOWN
+        for verdict in verdicts
+        if verdict.oracle in BY_ORDER
+    )
+
+
+def _in_orders(verdict: Verdict, count: int) -> Verdict:
+    """What was expected, with the number of orders by which it was."""
+    if verdict.oracle not in BY_ORDER or count == 1:
+        return verdict
+    violations = tuple(
+        msgspec.structs.replace(each, expected=f"{each.expected} (the nearest of {count} orders)")
+        for each in verdict.violations
+    )
+    return msgspec.structs.replace(verdict, violations=violations)
 
 
 def judge_state(case: Case) -> tuple[Verdict, ...]:

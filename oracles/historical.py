@@ -205,12 +205,12 @@ def _came_back(case: Case, inode: int, node: Node, time: int, difference: Differ
 
 
 def _content_kind(case: Case, difference: Difference) -> str:
-    step = case.model.steps.get(difference.stamp - 1) if difference.stamp > 0 else None
+    step = case.model.numbered.get(difference.stamp - 1) if difference.stamp > 0 else None
     return "foreign bytes" if step is None else "stale data"
 
 
 def _writer(case: Case, difference: Difference) -> str:
-    step = case.model.steps.get(difference.stamp - 1) if difference.stamp > 0 else None
+    step = case.model.numbered.get(difference.stamp - 1) if difference.stamp > 0 else None
     if step is None:
         return difference.found
     return f"{difference.found} ({step.operation.word} {step.operation.path})"

@@ -6,7 +6,9 @@ Out:      Model: the timelines of every name, size, content, attribute and link 
 Not here: which of these times a crash may show (window.py), what was found (recovered.py).
 
 A *time* is the number of operations done, counted over setup and run: Step.index + 1 is the time
-just after that step, and model.base_time the moment at which setup ended with its implicit sync.
+just after that step, and model.base_time the moment at which setup ended with its implicit sync. Of
+operations that overlapped, a Model is that of one order in which they may have had their effects
+(orders.py): there a time is a place in that order.
 
 Objects are told apart by inode number, as Step.inode gave it while recording; a number may serve
 several objects one after the other, so each object has an id of its own here.
@@ -14,6 +16,7 @@ several objects one after the other, so each object has an id of its own here.
 
 import errno
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -36,6 +39,10 @@ ALL_BYTES = 1 << 62
 # Words that leave every object's times as they are.
 STIRRING_NOTHING = ("fsync", "fdatasync", "evict", "close", "sync_file_range")
 
+# Words whose last name is looked up under the lock of its directory, when it changes (fs/namei.c:
+# do_unlinkat(), do_rmdir(), do_renameat2()).
+BY_NAME = ("unlink", "rmdir", "rename")
+
 SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
 Slot = tuple[int, str]  # a directory's id and a name in it
@@ -46,6 +53,10 @@ CLOCK = -1
 
 class Disagreement(Exception):
     """The model and the history do not tell the same story: our mistake, so nothing can be judged."""
+
+
+class Mixture(Disagreement):
+    """Overlapping operations of which no order tells what they did."""
 
 
 class Inode(msgspec.Struct, frozen=True):
@@ -73,6 +84,11 @@ class Chain:
         self.inode = inode
         self.slots: list[tuple[int, Slot]] = [(time, slot)]
         self.ended: int | None = None
+
+    def fork(self) -> "Chain":
+        copy = Chain.__new__(Chain)
+        copy.inode, copy.slots, copy.ended = self.inode, list(self.slots), self.ended
+        return copy
 
     @property
     def born(self) -> int:
@@ -141,10 +157,12 @@ class Model:
         self.extending: set[int] = set()  # times whose step was a write or append
         self.mapped: list[tuple[int, int]] = []  # (time, inode) of writes through a mapping
         self.moving: dict[int, tuple[int, int]] = {}  # time: (inode, offset) of a collapse or insert
-        self.steps: dict[int, Step] = {}
+        self.steps: dict[int, Step] = {}  # by time - 1
+        self.numbered: dict[int, Step] = {}  # by Step.index, which is the same but for what ran in parallel
+        self.order: list[int] = []  # of run: each Step.index, in the order of the effects
         self.stirred: dict[int, list[int]] = {}  # object to the times whose step may have set its clock times
         self.failed: list[int] = []  # times whose step failed, and may have done so, too
-        self.logging: set[int] = set()  # steps that fsync an object in some way, even in vain
+        self.logging: set[int] = set()  # times whose step fsyncs an object in some way, even in vain
 
     @property
     def root(self) -> int:
@@ -187,13 +205,13 @@ class Model:
 
 def build(history: History) -> Model:
     """Errors: Disagreement when a step that succeeded cannot have."""
-    builder = _Builder(history)
+    builder = Builder(history)
     for step in (*history.setup, *history.run):
         builder.do(step)
     return builder.model
 
 
-class _Builder:
+class Builder:
     """The present state of the filesystem, and the model it is written into."""
 
     def __init__(self, history: History) -> None:
@@ -204,18 +222,22 @@ class _Builder:
         self.step: Step | None = None
         self.subvolumes: set[int] = set()
         self.kept: dict[str, tuple[int, str]] = {}  # descriptor to (inode, flags)
+        self.looked_up: int | None = None  # the time as of which paths are followed, None for now
+        self.beside: list[tuple[Step, int, int, int]] = []  # (step, inode, start, end) that threads wrote
         self._new_inode(history.root_inode, "dir", "the root")
 
     def do(self, step: Step) -> None:
-        if step.index != self.time:
+        if step.index != self.time and not step.operation.parallel:
             raise Disagreement(f"step {step.index} stands where step {self.time} is due")
-        self.time = step.index + 1
+        self.model.steps[self.time] = self.model.numbered[step.index] = step
+        if self.time >= self.model.base_time:
+            self.model.order.append(step.index)
+        self.time += 1
         self.step = step
         self.model.end_time = self.time
-        self.model.steps[step.index] = step
         # Without the file its open failed, and no filesystem heard of it.
         if self._is_fsync(step.operation) and step.result != -errno.ENOENT:
-            self.model.logging.add(step.index)
+            self.model.logging.add(self.time)
         if step.result < 0:
             self.model.failed.append(self.time)
         if step.result == 0:
@@ -233,6 +255,14 @@ class _Builder:
         """The flags with which a write goes out."""
         return self.kept[operation.path][1] if operation.path in self.kept else operation.mode
 
+    def fork(self) -> "Builder":
+        """A copy that goes its own way from here on."""
+        copy = Builder.__new__(Builder)
+        copy.__dict__.update({name: _forked(value) for name, value in self.__dict__.items()})
+        copy.model = Model(self.model.base_time)
+        copy.model.__dict__.update({name: _forked(value) for name, value in self.model.__dict__.items()})
+        return copy
+
     # --- paths
 
     def parent(self, path: str) -> Slot:
@@ -249,12 +279,18 @@ class _Builder:
     def _enter(self, directory: int, name: str, depth: int) -> int:
         if name in ("", "."):
             return directory
-        inode = self.now.get((directory, name))
+        inode = self.seen((directory, name))
         if inode is None:
             raise self._wrong(f"there is no {name}")
         if self.model.kind(inode) == "symlink":
             inode = self._target(directory, inode, depth + 1)
         return inode
+
+    def seen(self, slot: Slot) -> int | None:
+        """Where the name leads to as it is looked up."""
+        if self.looked_up is None:
+            return self.now.get(slot)
+        return self.model.entry(slot, self.looked_up)
 
     def _target(self, directory: int, symlink: int, depth: int) -> int:
         target = self.model.inodes[symlink].target
@@ -281,8 +317,10 @@ class _Builder:
             return self.kept[path][0]
         if path in ("", "."):
             return self.model.root
+        assert self.step is not None
         slot = self.parent(path)
-        inode = self.now.get(slot)
+        # The others are called with an object that was looked up, or opened, before.
+        inode = self.now.get(slot) if self.step.operation.word in BY_NAME else self.seen(slot)
         if inode is None:
             raise self._wrong(f"there is no {path}")
         if follow and self.model.kind(inode) == "symlink":
@@ -394,7 +432,7 @@ class _Builder:
 
     def named(self, path: str) -> int:
         """The object there, whatever the step's inode number says: it is that of another object."""
-        inode = self.model.root if path == "." else self.now.get(self.parent(path))
+        inode = self.model.root if path == "." else self.seen(self.parent(path))
         if inode is None:
             raise self._wrong(f"there is no {path}")
         return inode
@@ -435,6 +473,22 @@ class _Builder:
 
     # --- content
 
+    def refuse_mixture(self, inode: int, start: int, end: int) -> None:
+        """A write with O_DIRECT shares the file's lock with others (fs/xfs/xfs_file.c
+        xfs_file_dio_write_aligned(), fs/ext4/file.c ext4_dio_write_checks()): of two to the same bytes at
+        once some may be of the one and some of the other."""
+        step = self.step
+        assert step is not None
+        for other, of, first, last in self.beside:
+            at_once = other.begin_entry < step.end_entry and step.begin_entry < other.end_entry
+            direct = "direct" in other.operation.mode + step.operation.mode
+            if of == inode and first < end and start < last and at_once and direct:
+                raise Mixture(
+                    f"operations {other.index} ({words(other.operation)}) and {step.index} "
+                    f"({words(step.operation)}) wrote the same bytes at once, and direct writes may mix"
+                )
+        self.beside.append((step, inode, start, end))
+
     def file(self, operation: Operation) -> int:
         inode = self.there(operation.path, follow=True)
         if self.model.kind(inode) != "file":
@@ -471,26 +525,39 @@ class _Builder:
         timeline.change(self.time, union(timeline.last, start, end))
 
 
+def _forked(value: Any) -> Any:
+    """Whatever a step may change; all else is frozen."""
+    if isinstance(value, dict):
+        return {key: _forked(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_forked(each) for each in value]
+    if isinstance(value, set):
+        return set(value)
+    if isinstance(value, (Timeline, Chain)):
+        return value.fork()
+    return value
+
+
 # --- the words, each as its manual page tells it
 
 
-def _creat(fs: _Builder, operation: Operation) -> None:
+def _creat(fs: Builder, operation: Operation) -> None:
     fs.make(operation, "file", operation.path)
 
 
-def _mkdir(fs: _Builder, operation: Operation) -> None:
+def _mkdir(fs: Builder, operation: Operation) -> None:
     fs.make(operation, "dir", operation.path)
 
 
-def _mknod(fs: _Builder, operation: Operation) -> None:
+def _mknod(fs: Builder, operation: Operation) -> None:
     fs.make(operation, operation.mode, operation.path, device=operation.device)
 
 
-def _mkfifo(fs: _Builder, operation: Operation) -> None:
+def _mkfifo(fs: Builder, operation: Operation) -> None:
     fs.make(operation, "fifo", operation.path)
 
 
-def _subvolume(fs: _Builder, operation: Operation) -> None:
+def _subvolume(fs: Builder, operation: Operation) -> None:
     if operation.mode == "create":
         inode = fs.make(operation, "dir", operation.path)
         # fs/btrfs/inode.c btrfs_new_subvol_inode(): all that the umask leaves
@@ -503,7 +570,7 @@ def _subvolume(fs: _Builder, operation: Operation) -> None:
     fs.drop_tree(slot)
 
 
-def _snapshot(fs: _Builder, operation: Operation) -> None:
+def _snapshot(fs: Builder, operation: Operation) -> None:
     """All of a subvolume at once, with inode numbers of its own."""
     assert fs.step is not None
     source = fs.named(operation.path)
@@ -525,11 +592,11 @@ def _snapshot(fs: _Builder, operation: Operation) -> None:
         fs.carry(fs.model.mtimes, inode, copy)
 
 
-def _symlink(fs: _Builder, operation: Operation) -> None:
+def _symlink(fs: Builder, operation: Operation) -> None:
     fs.make(operation, "symlink", operation.path, operation.target)
 
 
-def _link(fs: _Builder, operation: Operation) -> None:
+def _link(fs: Builder, operation: Operation) -> None:
     inode = fs.there(operation.path, follow=False)
     slot = fs.parent(operation.path2)
     if slot in fs.now:
@@ -538,13 +605,13 @@ def _link(fs: _Builder, operation: Operation) -> None:
     fs.model.linked.append((fs.time, inode, "link"))
 
 
-def _unlink(fs: _Builder, operation: Operation) -> None:
+def _unlink(fs: Builder, operation: Operation) -> None:
     fs.there(operation.path, follow=False)
     inode = fs.drop_name(fs.parent(operation.path))
     fs.model.linked.append((fs.time, inode, "unlink"))
 
 
-def _rename(fs: _Builder, operation: Operation) -> None:
+def _rename(fs: Builder, operation: Operation) -> None:
     inode = fs.there(operation.path, follow=False)
     old, new = fs.parent(operation.path), fs.parent(operation.path2)
     replaced = fs.now.get(new)
@@ -566,14 +633,17 @@ def _rename(fs: _Builder, operation: Operation) -> None:
         fs.make(operation, "chr", operation.path, device=WHITEOUT_DEVICE, number=left)
 
 
-def _write(fs: _Builder, operation: Operation) -> None:
+def _write(fs: Builder, operation: Operation) -> None:
     assert fs.step is not None
     fs.model.extending.add(fs.time)
-    missing = operation.path not in fs.kept and fs.parent(operation.path) not in fs.now
+    makes = not operation.parallel and operation.path not in fs.kept  # harness/agent/calls.c: write_stamped()
+    missing = makes and fs.parent(operation.path) not in fs.now
     inode = fs.make(operation, "file", operation.path) if missing else fs.file(operation)
     old = fs.model.content[inode].last
     start = contents.size_of(old) if operation.word == "append" else operation.offset
     end = start + operation.length
+    if operation.parallel:
+        fs.refuse_mixture(inode, start, end)
     fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
     fs.allocate(inode, start, end)
     how = fs.how(operation)
@@ -581,7 +651,7 @@ def _write(fs: _Builder, operation: Operation) -> None:
         fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end)
 
 
-def _between(fs: _Builder, operation: Operation) -> tuple[int, int, int, int]:
+def _between(fs: Builder, operation: Operation) -> tuple[int, int, int, int]:
     """Source, target, and the source's bytes that clone, dedupe and copyrange are about."""
     source, target = fs.sized(operation.path), fs.sized(operation.path2)
     size = contents.size_of(fs.model.content[source].last)
@@ -591,7 +661,7 @@ def _between(fs: _Builder, operation: Operation) -> tuple[int, int, int, int]:
     return source, target, operation.offset, end
 
 
-def _clone(fs: _Builder, operation: Operation) -> None:
+def _clone(fs: Builder, operation: Operation) -> None:
     source, target, start, end = _between(fs, operation)
     fs.model.extending.add(fs.time)
     by = operation.at - start
@@ -603,12 +673,12 @@ def _clone(fs: _Builder, operation: Operation) -> None:
     _share_blocks(fs, source, target, (start, end), by)
 
 
-def _dedupe(fs: _Builder, operation: Operation) -> None:
+def _dedupe(fs: Builder, operation: Operation) -> None:
     source, target, start, end = _between(fs, operation)
     _share_blocks(fs, source, target, (start, end), operation.at - start)
 
 
-def _share_blocks(fs: _Builder, source: int, target: int, part: tuple[int, int], by: int) -> None:
+def _share_blocks(fs: Builder, source: int, target: int, part: tuple[int, int], by: int) -> None:
     """The target has blocks where the source has data; its reserved space need not be taken along."""
     start, end = part
     timeline = fs.model.allocated[target]
@@ -620,7 +690,7 @@ def _share_blocks(fs: _Builder, source: int, target: int, part: tuple[int, int],
     timeline.change(fs.time, kept)
 
 
-def _chmod(fs: _Builder, operation: Operation) -> None:
+def _chmod(fs: Builder, operation: Operation) -> None:
     inode, mode = fs.there(operation.path, follow=True), int(operation.mode, 8)
     fs.model.modes[inode].change(fs.time, mode)
     line = fs.model.xattrs[inode].get(acl.ACCESS)
@@ -629,26 +699,26 @@ def _chmod(fs: _Builder, operation: Operation) -> None:
         line.change(fs.time, acl.encoded(acl.with_mode(entries, mode)).hex())
 
 
-def _setfacl(fs: _Builder, operation: Operation) -> None:
+def _setfacl(fs: Builder, operation: Operation) -> None:
     inode, entries = fs.there(operation.path, follow=True), acl.entries(operation.value)
     line = fs.model.xattrs[inode].setdefault(acl.ACCESS, Timeline(0, None))
     line.change(fs.time, acl.encoded(entries).hex())
     fs.model.modes[inode].change(fs.time, acl.mode_of(entries))
 
 
-def _chown(fs: _Builder, operation: Operation) -> None:
+def _chown(fs: Builder, operation: Operation) -> None:
     user, group = operation.value.split(":")
     inode = fs.there(operation.path, follow=True)
     fs.model.owners[inode].change(fs.time, (int(user), int(group)))
 
 
-def _utimes(fs: _Builder, operation: Operation) -> None:
+def _utimes(fs: Builder, operation: Operation) -> None:
     inode = fs.there(operation.path, follow=True)
     timeline = fs.model.mtimes.setdefault(inode, Timeline(0, frozenset((CLOCK,))))
     timeline.change(fs.time, frozenset((operation.length,)))
 
 
-def _chattr(fs: _Builder, operation: Operation) -> None:
+def _chattr(fs: Builder, operation: Operation) -> None:
     inode = fs.there(operation.path, follow=True)
     timeline = fs.model.flags.setdefault(inode, Timeline(0, ""))
     sign, letter = operation.mode[0], operation.mode[1]
@@ -657,7 +727,7 @@ def _chattr(fs: _Builder, operation: Operation) -> None:
     timeline.change(fs.time, "".join(sorted(flags)))
 
 
-def _mmapwrite(fs: _Builder, operation: Operation) -> None:
+def _mmapwrite(fs: Builder, operation: Operation) -> None:
     assert fs.step is not None
     inode = fs.file(operation)
     old = fs.model.content[inode].last
@@ -669,13 +739,13 @@ def _mmapwrite(fs: _Builder, operation: Operation) -> None:
     fs.allocate(inode, start, end)
 
 
-def _msync(fs: _Builder, operation: Operation) -> None:
+def _msync(fs: Builder, operation: Operation) -> None:
     inode = fs.file(operation)
     end = operation.offset + operation.length
     fs.persist("fdatasync", inode, operation.offset, end or ALL_BYTES)
 
 
-def _open(fs: _Builder, operation: Operation) -> None:
+def _open(fs: Builder, operation: Operation) -> None:
     flags = operation.mode.split(",")
     if "creat" in flags and fs.parent(operation.path) not in fs.now:
         inode = fs.make(operation, "file", operation.path)
@@ -686,28 +756,28 @@ def _open(fs: _Builder, operation: Operation) -> None:
     fs.kept[operation.descriptor] = (inode, operation.mode)
 
 
-def _close(fs: _Builder, operation: Operation) -> None:
+def _close(fs: Builder, operation: Operation) -> None:
     del fs.kept[operation.path]
 
 
-def _tmpfile(fs: _Builder, operation: Operation) -> None:
+def _tmpfile(fs: Builder, operation: Operation) -> None:
     assert fs.step is not None
     inode = fs._new_inode(fs.step.inode, "file", words(operation))
     fs.kept[operation.descriptor] = (inode, "")
 
 
-def _truncate(fs: _Builder, operation: Operation) -> None:
+def _truncate(fs: Builder, operation: Operation) -> None:
     _resize(fs, fs.file(operation), operation.length)
 
 
-def _resize(fs: _Builder, inode: int, size: int) -> None:
+def _resize(fs: Builder, inode: int, size: int) -> None:
     fs.change(inode, contents.resized(fs.model.content[inode].last, size))
     allocated = fs.model.allocated[inode]
     # Preallocation behind the end goes with any truncate, or stays: nobody promises which.
     allocated.change(fs.time, without(allocated.last, size, ALL_BYTES))
 
 
-def _fallocate(fs: _Builder, operation: Operation) -> None:
+def _fallocate(fs: Builder, operation: Operation) -> None:
     inode = fs.file(operation)
     start, end = operation.offset, operation.offset + operation.length
     old = fs.model.content[inode].last
@@ -743,31 +813,31 @@ _FALLOCATED: dict[str, Callable[[Content, int, int], Content]] = {
 }
 
 
-def _setxattr(fs: _Builder, operation: Operation) -> None:
+def _setxattr(fs: Builder, operation: Operation) -> None:
     inode = fs.there(operation.path, follow=True)
     timeline = fs.model.xattrs[inode].setdefault(operation.name, Timeline(0, None))
     timeline.change(fs.time, operation.value.encode().hex())
 
 
-def _removexattr(fs: _Builder, operation: Operation) -> None:
+def _removexattr(fs: Builder, operation: Operation) -> None:
     inode = fs.there(operation.path, follow=True)
     timeline = fs.model.xattrs[inode].setdefault(operation.name, Timeline(0, None))
     timeline.change(fs.time, None)
 
 
-def _fsync(fs: _Builder, operation: Operation) -> None:
+def _fsync(fs: Builder, operation: Operation) -> None:
     fs.persist(operation.word, fs.there(operation.path, follow=True))
 
 
-def _sync(fs: _Builder, operation: Operation) -> None:
+def _sync(fs: Builder, operation: Operation) -> None:
     fs.persist("sync", -1)
 
 
-def _nothing(fs: _Builder, operation: Operation) -> None:
+def _nothing(fs: Builder, operation: Operation) -> None:
     """Leaves the disk's meaning as it is."""
 
 
-_WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
+_WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "creat": _creat,
     "mkdir": _mkdir,
     "mknod": _mknod,
@@ -805,6 +875,7 @@ _WORDS: dict[str, Callable[[_Builder, Operation], None]] = {
     "fsync": _fsync,
     "fdatasync": _fsync,
     "sync": _sync,
+    "await": _nothing,
     "remount": _sync,
     "umount": _sync,
     "evict": _nothing,

@@ -103,13 +103,12 @@ def _behind(case: Case, inode: int, node: Node, since: int) -> list[Violation]:
         found = difference.found
     if not expected:
         return []
-    after = "setup" if since == model.base_time else f"operation {since - 1}"
     return [
         Violation(
             "data behind metadata",
             role(case, inode),
             node.path,
-            f"{expected}, as the metadata is that after {after}",
+            f"{expected}, as the metadata is that after {_step_words(case, since)}",
             found,
             case.promise("journaled-data"),
             Tier.FS,
@@ -195,7 +194,7 @@ def _violation(case: Case, found: Snapshot, first: int, now: int) -> Violation:
     nearest = snapshot(case, time)
     different = _differences(nearest, found)
     path = different[0]
-    after = "setup" if time == case.model.base_time else f"operation {time - 1}"
+    after = _step_words(case, time)
     return Violation(
         "not a prefix",
         "metadata",
@@ -205,6 +204,12 @@ def _violation(case: Case, found: Snapshot, first: int, now: int) -> Violation:
         case.promise(_key(case)),
         Tier.SOMC,
     )
+
+
+def _step_words(case: Case, time: int) -> str:
+    """What ended at that time."""
+    model = case.model
+    return "setup" if time == model.base_time else f"operation {model.steps[time - 1].index}"
 
 
 def _differences(one: Snapshot, other: Snapshot) -> list[str]:

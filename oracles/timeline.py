@@ -21,6 +21,11 @@ class Timeline(Generic[T]):
         self.times: list[int] = [start]
         self.values: list[T] = [first]
 
+    def fork(self) -> "Timeline[T]":
+        copy: Timeline[T] = Timeline.__new__(Timeline)
+        copy.times, copy.values = list(self.times), list(self.values)
+        return copy
+
     def change(self, time: int, value: T) -> None:
         assert time >= self.times[-1], "time runs forward"
         if value == self.values[-1]:

@@ -66,7 +66,8 @@ class Sizes(NamedTuple):
 class Window:
     """Floors of one cut, and the values they leave allowed (each worked out once, when asked for).
     before: a window of the same model, profile and tier at an earlier cut, whose floors need not be
-    worked out again."""
+    worked out again. returned: of operations that overlapped, each Step.index whose call had returned, for an
+    operation may have had its effect before another that returned first; None for all up to `completed`."""
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class Window:
         begun: int,
         completed: int,
         before: "Window | None" = None,
+        returned: frozenset[int] | None = None,
     ) -> None:
         assert completed <= begun, (begun, completed)
         self.model = model
@@ -84,8 +86,8 @@ class Window:
         self.tier = tier
         self.now = model.base_time + begun
         self.done = model.base_time + completed
+        self._returned = returned
         self.all = Floor(model.base_time, "sync", Tier.POSIX, "the sync that ends setup", "synced")
-        self.last_sync_step = model.base_time - 1
         self.directories: dict[int, Floor] = {}  # every entry of it
         self.entries: dict[Slot, Floor] = {}
         self.names: dict[int, Floor] = {}  # all names of it
@@ -109,7 +111,7 @@ class Window:
         assert before.model is self.model
         assert before.done <= self.done
         assert (before.profile.name, before.tier) == (self.profile.name, self.tier)
-        self.all, self.last_sync_step = before.all, before.last_sync_step
+        self.all = before.all
         self.directories = dict(before.directories)
         self.entries = dict(before.entries)
         self.names = dict(before.names)
@@ -124,12 +126,12 @@ class Window:
         first = bisect_right(persists, since, key=lambda persist: persist.time)
         last = bisect_right(persists, self.done, key=lambda persist: persist.time)
         for persist in persists[first:last]:
-            self._take(persist)
+            if self._returned is None or persist.step in self._returned:
+                self._take(persist)
 
     def _take(self, persist: Persist) -> None:
         if persist.inode < 0:
             self.all = self._floor(persist, "sync", "synced")
-            self.last_sync_step = persist.step
             self.ranges.clear()
             self._promise_chains_of_everything()
         elif self.model.kind(persist.inode) == "dir":
@@ -453,7 +455,12 @@ class Window:
         if floor.promise != "fsync-attributes" or step is None or step.inode != model.inodes[inode].number:
             return None
         later = (*model.stirred.get(inode, ()), *model.failed)
-        if step.operation.word != "fsync" or any(floor.time < time <= self.now for time in later):
+        # Of a thread the times were read when others may have changed them.
+        if (
+            step.operation.word != "fsync"
+            or step.operation.parallel
+            or any(floor.time < time <= self.now for time in later)
+        ):
             return None
         return step.times
 

@@ -19,7 +19,7 @@ from reports.faults import point_words
 from reports.results import Experiment, State
 from reports.script import errno_words
 from reports.tree_words import Row, rows
-from workloads.history import History
+from workloads.history import History, Step
 
 ROWS_SHOWN = 2500  # names over a whole page, at about 250 bytes each: a page stays under 1 MB
 SIGHTINGS_SHOWN = 300  # of states that hold, over a whole page
@@ -214,11 +214,20 @@ def moment(spec: str, history: History, operations: Mapping[int, str]) -> str:
     if spec.startswith("F:"):
         return point_words(spec, history, operations)
     prefix = prefix_of(spec) or 0
-    begun, completed = history.begun_count(prefix), history.completed_count(prefix)
+    begun = history.begun_count(prefix)
     if not begun:
         return "before the first operation"
-    step = history.run[begun - 1]
-    return f"{'after' if begun == completed else 'during'} {step.index} {operations.get(step.index, '')}"
+    in_flight = history.in_flight(prefix) if history.parallel else ()
+    if len(in_flight) > 1:
+        return f"during {' and '.join(_words(step, operations) for step in in_flight)}"
+    if in_flight:
+        return f"during {_words(in_flight[0], operations)}"
+    after = begun == history.completed_count(prefix)
+    return f"{'after' if after else 'during'} {_words(history.run[begun - 1], operations)}"
+
+
+def _words(step: Step, operations: Mapping[int, str]) -> str:
+    return f"{step.index} {operations.get(step.index, '')}"
 
 
 def problems(seen: Observation) -> list[str]:

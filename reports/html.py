@@ -373,6 +373,8 @@ def experiment_timeline(
 
 def operation_bytes(experiment: Experiment, texts: Mapping[int, str]) -> list[tuple[str, int]]:
     """(operation, bytes) logged from begin mark to end mark, of those that logged any; then the rest."""
+    if experiment.history is not None and experiment.history.parallel:
+        return bytes_of_threads(experiment, texts)
     found = []
     for step in experiment.history.run if experiment.history else ():
         between = experiment.facts.entries[step.begin_entry : step.end_entry + 1]
@@ -380,6 +382,22 @@ def operation_bytes(experiment: Experiment, texts: Mapping[int, str]) -> list[tu
     rest = written_bytes(experiment.facts.entries) - sum(size for _, size in found)
     found.append(("after the last operation or between two", rest))
     return [(name, size) for name, size in found if size]
+
+
+def bytes_of_threads(experiment: Experiment, texts: Mapping[int, str]) -> list[tuple[str, int]]:
+    """The same where operations overlapped: of several at once nobody knows whose an entry is."""
+    assert experiment.history is not None
+    found: dict[tuple[int, ...], int] = {}
+    for at, entry in enumerate(experiment.facts.entries):
+        steps = (step for step in experiment.history.run if step.begin_entry <= at <= step.end_entry)
+        whose = tuple(sorted(step.index for step in steps))
+        found[whose] = found.get(whose, 0) + written_bytes([entry])
+    names = {
+        whose: " and ".join(f"{index} {texts.get(index, '')}" for index in whose)
+        or "after the last operation or between two"
+        for whose in found
+    }
+    return [(names[whose], found[whose]) for whose in sorted(found) if found[whose]]
 
 
 def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> str:

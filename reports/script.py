@@ -11,7 +11,7 @@ import errno
 import msgspec
 
 from workloads.history import History, Step
-from workloads.text import format_operation
+from workloads.text import PARALLEL, THREAD, format_operation
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ def lines(text: str, history: History | None, prefix: int | None = None) -> tupl
     """prefix: entries on disk when the power failed; None for no power failure."""
     waiting = {
         "setup": list(history.setup if history else ()),
-        "run": list(history.run if history else ()),
+        "run": sorted(history.run if history else (), key=lambda step: step.index),
     }
     found = []
     section = ""
@@ -45,6 +45,8 @@ def lines(text: str, history: History | None, prefix: int | None = None) -> tupl
         step = None
         if word in waiting:
             section = word
+        elif word in (PARALLEL, THREAD):
+            pass  # no operation
         elif word and section:
             step = waiting[section].pop(0) if waiting[section] else None
         found.append(Line(number, content, section, step, moment(step, prefix)))
@@ -71,7 +73,10 @@ def cut_words(script: tuple[Line, ...], spec: str) -> str:
     run = [line for line in script if line.section == "run" and line.step]
     cut = [line for line in run if line.moment == "cut"]
     done = [line for line in run if line.moment == "done"]
-    if cut:
+    if len(cut) > 1:
+        numbers = [str(line.step.index) for line in cut if line.step]
+        words = f"the power fails while operations {', '.join(numbers[:-1])} and {numbers[-1]} are in flight"
+    elif cut:
         words = f"the power fails while {name(cut[-1].step)} is in flight"
     elif done:
         words = f"the power fails after {name(done[-1].step)} had returned"

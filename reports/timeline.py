@@ -129,8 +129,8 @@ def operation_bars(
 ) -> tuple[tuple[Bar, ...], int]:
     """Each in the first lane whose last label it does not touch; and how many lanes that took.
 
-    Where all lanes are taken it goes, without a label, into one more: bars themselves never touch,
-    for operations follow each other.
+    Where all lanes are taken it goes, without a label, into the first of those below whose last bar it does
+    not touch: there is one of them, and of a parallel block one for each thread at most.
     """
     lane_ends: list[float] = []
     bars = []
@@ -138,13 +138,15 @@ def operation_bars(
         x = left + step.begin_entry * entry_px
         width = max((step.end_entry + 1 - step.begin_entry) * entry_px, 2.0)
         text = texts.get(step.index, step.operation.word)
-        label = f"{step.index} {text}" + (" failed" if step.result < 0 else "")
+        thread = f"\u2016{step.operation.thread} " if step.operation.parallel else ""
+        label = f"{thread}{step.index} {text}" + (" failed" if step.result < 0 else "")
         end = max(x + width, x + label_px(label))
         lane = next((n for n, lane_end in enumerate(lane_ends) if lane_end <= x), len(lane_ends))
         if lane >= LANES_SHOWN:
-            lane, label, end = LANES_SHOWN, "", x
+            label, end = "", x + width if step.operation.parallel else x
         lane_ends[lane:] = [end, *lane_ends[lane + 1 :]]
-        title = f"operation {step.index}: {text}, entries {step.begin_entry} to {step.end_entry}"
+        thread = f" of thread {step.operation.thread}" if step.operation.parallel else ""
+        title = f"operation {step.index}{thread}: {text}, entries {step.begin_entry} to {step.end_entry}"
         bars.append(
             Bar(step.index, round(x, 1), lane * LANE_PX, round(width, 1), label, step.result < 0, title)
         )

@@ -42,10 +42,14 @@ class Step(msgspec.Struct, frozen=True):
 
 class History(msgspec.Struct, frozen=True):
     """
-    setup, run:   every operation that was tried, in order. An operation that failed (result < 0)
-                  changed nothing.
+    setup, run:   every operation that was tried, in the order in which they began. An operation that failed
+                  (result < 0) changed nothing.
     entry_count:  entries of the log; prefixes run from 0 to entry_count, so there are entry_count + 1.
     root_inode:   st_ino of the mount's root.
+    parallel:     run has parallel blocks: an operation may begin before another one has returned, and may
+                  have had its effect before or after that one.
+    live:         then the mounted filesystem as a walk saw it after the last operation, JSON as of
+                  oracles/observation.py's Tree; else null.
     """
 
     workload: Workload
@@ -55,6 +59,8 @@ class History(msgspec.Struct, frozen=True):
     run: tuple[Step, ...]
     entry_count: int
     root_inode: int
+    parallel: bool = False
+    live: msgspec.Raw = msgspec.Raw(b"null")
 
     def begun_count(self, prefix: int) -> int:
         """How many run operations had begun when the first `prefix` entries were on disk."""
@@ -62,7 +68,21 @@ class History(msgspec.Struct, frozen=True):
 
     def completed_count(self, prefix: int) -> int:
         """How many run operations had returned when the first `prefix` entries were on disk."""
+        if self.parallel:
+            return len(self.returned(prefix))
         return bisect_left(self.run, prefix, key=lambda step: step.end_entry)
+
+    def begun(self, prefix: int) -> frozenset[int]:
+        """Indexes of the run operations that had begun then."""
+        return frozenset(step.index for step in self.run[: self.begun_count(prefix)])
+
+    def returned(self, prefix: int) -> frozenset[int]:
+        """Indexes of the run operations that had returned then."""
+        return frozenset(step.index for step in self.run if step.end_entry < prefix)
+
+    def in_flight(self, prefix: int) -> tuple[Step, ...]:
+        """The operations that had begun and not returned: several at most while threads run."""
+        return tuple(step for step in self.run if step.begin_entry < prefix <= step.end_entry)
 
 
 CELL_BYTES = 8

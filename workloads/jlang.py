@@ -471,6 +471,8 @@ class _Writer:
     def _next(self, rest: list[Operation]) -> tuple[list[str], int]:
         """The lines of the next operations, and how many these are."""
         operation = rest[0]
+        if operation.parallel:
+            raise _Inexpressible("J-lang has no threads: what runs in parallel cannot be said")
         if _is_mmapwrite(rest[:3]):
             return self._through(operation.path, f"mmapwrite {{}} {operation.offset} {operation.length}"), 3
         if operation.word == "close" and len(rest) > 1 and self._is_dwrite(operation, rest[1]):

@@ -179,7 +179,33 @@ def plain_words(items: Sequence[Item]) -> Iterator[list[Item]]:
     """The plain call of its kind, without flags."""
     for at, (block, operation) in enumerate(items):
         for plain in plainer(operation):
-            yield [*items[:at], (block, plain), *items[at + 1 :]]
+            yield [*items[:at], (block, beside(operation, plain)), *items[at + 1 :]]
+
+
+def beside(operation: Operation, made: Operation) -> Operation:
+    """The second one where the first one stands: in its thread."""
+    return msgspec.structs.replace(made, parallel=operation.parallel, thread=operation.thread)
+
+
+def fewer_threads(items: Sequence[Item]) -> Iterator[list[Item]]:
+    """What runs in parallel one after the other, all of a block; then two of its threads as one."""
+    for number in dict.fromkeys(operation.parallel for _, operation in items if operation.parallel):
+        yield [
+            (block, operation if operation.parallel != number else alone(operation))
+            for block, operation in items
+        ]
+        threads = dict.fromkeys(op.thread for _, op in items if op.parallel == number)
+        for thread, following in itertools.pairwise(threads):
+            yield [
+                (block, msgspec.structs.replace(operation, thread=thread))
+                if (operation.parallel, operation.thread) == (number, following)
+                else (block, operation)
+                for block, operation in items
+            ]
+
+
+def alone(operation: Operation) -> Operation:
+    return msgspec.structs.replace(operation, parallel=0, thread=0)
 
 
 def plainer(operation: Operation) -> Iterator[Operation]:
@@ -225,7 +251,8 @@ def fewer_extents_written(items: Sequence[Item]) -> Iterator[list[Item]]:
         reserved = Operation("fallocate", path, mode="alloc", length=end)
         for first, second in itertools.pairwise(writes):
             left = [(at, item) for at, item in enumerate(items) if at not in writes or at in (first, second)]
-            made = [[item, (items[first][0], reserved)] if at == first else [item] for at, item in left]
+            held = (items[first][0], beside(items[first][1], reserved))
+            made = [[item, held] if at == first else [item] for at, item in left]
             yield list(itertools.chain.from_iterable(made))
 
 
@@ -275,6 +302,7 @@ def smaller_numbers(field: str, number: int) -> Iterator[int]:
 
 
 MOVES: tuple[tuple[str, Move], ...] = (
+    ("fewer threads", fewer_threads),
     ("no descriptor", without_descriptors),
     ("fewer directories", fewer_directories),
     ("fewer names", fewer_names),

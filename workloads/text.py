@@ -18,6 +18,9 @@ A word with a space in it, an empty one, or one that starts with # stands in dou
 which \\" and \\\\ mean the character itself. A path that starts with @ is a descriptor, which an
 earlier open or tmpfile keeps under that name. Comment lines above the first block are kept as
 Workload.comment; all other comments are dropped.
+
+Among the operations of run, `parallel` has two to four `thread` lines indented below it, and each of these
+its operations; a line that is indented no deeper than `parallel` ends the block.
 """
 
 import difflib
@@ -29,7 +32,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from workloads import acl
+from workloads import acl, threads
 from workloads.workload import (
     FALLOCATE_MODES,
     FAULT_PARTS,
@@ -52,6 +55,7 @@ MINOR_MAX = 1048575
 # The walk tells a time only when it lies before 2001, so that what a clock set is no fact of a tree.
 SECONDS_MAX = 999_999_999
 WAIT_MS_MAX = 10_000
+WRITES_MAX = 1000  # what await counts
 ID_MAX = 65535
 DESCRIPTOR_COUNT_MAX = 64  # harness/agent/calls.c: KEPT_MAX
 SECTOR = 512  # of the guest's disks: the unit of O_DIRECT
@@ -76,6 +80,7 @@ class Kind(Enum):
     FLAG = "+ or - and an inode flag"
     SECONDS = "seconds since 1970"
     MILLISECONDS = "milliseconds"
+    WRITES = "a number of writes"
     MODE = "one of the argument's choices"
     FLAGS = "some of the argument's choices, joined by commas"
     XATTR = "an attribute's name, user.…"
@@ -124,6 +129,7 @@ _OWNER = Argument("UID:GID", "value", Kind.OWNER)
 _ACL = Argument("ENTRIES", "value", Kind.ACL)
 _SECONDS = Argument("SECONDS", "length", Kind.SECONDS)
 _MILLISECONDS = Argument("MILLISECONDS", "length", Kind.MILLISECONDS)
+_WRITES = Argument("WRITES", "length", Kind.WRITES)
 _FLAG = Argument("FLAG", "mode", Kind.FLAG)
 _TARGET = Argument("TARGET", "target", Kind.TARGET)
 _OFFSET = Argument("OFFSET", "offset", Kind.NUMBER)
@@ -194,6 +200,10 @@ WORDS = MappingProxyType(
         "sync": Word((), "make everything durable"),
         "evict": Word((_ANY,), "drop the inode from the kernel's cache"),
         "wait": Word((_MILLISECONDS,), "let time pass"),
+        "await": Word(
+            (_WRITES,),
+            "in parallel: let the device do so many writes since the block began, if others make any",
+        ),
         "remount": Word((), "unmount and mount again"),
         "umount": Word((), "end without a crash; only as the last word of run"),
         "fault": Word(
@@ -226,6 +236,7 @@ FAULTS = MappingProxyType(
 _FAULT = Argument("KIND", "mode", Kind.MODE, tuple(FAULTS))
 
 BLOCKS = ("setup", "run")
+PARALLEL, THREAD = "parallel", "thread"
 
 
 class BadWorkload(Exception):
@@ -267,7 +278,7 @@ def parse(text: str, name: str = "-", theme: str = "", source: str = "<text>") -
     if not run:
         raise place.error(*place.end(), "empty workload: no operation in run")
     _refuse_umount_inside(place, setup, run)
-    _refuse_fault_in_setup(place, setup)
+    _refuse_fault(place, setup, run)
     if len(setup) + len(run) > OPERATION_COUNT_MAX:
         extra = (*setup, *run)[OPERATION_COUNT_MAX].line
         raise place.error(extra, place.indent(extra), f"more than {OPERATION_COUNT_MAX} operations")
@@ -337,6 +348,7 @@ def _blocks(place: _Place) -> dict[str, tuple[Operation, ...]]:
     """Operations by block, with each block at most once and setup before run."""
     found: dict[str, list[Operation]] = {}
     descriptors: set[str] = set()
+    threads_of_run = _Threads(place)
     block = ""
     for line, text in enumerate(place.lines, start=1):
         tokens = list(_tokens(place, line, text))
@@ -347,13 +359,117 @@ def _blocks(place: _Place) -> dict[str, tuple[Operation, ...]]:
                 raise place.error(
                     line, tokens[0].column, "operation before any block: write setup or run first"
                 )
-            operation = _operation(place, line, tokens)
+            if threads_of_run.opens(line, tokens, block):
+                continue
+            operation = threads_of_run.placed(_operation(place, line, tokens), tokens)
             _keep_descriptors(place, tokens, operation, descriptors)
+            threads_of_run.check_descriptors(tokens, operation)
             found[block].append(operation)
         else:
+            threads_of_run.end()
             block = _block(place, line, tokens, found)
             found[block] = []
+    threads_of_run.end()
+    threads_of_run.check_orders(found.get("run", ()))
     return {block: tuple(operations) for block, operations in found.items()}
+
+
+class _Threads:
+    """The parallel block that is being read, and what was read of it."""
+
+    def __init__(self, place: _Place) -> None:
+        self._place = place
+        self._block = 0  # how many there were
+        self._open: tuple[int, int] | None = None  # line and column of the `parallel` that is open
+        self._threads: list[tuple[int, int]] = []  # of each `thread` of it
+        self._empty = False  # the last thread has no operation yet
+        self._owners: dict[str, int] = {}  # descriptors that a thread of it has opened
+
+    def opens(self, line: int, tokens: list[_Token], block: str) -> bool:
+        """Whether the line is `parallel` or `thread`. Ends a block that it is not indented below."""
+        head = tokens[0]
+        if self._open and head.column <= self._open[1]:
+            self.end()
+        if head.text not in (PARALLEL, THREAD):
+            return False
+        if len(tokens) > 1:
+            raise self._error(line, tokens[1].column, f"{_shown(tokens[1].text)} after {head.text}")
+        if head.text == PARALLEL:
+            self._open_block(line, head.column, block)
+        else:
+            self._open_thread(line, head.column)
+        return True
+
+    def _open_block(self, line: int, column: int, block: str) -> None:
+        if block != "run":
+            raise self._error(line, column, "setup is done one operation after the other: parallel is of run")
+        if self._open:
+            raise self._error(line, column, "parallel in parallel: a thread has operations alone")
+        self._block += 1
+        self._open, self._threads, self._owners = (line, column), [], {}
+
+    def _open_thread(self, line: int, column: int) -> None:
+        if not self._open:
+            raise self._error(line, column, "thread is indented below parallel")
+        if self._threads and column != self._threads[0][1]:
+            raise self._error(line, column, "indented otherwise than the first thread")
+        if self._empty:
+            raise self._error(*self._threads[-1], "a thread without an operation")
+        if len(self._threads) == threads.THREADS_MAX:
+            raise self._error(line, column, f"more than {threads.THREADS_MAX} threads")
+        self._threads.append((line, column))
+        self._empty = True
+
+    def placed(self, operation: Operation, tokens: list[_Token]) -> Operation:
+        """With its block and thread. Refuses what may not stand there."""
+        if self._open:
+            if not self._threads or tokens[0].column <= self._threads[0][1]:
+                message = "an operation of parallel is indented below one of its threads"
+                raise self._error(operation.line, tokens[0].column, message)
+            self._empty = False
+            operation = msgspec.structs.replace(operation, parallel=self._block, thread=len(self._threads))
+        if why := threads.refusal(operation):
+            raise self._error(operation.line, tokens[0].column, why)
+        return operation
+
+    def check_descriptors(self, tokens: list[_Token], operation: Operation) -> None:
+        """Who opens one in a block has it for himself until the block ends; nobody closes another's."""
+        if not self._open:
+            return
+        for token in tokens[1:]:
+            name, owner = token.text, self._owners.get(token.text, 0)
+            if not _is_descriptor(name) or name == operation.descriptor:
+                continue
+            if owner and owner != operation.thread:
+                message = f"thread {owner} opens {_shown(name)}, maybe later than this"
+                raise self._error(operation.line, token.column, message)
+            if operation.word == "close" and not owner:
+                message = f"{_shown(name)} was open before the block: close it after that"
+                raise self._error(operation.line, token.column, message)
+        if operation.descriptor:
+            self._owners[operation.descriptor] = operation.thread
+
+    def end(self) -> None:
+        if not self._open:
+            return
+        if self._empty:
+            raise self._error(*self._threads[-1], "a thread without an operation")
+        if len(self._threads) < threads.THREADS_MIN:
+            message = f"parallel needs {threads.THREADS_MIN} to {threads.THREADS_MAX} threads"
+            raise self._error(*self._open, message)
+        self._open = None
+
+    def check_orders(self, run: Iterable[Operation]) -> None:
+        """Of all blocks together: each order is a history to judge by."""
+        read: list[Operation] = []
+        for operation in run:
+            read.append(operation)
+            if operation.parallel and (count := threads.order_count(read)) > threads.ORDERS_MAX:
+                message = f"{count} orders of what runs in parallel, more than {threads.ORDERS_MAX}"
+                raise self._error(operation.line, self._place.indent(operation.line), message)
+
+    def _error(self, line: int, column: int, message: str) -> BadWorkload:
+        return self._place.error(line, column, message)
 
 
 def _keep_descriptors(place: _Place, tokens: list[_Token], operation: Operation, kept: set[str]) -> None:
@@ -524,6 +640,8 @@ def _value(argument: Argument, text: str) -> str | int:
             return _small(text, SECONDS_MAX)
         case Kind.MILLISECONDS:
             return _small(text, WAIT_MS_MAX)
+        case Kind.WRITES:
+            return _small(text, WRITES_MAX)
         case Kind.PLACE:
             if not _small(text, NUMBER_MAX):
                 raise ValueError("0 is no byte: they are counted from 1")
@@ -650,11 +768,17 @@ def _refuse_umount_inside(place: _Place, setup: tuple[Operation, ...], run: tupl
             raise place.error(operation.line, place.indent(operation.line), message)
 
 
-def _refuse_fault_in_setup(place: _Place, setup: tuple[Operation, ...]) -> None:
-    for operation in setup:
-        if operation.word == "fault":
+def _refuse_fault(place: _Place, setup: tuple[Operation, ...], run: tuple[Operation, ...]) -> None:
+    for operation in (*setup, *run):
+        if operation.word != "fault":
+            continue
+        if operation in setup:
             message = "setup is made on a sound device: fault belongs in run"
-            raise place.error(operation.line, place.indent(operation.line), message)
+        elif any(each.parallel for each in run):
+            message = "a run with parallel blocks is another one each time, so no fault is judged in it"
+        else:
+            return
+        raise place.error(operation.line, place.indent(operation.line), message)
 
 
 # --- to text ---
@@ -663,11 +787,27 @@ def _refuse_fault_in_setup(place: _Place, setup: tuple[Operation, ...]) -> None:
 def format(workload: Workload) -> str:
     """The canonical text: two spaces of indentation, sizes in K and M where exact."""
     lines = ["#" + (f" {line}" if line else "") for line in workload.comment]
-    for block, operations in (("setup", workload.setup), ("run", workload.run)):
+    for block, operations in (("setup", workload.setup), ("run", threads.numbered(workload.run))):
         if operations:
             lines.append(block)
-            lines.extend(f"  {format_operation(operation)}" for operation in operations)
+            lines.extend(_lines(operations))
     return "\n".join(lines) + "\n"
+
+
+def _lines(operations: Iterable[Operation]) -> Iterator[str]:
+    """Those of a block, with the lines that open parallel blocks and threads."""
+    before = (0, 0)
+    for operation in operations:
+        yield from _opening(before, here := threads.place_of(operation))
+        yield f"  {'    ' if operation.parallel else ''}{format_operation(operation)}"
+        before = here
+
+
+def _opening(before: threads.Place, here: threads.Place) -> list[str]:
+    """The lines between two operations at these places."""
+    block, thread = here
+    opened = [f"  {PARALLEL}"] if block and block != before[0] else []
+    return [*opened, f"    {THREAD}"] if thread and here != before else opened
 
 
 def format_operation(operation: Operation) -> str:
@@ -680,7 +820,7 @@ def format_operation(operation: Operation) -> str:
 
 def _shown_value(operation: Operation, argument: Argument) -> str:
     value = getattr(operation, argument.field)
-    plain = argument.kind in (Kind.SECONDS, Kind.MILLISECONDS, Kind.PLACE, Kind.BYTE)
+    plain = argument.kind in (Kind.SECONDS, Kind.MILLISECONDS, Kind.WRITES, Kind.PLACE, Kind.BYTE)
     return str(value) if plain else _argument(value)
 
 
@@ -702,17 +842,20 @@ def format_size(size_bytes: int) -> str:
 
 
 def canonical(workload: Workload) -> Workload:
-    """The same workload with each operation's `line` where format() puts it.
+    """The same workload with each operation's `line` where format() puts it, its blocks and threads counted
+    from 1.
 
     Operations compare with their lines, which tell where they came from; two workloads do the
     same when their canonical forms are equal.
     """
     line = len(workload.comment)
     placed: list[tuple[Operation, ...]] = []
-    for operations in (workload.setup, workload.run):
-        first = line + 2  # after the block's own line
-        placed.append(
-            tuple(msgspec.structs.replace(op, line=first + index) for index, op in enumerate(operations))
-        )
-        line += len(operations) + 1 if operations else 0
+    for operations in (workload.setup, threads.numbered(workload.run)):
+        line += bool(operations)  # the block's own line
+        before, made = (0, 0), list[Operation]()
+        for operation in operations:
+            line += len(_opening(before, here := threads.place_of(operation))) + 1
+            made.append(msgspec.structs.replace(operation, line=line))
+            before = here
+        placed.append(tuple(made))
     return msgspec.structs.replace(workload, setup=placed[0], run=placed[1])

@@ -42,7 +42,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     target:  symlink: the text the link holds.
     offset, length: bytes; for truncate, `length` is the new size; for append, how much is added;
              for clone, dedupe and copyrange of the source (path), 0 0 being all of it; for utimes `length` is
-             seconds since 1970, for wait milliseconds.
+             seconds since 1970, for wait milliseconds, for await a number of writes.
     at:      clone, dedupe, copyrange: the offset in the target (path2).
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
@@ -55,6 +55,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
              flagged as metadata (a log, a journal), all others, FLUSH alone, or everything.
     name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID";
              setfacl: the entries of the list (acl.py).
+    parallel, thread: of an operation in a parallel block of run: which block, and which thread of it, both
+             from 1; 0 for what runs alone. In Workload.run they stand thread by thread (threads.py).
     line:    1-based line in the text it came from, 0 when it came from no text.
     """
 
@@ -70,6 +72,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     device: str = ""
     descriptor: str = ""
     at: int = 0
+    parallel: int = 0
+    thread: int = 0
     line: int = 0
 
 
@@ -93,6 +97,11 @@ class Workload(msgspec.Struct, frozen=True):
     def faulty(self) -> bool:
         """Whether its device fails where it says so."""
         return any(operation.word == "fault" for operation in self.run)
+
+    @property
+    def parallel(self) -> bool:
+        """Whether it has parallel blocks."""
+        return any(operation.parallel for operation in self.run)
 
     @property
     def config(self) -> tuple[str, ...]:

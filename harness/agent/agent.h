@@ -21,6 +21,7 @@
 #define INBOX "/dev/inbox" /* host to guest */
 #define OUTBOX "/dev/outbox" /* guest to host */
 #define LINE "/dev/line"
+#define UNDER_DEVICE "/dev/under" /* between the recorded device and its disk, where something is to be changed */
 #define ORIGIN "/dev/ram0" /* the disk of a state */
 #define CHANGES_0 "/dev/ram1" /* what its recovery wrote: dm-snapshot exception stores, in turn */
 #define CHANGES_1 "/dev/ram2"
@@ -28,6 +29,7 @@
 #define BLOCK_BYTES 4096 /* chunk of the snapshot, unit of what is sent back */
 #define SECTOR_BYTES 512
 #define PATH_BYTES 4096
+#define THREADS_MAX 4 /* workloads/threads.py */
 
 /* text.c: the report under construction, JSON in one buffer that is never freed. */
 struct text {
@@ -50,7 +52,8 @@ const char *errno_name(int error);
 
 /* device.c: device mapper, the disk of a state, what changed on it. */
 void device_start(void);
-void log_writes_create(uint64_t sectors);
+void log_writes_create(uint64_t sectors, bool with_under);
+void under_table(uint64_t sectors, const char *type, const char *parameters);
 void log_writes_mark(const char *mark);
 void log_writes_flush(void);
 void log_writes_remove(void);
@@ -106,6 +109,7 @@ const struct text *counters_kept(void);
 struct operation {
 	bool run;
 	int index;
+	int beside, thread; /* of a parallel block: how many operations it has, and whose this is, from 1 */
 	char *word, *path, *path2, *target, *mode, *name, *value, *descriptor;
 	size_t value_bytes;
 	uint64_t offset, length, at;
@@ -123,6 +127,13 @@ struct inode_flag {
 struct stat;
 extern const struct inode_flag inode_flags[];
 int do_call(const struct operation *operation);
+/* Of a thread of a parallel block, its number; 0 of the agent itself. */
+extern _Thread_local int thread_number;
+/* There, the file that the last call opened or was given. */
+extern _Thread_local struct called {
+	bool known;
+	uint64_t number;
+} called;
 void close_all_kept(void);
 uint64_t tree_of(const char *path);
 bool object_status(const char *path, struct stat *status, uint64_t *number);
@@ -131,6 +142,7 @@ bool object_status(const char *path, struct stat *status, uint64_t *number);
 struct program {
 	const char *filesystem, *options;
 	uint64_t sectors;
+	bool threads; /* it has parallel blocks */
 	char *rest; /* lines that are still to be done */
 };
 
@@ -141,10 +153,25 @@ int leave(void);
 int do_operation(const struct operation *operation);
 uint64_t root_inode(void);
 void put_queue(const char *device);
+/* What became of an operation. */
+struct outcome {
+	int result;
+	uint64_t number, left;
+	long long blocks, modified, changed;
+};
+
+struct outcome look(const struct operation *operation, int result);
+void put_outcome(const struct operation *operation, const struct outcome *outcome);
 void put_step(const struct operation *operation, int result, uint64_t left);
+void mark_begin(const struct operation *operation);
+void mark_done(const struct operation *operation);
 uint64_t left_by_rename(const struct operation *operation);
 void record(char *program);
 int record_recovery(uint64_t sectors, const char *filesystem, const char *options);
+
+/* threads.c */
+void perform_block(struct program *program, const struct operation *first, bool first_of_all);
+int await_writes(uint64_t count);
 
 /* faults.c */
 void fault_run(char *program);

@@ -4,6 +4,9 @@
  *
  * A path that starts with @ is a descriptor that `open` or `tmpfile` kept. Calls that take a descriptor get
  * that very one; calls that take a path get it through /proc/self/fd, which reaches a file without a name.
+ *
+ * Threads of a parallel block call these side by side (threads.c): what is written here is a thread's own, or
+ * under the lock of the kept descriptors.
  */
 #include "agent.h"
 
@@ -12,6 +15,7 @@
 #include <linux/btrfs_tree.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +32,24 @@
 #define CELL_MAGIC 0xC5B7
 #define PAGE_BYTES 4096
 
+_Thread_local int thread_number;
+_Thread_local struct called called;
+
+static uint64_t tree_of_file(int file);
+
+/* In a thread: after the call its path may be another's. */
+static void note(int file)
+{
+	struct stat status, top;
+
+	if (!thread_number || file < 0 || fstat(file, &status) || stat(".", &top))
+		return;
+	called.known = true;
+	called.number = status.st_ino;
+	if (status.st_dev != top.st_dev)
+		called.number |= tree_of_file(file) << TREE_SHIFT;
+}
+
 /* --- kept descriptors -------------------------------------------------------------------------- */
 
 #define KEPT_MAX 64
@@ -37,7 +59,9 @@ static struct kept {
 	int file;
 } kept[KEPT_MAX];
 
-static struct kept *find_kept(const char *name)
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct kept *find_locked(const char *name)
 {
 	for (int i = 0; i < KEPT_MAX; i++)
 		if (!strcmp(kept[i].name, name))
@@ -45,16 +69,27 @@ static struct kept *find_kept(const char *name)
 	return NULL;
 }
 
+static struct kept *find_kept(const char *name)
+{
+	pthread_mutex_lock(&kept_lock);
+	struct kept *held = find_locked(name);
+
+	pthread_mutex_unlock(&kept_lock);
+	return held;
+}
+
 static int keep(const char *name, int file)
 {
-	struct kept *free_place = find_kept("");
-
 	if (file < 0)
 		return -1;
+	pthread_mutex_lock(&kept_lock);
+	struct kept *free_place = find_locked("");
+
 	if (!free_place)
 		die("too many kept descriptors");
 	snprintf(free_place->name, sizeof(free_place->name), "%s", name);
 	free_place->file = file;
+	pthread_mutex_unlock(&kept_lock);
 	return 0;
 }
 
@@ -66,8 +101,12 @@ static int close_kept(const char *name)
 		errno = EBADF;
 		return -1;
 	}
+	int file = held->file;
+
+	pthread_mutex_lock(&kept_lock);
 	held->name[0] = 0;
-	return close(held->file);
+	pthread_mutex_unlock(&kept_lock);
+	return close(file);
 }
 
 void close_all_kept(void)
@@ -84,12 +123,21 @@ static bool is_kept(const char *path)
 
 static int file_of(const char *path, int flags)
 {
-	if (!is_kept(path))
-		return open(path, flags | O_NONBLOCK, 0644); /* a fifo would wait for its other end */
-	struct kept *held = find_kept(path);
+	int file;
 
-	errno = EBADF;
-	return held ? held->file : -1;
+	if (is_kept(path)) {
+		struct kept *held = find_kept(path);
+
+		file = held ? held->file : -1;
+		errno = EBADF;
+	} else {
+		file = open(path, flags | O_NONBLOCK, 0644); /* a fifo would wait for its other end */
+	}
+	int error = errno;
+
+	note(file);
+	errno = error;
+	return file;
 }
 
 static void release(const char *path, int file)
@@ -103,7 +151,7 @@ static void release(const char *path, int file)
 
 static const char *path_of(const char *path)
 {
-	static char link[64];
+	static _Thread_local char link[64];
 	struct kept *held = is_kept(path) ? find_kept(path) : NULL;
 
 	if (!held)
@@ -159,9 +207,13 @@ static void stamp(unsigned char *buffer, int index, uint64_t offset, size_t leng
 
 static int write_stamped(const struct operation *operation, bool append)
 {
-	static unsigned char buffer[1 << 16] __attribute__((aligned(PAGE_BYTES)));
-	int flags = O_WRONLY | O_CREAT | (append ? O_APPEND : 0); /* with which pwrite(2) appends */
+	static unsigned char buffers[1 + THREADS_MAX][1 << 16] __attribute__((aligned(PAGE_BYTES)));
+	unsigned char *buffer = buffers[thread_number];
+	int flags = O_WRONLY | (append ? O_APPEND : 0); /* with which pwrite(2) appends */
 
+	/* In a thread it does one thing: to make the file and to write it are two. */
+	if (!thread_number)
+		flags |= O_CREAT;
 	if (strstr(operation->mode, "direct"))
 		flags |= O_DIRECT;
 	if (strstr(operation->mode, "dsync"))
@@ -180,7 +232,7 @@ static int write_stamped(const struct operation *operation, bool append)
 	int result = 0;
 
 	while (offset < end && !result) {
-		size_t length = end - offset < sizeof(buffer) ? end - offset : sizeof(buffer);
+		size_t length = end - offset < sizeof(buffers[0]) ? end - offset : sizeof(buffers[0]);
 
 		stamp(buffer, operation->index, offset, length);
 		ssize_t done = pwrite(file, buffer, length, offset);
@@ -321,7 +373,7 @@ static int clone_range(const struct operation *operation, int from, int to)
 
 static int dedupe_range(const struct operation *operation, int from, int to)
 {
-	static char space[sizeof(struct file_dedupe_range) + sizeof(struct file_dedupe_range_info)];
+	static _Thread_local char space[sizeof(struct file_dedupe_range) + sizeof(struct file_dedupe_range_info)];
 	struct file_dedupe_range *range = (void *)space;
 
 	memset(space, 0, sizeof(space));
@@ -510,18 +562,25 @@ static int snapshot(const struct operation *operation)
 	return result;
 }
 
-/* The id of the btrfs tree that a file or directory lies in: BTRFS_IOC_INO_LOOKUP. */
-uint64_t tree_of(const char *path)
+static uint64_t tree_of_file(int file)
 {
-	static struct btrfs_ioctl_ino_lookup_args arguments;
-	int file = open(path, O_RDONLY | O_NOATIME);
+	static _Thread_local struct btrfs_ioctl_ino_lookup_args arguments;
 
 	arguments.treeid = 0;
 	arguments.objectid = BTRFS_FIRST_FREE_OBJECTID;
 	if (file < 0 || ioctl(file, BTRFS_IOC_INO_LOOKUP, &arguments))
-		arguments.treeid = 0;
-	release("", file);
+		return 0;
 	return arguments.treeid;
+}
+
+/* The id of the btrfs tree that a file or directory lies in: BTRFS_IOC_INO_LOOKUP. */
+uint64_t tree_of(const char *path)
+{
+	int file = open(path, O_RDONLY | O_NOATIME);
+	uint64_t tree = tree_of_file(file);
+
+	release("", file);
+	return tree;
 }
 
 /* --- everything -------------------------------------------------------------------------------- */
@@ -667,6 +726,8 @@ static int do_persist(const struct operation *operation)
 		return evict();
 	if (is(operation, "wait"))
 		return wait_ms(operation->length);
+	if (is(operation, "await"))
+		return await_writes(operation->length);
 	return NOT_MINE;
 }
 

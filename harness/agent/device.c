@@ -178,19 +178,46 @@ int device_open_count(const char *name)
 
 const char *log_writes_device = "/dev/recorded";
 
-void log_writes_create(uint64_t sectors)
+static bool has_under;
+
+/* What the recorded device writes to, once it has something under it. */
+void under_table(uint64_t sectors, const char *type, const char *parameters)
 {
-	dm_create("recorded", log_writes_device);
-	dm_load("recorded", sectors, "log-writes", RECORDED_DISK " " RECORDED_LOG);
+	struct segment all = { 0, sectors, type, "" };
+
+	snprintf(all.parameters, sizeof(all.parameters), "%s", parameters);
+	if (!device_table("under", &all, 1))
+		die("the table under a recording");
 }
 
+/* with_under: above a device whose table may be changed meanwhile. */
+void log_writes_create(uint64_t sectors, bool with_under)
+{
+	has_under = with_under;
+	if (with_under) {
+		dm_create("under", UNDER_DEVICE);
+		under_table(sectors, "linear", RECORDED_DISK " 0");
+	}
+	dm_create("recorded", log_writes_device);
+	dm_load("recorded", sectors, "log-writes",
+		with_under ? UNDER_DEVICE " " RECORDED_LOG : RECORDED_DISK " " RECORDED_LOG);
+}
+
+/* With a request of its own: threads set marks, too. */
 void log_writes_mark(const char *mark)
 {
-	struct dm_target_msg *message = (void *)(request.bytes + sizeof(request.header));
+	union {
+		struct dm_ioctl header;
+		char bytes[sizeof(struct dm_ioctl) + sizeof(struct dm_target_msg) + 64];
+	} own = { 0 };
+	struct dm_target_msg *message = (void *)(own.bytes + sizeof(own.header));
 
-	memset(&request, 0, sizeof(request));
-	sprintf(message->message, "mark %s", mark);
-	if (dm(DM_TARGET_MSG, "recorded", 0))
+	own.header.version[0] = 4;
+	own.header.data_size = sizeof(own);
+	own.header.data_start = sizeof(own.header);
+	strcpy(own.header.name, "recorded");
+	snprintf(message->message, 64, "mark %s", mark);
+	if (ioctl(control, DM_TARGET_MSG, &own))
 		die("dm mark");
 }
 
@@ -216,6 +243,8 @@ void log_writes_remove(void)
 	memset(&request, 0, sizeof(request));
 	if (dm(DM_DEV_REMOVE, "recorded", 0))
 		die("dm remove recorded");
+	if (has_under)
+		device_remove("under");
 }
 
 /* --- the disk of a state ----------------------------------------------------------------------- */

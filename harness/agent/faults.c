@@ -312,17 +312,6 @@ void fault_run(char *text)
 
 /* --- dropped writes under a recording, to hold the two against each other -------------------------- */
 
-#define UNDER_DEVICE "/dev/under"
-
-static void under_table(uint64_t count, const char *type, const char *parameters)
-{
-	struct segment all = { 0, count, type, "" };
-
-	snprintf(all.parameters, sizeof(all.parameters), "%s", parameters);
-	if (!device_table("under", &all, 1))
-		die("the table under a recording");
-}
-
 /*
  * A recording, but from the mark "cut" on, which stands where the program ends, the device under it drops all
  * that is written: the recorded disk keeps what had reached it then. The log goes on, to the mark "end".
@@ -332,15 +321,10 @@ void drop_run(char *text)
 	struct program program = program_start(text);
 	struct operation operation;
 	bool running = false, first = true;
-	struct segment all = { 0, program.sectors, "log-writes", UNDER_DEVICE " " RECORDED_LOG };
 
 	report.length = 0;
 	clear_kernel_log();
-	device_create("under", UNDER_DEVICE);
-	under_table(program.sectors, "linear", RECORDED_DISK " 0");
-	device_create("recorded", log_writes_device);
-	if (!device_table("recorded", &all, 1))
-		die("log-writes");
+	log_writes_create(program.sectors, true);
 	int error = enter(log_writes_device, &program) ? errno : 0;
 
 	put(&report, "{\"mount_errno\":%d,\"root_inode\":%llu", error, (unsigned long long)(error ? 0 : root_inode()));
@@ -367,7 +351,6 @@ void drop_run(char *text)
 	log_writes_flush(); /* what never was gets into the log all the same, and explains what it did to the disk */
 	log_writes_mark("end");
 	log_writes_remove();
-	device_remove("under");
 	put(&report, "],\"kernel_log\":");
 	put_kernel_log(&report);
 	put(&report, "}");

@@ -3,11 +3,12 @@
  * Record: run a workload on the log-writes device, with a mark before and after each operation, and
  * report each result. The program is text, made by harness/record.py:
  *
- *   filesystem TAB options TAB sectors
+ *   filesystem TAB options TAB sectors TAB threads
  *   phase TAB index TAB word TAB path TAB path2 TAB target TAB mode TAB name TAB value TAB descriptor
- *     TAB offset TAB length TAB at TAB major TAB minor
+ *     TAB offset TAB length TAB at TAB major TAB minor TAB beside TAB thread
  *
- * with phase "setup" or "run", and value in hex. Setup ends in a sync, and the mark "run" is where the log
+ * with phase "setup" or "run", and value in hex. The operations of a parallel block follow each other, with
+ * their number as `beside`, and are done by threads (threads.c). Setup ends in a sync, and the mark "run" is where the log
  * of the workload starts; the mark "end" is where the power fails.
  */
 #include "agent.h"
@@ -97,6 +98,8 @@ static struct operation parse(char *line)
 	operation.at = strtoull(field(&line), NULL, 10);
 	operation.major = atoi(field(&line));
 	operation.minor = atoi(field(&line));
+	operation.beside = atoi(field(&line));
+	operation.thread = atoi(field(&line));
 	return operation;
 }
 
@@ -108,6 +111,7 @@ struct program program_start(char *text)
 	program.filesystem = field(&line);
 	program.options = field(&line);
 	program.sectors = strtoull(field(&line), NULL, 10);
+	program.threads = atoi(field(&line));
 	return program;
 }
 
@@ -131,36 +135,64 @@ uint64_t left_by_rename(const struct operation *operation)
 	return left;
 }
 
-/* Without its closing brace. */
-void put_step(const struct operation *operation, int result, uint64_t left)
+struct outcome look(const struct operation *operation, int result)
 {
 	const char *object = operation->path2[0] ? operation->path2 : operation->path;
-	uint64_t number = 0;
+	struct outcome outcome = { .result = result };
 	struct stat status;
 
 	if (operation->descriptor[0])
 		object = operation->descriptor;
-	if (!object[0] || !object_status(object, &status, &number))
-		memset(&status, 0, sizeof(status));
+	if (!object[0] || !object_status(object, &status, &outcome.number))
+		return outcome;
+	outcome.blocks = status.st_blocks;
+	outcome.modified = nanoseconds(&status.st_mtim);
+	outcome.changed = nanoseconds(&status.st_ctim);
+	return outcome;
+}
+
+/* Without its closing brace. */
+void put_outcome(const struct operation *operation, const struct outcome *outcome)
+{
 	put(&report, "{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu,\"times\":[%lld,%lld]",
-	    operation->index, result, (unsigned long long)number, (long long)status.st_blocks,
-	    (unsigned long long)left, nanoseconds(&status.st_mtim), nanoseconds(&status.st_ctim));
+	    operation->index, outcome->result, (unsigned long long)outcome->number, outcome->blocks,
+	    (unsigned long long)outcome->left, outcome->modified, outcome->changed);
+}
+
+void put_step(const struct operation *operation, int result, uint64_t left)
+{
+	struct outcome outcome = look(operation, result);
+
+	outcome.left = left;
+	put_outcome(operation, &outcome);
+}
+
+static void mark(const char *what, const struct operation *operation)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s-%d", what, operation->index);
+	log_writes_mark(text);
+}
+
+void mark_begin(const struct operation *operation)
+{
+	mark("begin", operation);
+}
+
+void mark_done(const struct operation *operation)
+{
+	mark("done", operation);
 }
 
 static void perform(const struct operation *operation, bool first)
 {
-	char mark[32];
-
-	if (operation->run) {
-		snprintf(mark, sizeof(mark), "begin-%d", operation->index);
-		log_writes_mark(mark);
-	}
+	if (operation->run)
+		mark_begin(operation);
 	int result = do_operation(operation) ? -errno : 0;
 
-	if (operation->run) {
-		snprintf(mark, sizeof(mark), "done-%d", operation->index);
-		log_writes_mark(mark);
-	}
+	if (operation->run)
+		mark_done(operation);
 	put(&report, first ? "" : ",");
 	put_step(operation, result, left_by_rename(operation));
 	put(&report, "}");
@@ -204,7 +236,7 @@ void record(char *text)
 
 	report.length = 0;
 	clear_kernel_log();
-	log_writes_create(program.sectors);
+	log_writes_create(program.sectors, program.threads);
 	int error = enter(log_writes_device, &program) ? errno : 0;
 
 	put(&report, "{\"mount_errno\":%d,\"root_inode\":%llu", error, (unsigned long long)(error ? 0 : root_inode()));
@@ -217,15 +249,23 @@ void record(char *text)
 			counters_reset();
 			running = true;
 		}
-		perform(&operation, first);
+		if (operation.beside)
+			perform_block(&program, &operation, first);
+		else
+			perform(&operation, first);
 		first = false;
 	}
 	counters_keep();
 	log_writes_mark("end");
+	put(&report, "]");
+	if (program.threads && !error) { /* which of the orders that the results allow it can have been */
+		put(&report, ",\"tree\":");
+		walk(&report);
+	}
 	close_all_kept();
 	leave(); /* fails after umount as the last word: then there is nothing to leave */
 	log_writes_remove();
-	put(&report, "],\"kernel_log\":");
+	put(&report, ",\"kernel_log\":");
 	put_kernel_log(&report);
 	put(&report, "}");
 }
@@ -234,7 +274,7 @@ void record(char *text)
 int record_recovery(uint64_t sectors, const char *of_filesystem, const char *with_options)
 {
 	clear_kernel_log();
-	log_writes_create(sectors);
+	log_writes_create(sectors, false);
 	int error = mount_filesystem(log_writes_device, of_filesystem, with_options);
 
 	log_writes_mark("mounted");

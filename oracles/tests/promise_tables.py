@@ -192,7 +192,11 @@ WRITING_OUT = (
     ),
     ("`sync_file_range`", "nothing", "sync_file_range(2), Warning: no metadata, no disk cache"),
     ("`close`", "nothing", "close(2), NOTES: a successful close does not guarantee that data was saved"),
-    ("`evict`, `wait`, `fault`", "nothing", "they are no calls that write: of the cache, time, the device"),
+    (
+        "`evict`, `wait`, `await`, `fault`",
+        "nothing",
+        "they are no calls that write: of the cache, time, the device",
+    ),
 )
 COLUMNS = (
     "at its return",

@@ -107,7 +107,7 @@ class Names:
             case "evict":
                 assert path in self.inode
             case word:
-                assert word in ("sync", "syncfs", "wait", "remount", "umount", "fault")
+                assert word in ("sync", "syncfs", "wait", "remount", "umount", "fault", "await")
 
     def rename(self, old, new, mode):
         assert old in self.inode

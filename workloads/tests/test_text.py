@@ -3,9 +3,10 @@
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from workloads import text
+from workloads import text, threads
 from workloads.text import BadWorkload, canonical, format_operation, parse
 from workloads.workload import Operation, Workload
 
@@ -18,6 +19,17 @@ def bad(words: str) -> BadWorkload:
     with pytest.raises(BadWorkload) as caught:
         parse(words, source="x")
     return caught.value
+
+
+def parallel(*threads: str | tuple[str, ...]) -> str:
+    """A run whose threads have these operations."""
+    lines = ["run", "  parallel"]
+    for operations in threads:
+        lines += [
+            "    thread",
+            *(f"      {each}" for each in ([operations] if isinstance(operations, str) else operations)),
+        ]
+    return "\n".join(lines) + "\n"
 
 
 LONG = "n" * 256
@@ -105,6 +117,46 @@ ERRORS = {
     "quote inside a word": (run('creat A"B"'), 2, 10, "a quoted word starts and ends"),
     "words that touch": (run('link "A""B"'), 2, 8, "a quoted word starts and ends"),
     "unknown escape": (run(r'creat "A\n"'), 2, 11, "unknown escape"),
+    "parallel in setup": ("setup\n  parallel\n    thread\n", 2, 3, "parallel is of run"),
+    "parallel in parallel": ("run\n  parallel\n    parallel\n", 3, 5, "a thread has operations alone"),
+    "words after parallel": ("run\n  parallel 2\n", 2, 12, '"2" after parallel'),
+    "thread alone": ("run\n  thread\n", 2, 3, "thread is indented below parallel"),
+    "thread beside parallel": ("run\n  parallel\n  thread\n", 2, 3, "needs 2 to 4 threads"),
+    "one thread": (parallel("sync") + "  sync\n", 2, 3, "needs 2 to 4 threads"),
+    "five threads": (parallel(*["sync"] * 5), 11, 5, "more than 4 threads"),
+    "thread without operations": ("run\n  parallel\n    thread\n    thread\n      sync\n", 3, 5, "without"),
+    "last thread without operations": (parallel("sync", ()) + "  sync\n", 5, 5, "without an operation"),
+    "operation beside threads": (parallel("sync", "sync") + "    sync\n", 7, 5, "below one of its threads"),
+    "operation before threads": ("run\n  parallel\n    sync\n", 3, 5, "below one of its threads"),
+    "threads out of line": ("run\n  parallel\n    thread\n      sync\n     thread\n", 5, 6, "otherwise"),
+    "remount in parallel": (parallel("sync", "remount"), 6, 7, "takes the filesystem away"),
+    "umount in parallel": (parallel("sync", "umount"), 6, 7, "takes the filesystem away"),
+    "fault in parallel": (parallel("fault off", "sync"), 4, 7, "under every thread"),
+    "append in parallel": (parallel("sync", ("sync", "append A 1")), 7, 7, "write says where"),
+    "mmapwrite in parallel": (parallel("mmapwrite A 0 1", "sync"), 4, 7, "put it before the block"),
+    "long write in parallel": (parallel("write A 0 65K", "sync"), 4, 7, "64K at most"),
+    "await alone": (run("await 1"), 2, 3, "stands in a thread of parallel"),
+    "await too much": (parallel("await 1001", "sync"), 4, 13, "from 0 to 1000"),
+    "descriptor of another thread": (
+        parallel("open A @a", "fsync @a"),
+        6,
+        13,
+        'thread 1 opens "@a", maybe later than this',
+    ),
+    "descriptor closed for others": (
+        parallel("close @a", "fsync @a").replace("run\n", "run\n  open A @a\n"),
+        5,
+        13,
+        "close it after that",
+    ),
+    "fault beside threads": (parallel("sync", "sync") + "  fault off\n", 7, 3, "no fault is judged in it"),
+    "too many orders": (parallel(["sync"] * 6, ["sync"] * 7), 17, 7, "1716 orders of what runs in parallel"),
+    "too many orders in two blocks": (
+        parallel(["sync"] * 4, ["sync"] * 4) + parallel(["sync"] * 3, ["sync"] * 3)[4:],
+        21,
+        7,
+        "1400 orders",
+    ),
 }
 
 
@@ -218,7 +270,11 @@ def test_format_is_canonical():
 def draw(random_: random.Random) -> Operation:
     """Any operation the text form can hold."""
     word = random_.choice(
-        [word for word in text.WORDS if word not in ("umount", "remount", "open", "tmpfile", "close")]
+        [
+            word
+            for word in text.WORDS
+            if word not in ("umount", "remount", "open", "tmpfile", "close", "await")
+        ]
     )
     name = lambda: "".join(random_.choices('ab/ "\\#ä.', k=6)).strip("/")  # noqa: E731
     path = lambda: "/".join(f"{part}x" for part in name().split("/"))  # noqa: E731
@@ -270,6 +326,60 @@ def test_format_then_parse_gives_the_same(seed):
     comment = tuple(random_.choices(["", "One.", "  two ", "# three"], k=seed % 4))
     workload = Workload("n", setup, drawn, comment, "t")
     assert parse(text.format(workload), "n", "t") == canonical(workload)
+
+
+def draw_threaded(random_: random.Random) -> list[Operation]:
+    """Operations with parallel blocks between them, counted in any ascending way."""
+    drawn, block = [], 0
+    for _ in range(random_.randrange(1, 5)):
+        block += random_.randrange(1, 3)
+        alone = [draw(random_) for _ in range(random_.randrange(3))]
+        drawn += [each for each in alone if each.word != "fault" and not threads.refusal(each)]
+        thread = 0
+        for _ in range(random_.randrange(1, 4)):
+            thread += random_.randrange(1, 3)
+            for _ in range(random_.randrange(1, 3)):
+                each = msgspec.structs.replace(draw(random_), parallel=block, thread=thread)
+                drawn += [] if threads.refusal(each) else [each]
+    return drawn
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_format_then_parse_gives_the_same_with_threads(seed):
+    """The same with parallel blocks; one with a single thread left is none."""
+    drawn = draw_threaded(random.Random(seed))
+    workload = Workload("n", (), (*drawn, Operation("sync")), ("One.",), "t")
+    if threads.order_count(threads.numbered(drawn)) > threads.ORDERS_MAX:
+        with pytest.raises(BadWorkload, match="orders of what runs in parallel"):
+            parse(text.format(workload))
+    else:
+        assert parse(text.format(workload), "n", "t") == canonical(workload)
+        assert text.format(canonical(workload)) == text.format(workload)
+
+
+def test_threads_are_read_as_they_stand():
+    """Blocks and threads are counted from 1, and what is indented less than `parallel` is alone again."""
+    words = (
+        parallel(("creat A", "sync"), "sync")
+        + "  parallel\n    thread\n     sync\n    thread\n     sync\n  sync\n"
+    )
+    parsed = parse(words)
+    assert [(op.word, op.parallel, op.thread) for op in parsed.run] == [
+        ("creat", 1, 1),
+        ("sync", 1, 1),
+        ("sync", 1, 2),
+        ("sync", 2, 1),
+        ("sync", 2, 2),
+        ("sync", 0, 0),
+    ]
+    assert parsed.parallel
+    assert not parse(run("sync")).parallel
+
+
+def test_a_descriptor_from_before_serves_all_threads():
+    """And one that a thread opened serves what comes after the block."""
+    words = parallel("fsync @a", ("open B @b", "fsync @a")).replace("run\n", "run\n  open A @a\n")
+    assert parse(words + "  fsync @b\n  close @a\n").run[-1].path == "@a"
 
 
 def test_canonical_forms_compare_what_is_done():

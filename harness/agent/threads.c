@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A parallel block: its threads begin together, the first one first, and it ends when all of them have ended.
+ *
+ * A guest under User Mode Linux has one processor and a kernel that is not preempted, so threads take turns
+ * where one of them waits: for a write of the device, a lock, a commit. A thread also yields after each of its
+ * operations, and `await` lets it begin when the others are in the middle of theirs: it counts the writes of
+ * the device, which the others are waiting for one by one.
+ *
+ * For that the disk is slow while a block runs: a write to memory is done before the other thread has looked.
+ * "fsync A/foo" on btrfs beside "await 1; fsync A/foo", with a bug that shows when the second returns while the
+ * first one waits for its log: seen in 1 of 5 recordings on the disk as it is.
+ */
+#include "agent.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* dm-delay: milliseconds, reads without. Two ticks of a guest's clock (HZ is 100), so one at least. */
+#define SLOW RECORDED_DISK " 0 0 " RECORDED_DISK " 0 20"
+
+struct doing {
+	struct operation operation;
+	struct outcome outcome;
+};
+
+static struct doing *block;
+static int block_count;
+static atomic_int turn, running, awaiting;
+static int statistics = -1;
+static uint64_t writes_before;
+
+/* Writes that the recorded device has done: Documentation/block/stat.rst, the fifth number. */
+static uint64_t writes_done(void)
+{
+	unsigned long long writes = 0;
+	char text[256];
+	ssize_t length = pread(statistics, text, sizeof(text) - 1, 0);
+
+	text[length > 0 ? length : 0] = 0;
+	if (sscanf(text, "%*u %*u %*u %*u %llu", &writes) != 1)
+		die("the statistics of the recorded device");
+	return writes;
+}
+
+static void count_from_here(void)
+{
+	struct stat status;
+	char path[64];
+
+	if (stat(log_writes_device, &status))
+		die("stat the recorded device");
+	snprintf(path, sizeof(path), "/sys/block/dm-%d/stat", (int)minor(status.st_rdev));
+	statistics = open(path, O_RDONLY);
+	writes_before = writes_done();
+}
+
+/* Not sched_yield(2): after that the scheduler lets whoever polls, as dm-delay's thread does, have its whole
+ * turn, in which a commit is done. */
+static void let_others(void)
+{
+	usleep(100);
+}
+
+/* Until they are done, or no other thread is left that could do them. */
+int await_writes(uint64_t count)
+{
+	awaiting++;
+	while (writes_done() - writes_before < count && awaiting < running)
+		let_others();
+	awaiting--;
+	return 0;
+}
+
+static bool makes(const struct operation *operation)
+{
+	static const char *const words[] = { "creat", "mkdir", "mknod", "mkfifo", "symlink", "open", "tmpfile" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(operation->word, words[i]))
+			return true;
+	return false;
+}
+
+/* Whom it was about: what the call opened, else what is there before and after it; 0 where nobody knows. */
+static void perform_beside(struct doing *doing)
+{
+	const struct operation *operation = &doing->operation;
+	uint64_t before = 0;
+	struct stat status;
+
+	if (operation->path[0])
+		object_status(operation->path, &status, &before);
+	called.known = false;
+	mark_begin(operation);
+	int result = do_operation(operation) ? -errno : 0;
+
+	doing->outcome = look(operation, result);
+	doing->outcome.left = left_by_rename(operation);
+	mark_done(operation);
+	if (called.known && operation->path[0])
+		doing->outcome.number = called.number;
+	else if (!makes(operation) && doing->outcome.number != before)
+		doing->outcome.number = 0;
+}
+
+static void *run_thread(void *number)
+{
+	thread_number = (int)(intptr_t)number;
+	while (turn != thread_number)
+		sched_yield();
+	turn++;
+	for (int i = 0; i < block_count; i++) {
+		if (block[i].operation.thread != thread_number)
+			continue;
+		perform_beside(&block[i]);
+		if (strcmp(block[i].operation.word, "await"))
+			let_others();
+	}
+	running--;
+	return NULL;
+}
+
+static int thread_count(void)
+{
+	return block[block_count - 1].operation.thread; /* thread by thread, counted from 1 */
+}
+
+void perform_block(struct program *program, const struct operation *first, bool first_of_all)
+{
+	pthread_t threads[THREADS_MAX];
+
+	block_count = first->beside;
+	block = calloc(block_count, sizeof(*block));
+	if (!block)
+		die("calloc");
+	block[0].operation = *first;
+	for (int i = 1; i < block_count; i++)
+		if (!next_operation(program, &block[i].operation))
+			die("program: a parallel block that is not whole");
+	int count = thread_count();
+
+	if (count > THREADS_MAX)
+		die("program: too many threads");
+	under_table(program->sectors, "delay", SLOW);
+	count_from_here();
+	running = count;
+	turn = 0;
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&threads[i], NULL, run_thread, (void *)(intptr_t)(i + 1)))
+			die("pthread_create");
+	turn = 1;
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	close(statistics);
+	under_table(program->sectors, "linear", RECORDED_DISK " 0");
+	for (int i = 0; i < block_count; i++) {
+		put(&report, first_of_all && !i ? "" : ",");
+		put_outcome(&block[i].operation, &block[i].outcome);
+		put(&report, "}");
+	}
+	free(block);
+}

@@ -1,0 +1,97 @@
+"""
+Parallel blocks: which operations of a workload run beside each other.
+
+In:       the operations of run, each with its block and thread (Operation.parallel, Operation.thread).
+Out:      the blocks; how many orders their operations can take; what may not stand inside, and why.
+Not here: the text form (text.py), which of the orders a history allows (oracles/orders.py).
+
+All threads of a block begin together, and the operation behind the block begins when all have ended.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from workloads.workload import Operation
+
+THREADS_MIN, THREADS_MAX = 2, 4
+# Each is a history of its own to judge a state by, in the worst case (oracles/orders.py).
+ORDERS_MAX = 1000
+WRITE_BYTES_MAX = 1 << 16  # harness/agent/calls.c: what one call of pwrite(2) writes
+
+REFUSED = {
+    "umount": "takes the filesystem away from the other threads",
+    "remount": "takes the filesystem away from the other threads",
+    "fault": "changes the device under every thread",
+    "append": "writes where the file then ends, which depends on the others; write says where",
+    "mmapwrite": "is many stores and no call: put it before the block, msync may stand inside",
+    "copyrange": "copies piece by piece; clone does it in one call",
+    "chattr": "reads the flags and then sets them, two calls between which others may set theirs",
+    "subvol": "is made by a commit, and what that takes of calls under way is not modelled",
+    "snapshot": "is made by a commit, and what that takes of calls under way is not modelled",
+}
+# Nothing in a filesystem depends on when they are done beside others.
+WITHOUT_EFFECT = frozenset(("wait", "await", "evict", "close", "sync_file_range"))
+ALONE = {"await": "waits for other threads, so it stands in a thread of parallel"}
+
+Place = tuple[int, int]  # block and thread, 0, 0 for what runs alone
+
+
+def place_of(operation: Operation) -> Place:
+    return operation.parallel, operation.thread
+
+
+def refusal(operation: Operation) -> str:
+    """Why it may not stand where it does, or ""."""
+    word = operation.word
+    if not operation.parallel:
+        return f"{word} {ALONE[word]}" if word in ALONE else ""
+    if word in REFUSED:
+        return f"{word} may not stand in parallel: it {REFUSED[word]}"
+    if word in ("write", "pwrite") and operation.length > WRITE_BYTES_MAX:
+        return f"{word} in parallel takes {WRITE_BYTES_MAX >> 10}K at most, which is one call"
+    return ""
+
+
+def threads_of(block: Iterable[Operation]) -> list[tuple[Operation, ...]]:
+    return [tuple(operations) for _, operations in itertools.groupby(block, key=lambda op: op.thread)]
+
+
+def blocks(run: Iterable[Operation]) -> list[tuple[Operation, ...]]:
+    """The operations of each block, in the order of the text."""
+    grouped = itertools.groupby(run, key=lambda operation: operation.parallel)
+    return [tuple(operations) for number, operations in grouped if number]
+
+
+def order_count(run: Iterable[Operation]) -> int:
+    """In how many orders the operations of its blocks could have had their effects."""
+    return math.prod(_orders_of(threads_of(block)) for block in blocks(run))
+
+
+def _orders_of(threads: Sequence[Sequence[Operation]]) -> int:
+    lengths = [sum(op.word not in WITHOUT_EFFECT for op in thread) for thread in threads]
+    return math.factorial(sum(lengths)) // math.prod(math.factorial(length) for length in lengths)
+
+
+def numbered(run: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Blocks counted from 1 and their threads from 1; a block of one thread is none."""
+    made: list[Operation] = []
+    number = 0
+    for parallel, grouped in itertools.groupby(run, key=lambda operation: operation.parallel):
+        threads = threads_of(grouped)
+        if parallel == 0 or len(threads) < THREADS_MIN:
+            made += [_placed(operation, 0, 0) for thread in threads for operation in thread]
+            continue
+        number += 1
+        made += [
+            _placed(operation, number, at) for at, thread in enumerate(threads, 1) for operation in thread
+        ]
+    return tuple(made)
+
+
+def _placed(operation: Operation, parallel: int, thread: int) -> Operation:
+    if place_of(operation) == (parallel, thread):
+        return operation
+    return msgspec.structs.replace(operation, parallel=parallel, thread=thread)
