@@ -75,6 +75,10 @@ REPLACED_NAME_SIGNATURES = (
 )
 REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
 
+EXTENDED = "A fast commit has blocks behind the end of a file whose size is changing"
+UNDER_WAY = "An fsync that finds a fast commit under way returns with that one"
+ON_ITS_WAY = "An fsync returns while another task has the file in a log that is not on disk"
+
 ABORTED = "After the journal was aborted, an fsync of what it had held says that all is well"
 UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
 # oracles/durable.py: way_made(), way_gone().
@@ -117,6 +121,14 @@ REUSED = "A fast commit with a new directory in the place of a removed one canno
 COUNTS = "A fast commit does not count directories in their parents"
 
 FAST_COMMIT = (
+    # These come and go with how threads take turns.
+    *(
+        KnownBug(heading, kernels, "ext4", EVERYWHERE, signatures, ("ext4-fast-commit",))
+        for heading, kernels, signatures in (
+            (EXTENDED, ("6.12", "7.2"), ("fsck: not clean (filesystem)",)),
+            (UNDER_WAY, ("7.2",), tuple(f"durable: {what} lost (fsynced file)" for what in ("data", "size"))),
+        )
+    ),
     _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-synced-open-file-fsync", NO_MOUNT),
@@ -214,6 +226,13 @@ KNOWN = (
             "durable: name came back (renamed entry of fsynced directory)",
             "durable: name lost (renamed entry of fsynced directory)",
         ),
+    ),
+    KnownBug(
+        ON_ITS_WAY,
+        (*BOTH, "7.2"),
+        "btrfs",
+        "same-file-fsynced-at-once-in-first-log",
+        ("durable: data lost (fsynced file)",),
     ),
     KnownBug(RESERVED, BOTH, "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),

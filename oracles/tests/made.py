@@ -48,6 +48,29 @@ def history_of(source: str | Workload, name: str = "btrfs") -> History:
     return History(workload, name, "test", tuple(setup), tuple(run), entry_count, ROOT[filesystem])
 
 
+Marks = dict[int, tuple[int, int]]  # operation to the entries of its begin and end marks
+
+
+def overlapping(
+    words: str, marks: Marks, results: dict[int, int] | None = None, name: str = "btrfs", **inodes: int
+) -> History:
+    """marks, results: by index of the operation. inodes: i5=0 for operation 5."""
+    history = history_of(words, name)
+    steps = [
+        msgspec.structs.replace(
+            step,
+            begin_entry=marks[step.index][0],
+            end_entry=marks[step.index][1],
+            result=(results or {}).get(step.index, 0),
+            inode=inodes.get(f"i{step.index}", step.inode),
+        )
+        for step in history.run
+    ]
+    steps.sort(key=lambda step: step.begin_entry)
+    last = max(step.end_entry for step in steps) + 1
+    return msgspec.structs.replace(history, run=tuple(steps), entry_count=last, parallel=True)
+
+
 class Numbers:
     """Which inode number each path has."""
 

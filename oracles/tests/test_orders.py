@@ -14,13 +14,12 @@ from oracles.model import Builder, Disagreement, Model
 from oracles.observation import Observation, Tree
 from oracles.orders import Orders
 from oracles.profiles import profile
-from oracles.tests.made import Numbers, history_of, kinds, node_at, replaced, tree_of, without
+from oracles.tests.made import Marks, Numbers, kinds, node_at, overlapping, replaced, tree_of, without
 from oracles.verdict import Answer
 from workloads.history import History, Step
 from workloads.text import parse
 from workloads.workload import Operation
 
-Marks = dict[int, tuple[int, int]]
 PARALLEL = """
 setup
   mkdir A
@@ -33,26 +32,6 @@ run
     thread
       {}
 """
-
-
-def overlapping(
-    words: str, marks: Marks, results: dict[int, int] | None = None, name: str = "btrfs", **inodes: int
-) -> History:
-    """marks, results: by index of the operation. inodes: i5=0 for operation 5."""
-    history = history_of(words, name)
-    steps = [
-        msgspec.structs.replace(
-            step,
-            begin_entry=marks[step.index][0],
-            end_entry=marks[step.index][1],
-            result=(results or {}).get(step.index, 0),
-            inode=inodes.get(f"i{step.index}", step.inode),
-        )
-        for step in history.run
-    ]
-    steps.sort(key=lambda step: step.begin_entry)
-    last = max(step.end_entry for step in steps) + 1
-    return msgspec.structs.replace(history, run=tuple(steps), entry_count=last, parallel=True)
 
 
 def two(first: str, second: str, marks: Marks, **more: object) -> History:

@@ -238,3 +238,11 @@ def test_two_paths_with_one_name_and_two_descriptors_of_one_file_are_told():
         "J-lang has one descriptor for foo, and @a is an earlier one",
         "opens foo a second time, and J-lang has one descriptor for it",
     ]
+
+
+def test_threads_cannot_be_said():
+    """Each operation of a parallel block is told."""
+    words = "run\n  parallel\n    thread\n      sync\n    thread\n      sync\n"
+    with pytest.raises(NotExpressed) as caught:
+        jlang.write(text.parse(words))
+    assert ["no threads" in each.reason for each in caught.value.reasons] == [True, True]

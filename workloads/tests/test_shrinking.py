@@ -167,6 +167,25 @@ def test_no_move_makes_any_workload_of_the_library_longer(move):
             assert made is None or made.comment == workload.comment
 
 
+def test_threads_become_fewer_as_far_as_the_answer_is_yes():
+    """All of a block one after the other, else two threads as one, else operations that go."""
+    text = "run\n  parallel\n    thread\n      fsync foo\n      sync\n"
+    text += "    thread\n      fsync bar\n    thread\n      sync\n"
+    assert format_workload(shrunk(text, lambda workload: True)[0]) in ("run\n  fsync foo\n", "run\n  sync\n")
+
+    def beside(workload):
+        return len({operation.thread for operation in workload.run if operation.word == "fsync"}) == 2
+
+    smallest = format_workload(shrunk(text, beside)[0])
+    assert smallest == "run\n  parallel\n    thread\n      fsync foo\n    thread\n      fsync foo\n"
+
+
+def test_a_simpler_call_stays_in_its_thread():
+    text = "run\n  parallel\n    thread\n      fdatasync A\n    thread\n      fdatasync A\n"
+    smallest, _, _ = shrunk(text, lambda workload: len({op.thread for op in workload.run}) == 2)
+    assert [(op.word, op.parallel, op.thread) for op in smallest.run] == [("fsync", 1, 1), ("fsync", 1, 2)]
+
+
 def test_a_descriptor_that_nobody_opened_is_no_workload():
     workload = parse("run\n  open foo @f creat\n  fsync @f\n")
     assert workload_of(items_of(workload)[1:], workload) is None
