@@ -25,7 +25,7 @@ from harness.crash import State
 from harness.disk import BLOCK_BYTES, Disk, copy_sparse, open_disk, private_disk, writes_of
 from harness.guest import Keeper
 from harness.log import SECTOR_BYTES, Log, open_log, write_log
-from harness.record import NotRecorded, RecordReport, program
+from harness.record import recorded
 from harness.recover import Recovery, asks_of_words
 from oracles.observation import Node, Observation, Tree
 from oracles.profiles import Profile
@@ -83,20 +83,8 @@ def _cross(
     keeper: Keeper, profile: Profile, workload: Workload, pristine: Path, scratch: Path, index: int
 ) -> Crossing:
     guest = keeper.guest()
+    recorded(guest, "drop", profile, workload, pristine)
     folder = guest.folder
-    copy_sparse(pristine, folder / "disk")
-    with (folder / "log").open("r+b") as file:
-        log_bytes = (folder / "log").stat().st_size
-        file.truncate(0)
-        file.truncate(log_bytes)
-    text = program(profile, workload).encode()
-    with (folder / "inbox").open("r+b") as file:
-        file.write(text)
-    report = msgspec.json.decode(_read(folder, guest.ask(f"drop {len(text)}", 120)), type=RecordReport)
-    if report.mount_errno:
-        raise NotRecorded(f"{profile.name}: mount of the fresh filesystem failed ({report.mount_errno})")
-    if any("Ran out of space" in line for line in report.kernel_log):
-        raise NotRecorded(f"the log device of {log_bytes >> 20} MiB overflowed: --log-size asks for more")
     with open_log(folder / "log", until_end_mark=True) as log:
         cut = log.mark_index("cut")
         with open_disk(scratch / "cross.disk", pristine) as disk, private_disk(folder / "disk") as dropped:
