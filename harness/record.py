@@ -40,13 +40,15 @@ class StepReport(msgspec.Struct, frozen=True):
 
 
 class RecordReport(msgspec.Struct, frozen=True):
-    """The agent's answer for a recording; device holds queue attributes of the recorded device."""
+    """The agent's answer for a recording; device holds queue attributes of the recorded device.
+    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970."""
 
     mount_errno: int
     root_inode: int
     device: dict[str, str]
     steps: tuple[StepReport, ...]
     kernel_log: tuple[str, ...]
+    cut_ns: int = 0
 
 
 class Recording(msgspec.Struct, frozen=True):
