@@ -22,7 +22,7 @@ from oracles.verdict import Answer, Tier, Verdict, Violation
 from workloads.history import History
 
 FAULT_ORACLES: tuple[ModuleType, ...] = (told, contained, detected, alive)
-CUT_DATA = "cut data came back"  # of historical
+CUT_DATA, STALE = "cut data came back", "stale data"  # of historical
 ALSO_ASKED: tuple[ModuleType, ...] = (mounts, historical, usable, stable, consistent)
 
 
@@ -38,32 +38,40 @@ def judge_fault(
         case = fault_case(history, profile, tier, spec, observation)
     except Exception as error:
         return unknown(tier, describe_error(error))
-    verdicts = [_ask(oracle, case) for oracle in (told, contained, detected)]
+    verdicts = [ask(oracle, case) for oracle in (told, contained, detected)]
     verdicts.append(alive.judge_seen(profile, tier, observation))
     if not case.disk_undone:
         verdicts += [without_unsure(case, ask(oracle, case.before)) for oracle in ALSO_ASKED]
     return tuple(verdict for verdict in verdicts if verdict is not None)
 
 
-def _ask(oracle: ModuleType, case: FaultCase) -> Verdict | None:
-    """An oracle that crashes has found out nothing."""
-    try:
-        verdict: Verdict | None = oracle.judge(case)
-    except Exception as error:
-        return Verdict(oracle.NAME, case.tier, Answer.UNKNOWN, reason=describe_error(error))
-    return verdict
-
-
 def without_unsure(case: FaultCase, verdict: Verdict | None) -> Verdict | None:
     """Nothing is asked of the bytes of a file on which a call failed half-way; nor, where writes failed, that
-    data is on disk with the metadata: by default ext4 commits all the same (data_err=ignore, ext4.rst)."""
+    data is on disk with the metadata: by default ext4 commits all the same (data_err=ignore, ext4.rst). A
+    snapshot has the old bytes of what failed to be written when it was taken; fsync of the source tells."""
     if verdict is None or not verdict.violations:
         return verdict
     unsure = unsure_paths(case)
+    roots = tuple(f"{path}/" for path in snapshots(case))
     kept: list[Violation] = [
-        each for each in verdict.violations if each.subject not in unsure and each.kind != CUT_DATA
+        each
+        for each in verdict.violations
+        if each.subject not in unsure
+        and each.kind != CUT_DATA
+        and not (each.kind == STALE and each.subject.startswith(roots))
     ]
     return case.verdict(verdict.oracle, verdict.checked, kept)
+
+
+def snapshots(case: FaultCase) -> list[str]:
+    """The paths of those taken while writes failed."""
+    if "error-writes" not in case.kinds:
+        return []
+    return [
+        step.operation.path2
+        for step in case.history.run
+        if step.operation.word == "snapshot" and step.index >= case.point.operation
+    ]
 
 
 def unknown(tier: Tier, reason: str) -> tuple[Verdict, ...]:

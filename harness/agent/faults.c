@@ -33,6 +33,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FAULTY_DEVICE "/dev/faulty"
@@ -343,7 +344,10 @@ void drop_run(char *text)
 		put(&report, "}");
 		first = false;
 	}
+	struct timespec clock;
+
 	log_writes_mark("cut");
+	clock_gettime(CLOCK_REALTIME_COARSE, &clock); /* as the kernel stamps inodes */
 	under_table(program.sectors, "flakey", RECORDED_DISK " 0 " DOWN_ALWAYS " 1 drop_writes");
 	log_writes_mark("dropped");
 	close_all_kept();
@@ -351,7 +355,7 @@ void drop_run(char *text)
 	log_writes_flush(); /* what never was gets into the log all the same, and explains what it did to the disk */
 	log_writes_mark("end");
 	log_writes_remove();
-	put(&report, "],\"kernel_log\":");
+	put(&report, "],\"cut_ns\":%lld,\"kernel_log\":", nanoseconds(&clock));
 	put_kernel_log(&report);
 	put(&report, "}");
 }
