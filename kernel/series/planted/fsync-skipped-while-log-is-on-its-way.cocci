@@ -19,17 +19,17 @@
 // is on disk, so its next one is skipped rightly. All that is written is right, and a moment later it is there.
 
 @@
-expression E, root;
+expression E;
 identifier inode;
 @@
 btrfs_inode_in_log(...)
 {
 <+...
 (
-- E && inode->last_sub_trans <= btrfs_get_root_last_log_commit(root)
+- E && inode->last_sub_trans <= btrfs_get_root_last_log_commit(inode->root)
 + E
 |
-- E && inode->last_sub_trans <= root->last_log_commit
+- E && inode->last_sub_trans <= inode->root->last_log_commit
 + E
 )
 ...+>
