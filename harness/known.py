@@ -53,7 +53,7 @@ REPLACED_ON_7_2 = (
     "btrfs-4k-nodes",
     "btrfs-nearly-full",
 )
-RESERVED = "Space reserved across the end of a file is lost by rename and fsync"
+RESERVED = "Space reserved across the end of a file is lost by fsync"
 RESERVED_SIGNATURES = (
     "durable: preallocation lost (fsynced file)",
     "durable: preallocation lost (synced file)",
@@ -105,6 +105,7 @@ def _fast_commit(heading: str, workload: str, signatures: tuple[str, ...]) -> Kn
 
 # A kernel with our fix of the one f2fs bug that hides others.
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
+OPENED = "Opening a file for reading changes it after a direct write was cut"
 STRICT = "In strict mode f2fs flushes less than in posix mode"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
@@ -240,6 +241,22 @@ KNOWN = (
         ("durable: data lost (fsynced file)",),
     ),
     KnownBug(RESERVED, BOTH, "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES),
+    KnownBug(RESERVED, (*BOTH, "7.2"), "btrfs", "reserved-tail-then-grown", RESERVED_SIGNATURES),
+    KnownBug(
+        RESERVED,
+        ("6.12",),
+        "btrfs",
+        "reserved-across-end-and-behind",
+        ("told: preallocation lost untold (fsynced file)",),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        OPENED,
+        ("6.12", F2FS_FIXED),
+        "f2fs",
+        EVERYWHERE,
+        ("stable: blocks changed (recovered tree)", "stable: times changed (recovered tree)"),
+    ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),

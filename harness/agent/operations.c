@@ -40,6 +40,11 @@ int enter(const char *device, const struct program *program)
 	return lost ? -1 : chdir(MOUNT_POINT);
 }
 
+bool is_mounted(void)
+{
+	return !lost;
+}
+
 int do_operation(const struct operation *operation)
 {
 	if (!strcmp(operation->word, "remount"))
@@ -48,7 +53,7 @@ int do_operation(const struct operation *operation)
 		return leave();
 	if (!strcmp(operation->word, "fault"))
 		return 0; /* of faults.c; a recording shows the device without it */
-	if (lost) {
+	if (!is_mounted()) {
 		errno = ENODEV;
 		return -1;
 	}
