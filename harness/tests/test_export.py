@@ -11,22 +11,9 @@ from harness.export import NoExport, compile_in, reproducers, seen_of, verified
 from harness.followups import find
 from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
 from harness.progress import Progress
-from harness.store import new_run, write_summary
-from harness.summing import sum_up
-from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
 from harness.workspace import workspace
 from reports import export_fstests
 from workloads.text import format_operation
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """Its one experiment lost foo in the last state, where the fsync had returned."""
-    run = new_run(tmp_path)
-    question(run)
-    keep(run, 1, judge=judged({ENTRY_COUNT: seen(0)}))
-    write_summary(run, sum_up(run, 1.0))
-    return run
 
 
 def ways(run: Path):
