@@ -105,12 +105,29 @@ class Shell(msgspec.Struct, frozen=True):
     setfattr: str = "setfattr"
     getfattr: str = "getfattr"
     quiet: str = " >/dev/null"
+    sync: str = "sync"
+    mark: str = "mark"
 
     def path(self, path: str) -> str:
         if path == ".":
             return f"${self.mount}"
         plain = shlex.quote(path) == path
         return f"${self.mount}/{path}" if plain else f'"${self.mount}"/{shlex.quote(path)}'
+
+
+def operations(one: Reproducer, shell: Shell) -> list[str]:
+    """All of them; by a log the last one between its marks. Errors: NotInThisForm."""
+    lines = []
+    for index in range(len(one.setup)):
+        lines += operation_lines(one, index, shell)
+    lines += [shell.sync, ""] if one.setup else []
+    for index in range(len(one.setup), one.last):
+        lines += operation_lines(one, index, shell)
+    last = operation_lines(one, one.last, shell)
+    if one.way == "log":
+        # The inode number is asked for after the mark: nothing may come between the call and its end.
+        last = [f"{shell.mark} begin", last[0], f"{shell.mark} done", *last[1:]]
+    return lines + last
 
 
 def operation_lines(one: Reproducer, index: int, shell: Shell) -> list[str]:

@@ -11,7 +11,7 @@ alone, else in `tests/generic`.
 
 import shlex
 
-from reports.export import NotInThisForm, Reproducer, Shell, check_lines, operation_lines, story
+from reports.export import NotInThisForm, Reproducer, Shell, check_lines, operations, story
 
 SHELL = Shell(
     "SCRATCH_MNT",
@@ -19,6 +19,8 @@ SHELL = Shell(
     setfattr="$SETFATTR_PROG",
     getfattr="$GETFATTR_PROG",
     quiet=" >>$seqres.full",
+    sync="_scratch_sync",
+    mark="_log_writes_mark",
 )
 BTRFS_ONLY = frozenset(("subvol", "snapshot"))
 
@@ -179,7 +181,7 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
             size_bytes=one.size_bytes,
             size_mib=one.size_bytes >> 20,
             options=options,
-            operations="\n".join(operations(one)),
+            operations="\n".join(operations(one, SHELL)),
             checks="\n".join(f"\t{line}" for line in checks),
             after="".join(f"\t{line}\n" for line in after),
             replay=AT_END if one.returned else WITHIN,
@@ -188,7 +190,7 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
         body += FLAKEY.format(
             mkfs=f"{shlex.join(mkfs_options(one))} " if mkfs_options(one) else "",
             options=options,
-            operations="\n".join(operations(one)),
+            operations="\n".join(operations(one, SHELL)),
             checks="\n".join(checks),
             after="".join(f"{line}\n" for line in after),
         )
@@ -218,16 +220,3 @@ def includes(one: Reproducer, groups: list[str]) -> list[str]:
     names += [INCLUDES[group] for group in groups if group in INCLUDES]
     names += ["attr"] if one.asks("xattr") else []
     return list(dict.fromkeys(names))
-
-
-def operations(one: Reproducer) -> list[str]:
-    lines = []
-    for index in range(len(one.setup)):
-        lines += operation_lines(one, index, SHELL)
-    lines += ["_scratch_sync", ""] if one.setup else []
-    for index in range(len(one.setup), one.last):
-        lines += operation_lines(one, index, SHELL)
-    last = operation_lines(one, one.last, SHELL)
-    if one.way == "log":
-        last = ["_log_writes_mark begin", last[0], "_log_writes_mark done", *last[1:]]
-    return lines + last

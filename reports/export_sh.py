@@ -10,7 +10,7 @@ The log is replayed with od and dd: a few hundred entries take seconds, and noth
 
 import shlex
 
-from reports.export import Reproducer, Shell, ask_lines, cut_sentence, operation_lines, story
+from reports.export import Reproducer, Shell, ask_lines, cut_sentence, operations, story
 
 SHELL = Shell("M")
 
@@ -185,7 +185,7 @@ def script(one: Reproducer, file: str) -> str:
     fields = {
         "filesystem": one.filesystem,
         "options": f"-o {one.mount_options} " if one.mount_options else "",
-        "operations": "\n".join(operations(one)),
+        "operations": "\n".join(operations(one, SHELL)),
     }
     if not log:
         body = FLAKEY.format(**fields, recover="\n".join(ask_lines(one, SHELL)))
@@ -199,20 +199,6 @@ def script(one: Reproducer, file: str) -> str:
             done="ask; break" if one.returned else "break",
         )
     return head + "\n" + body + "\n" + TAIL
-
-
-def operations(one: Reproducer) -> list[str]:
-    lines = []
-    for index in range(len(one.setup)):
-        lines += operation_lines(one, index, SHELL)
-    lines += ["sync", ""] if one.setup else []
-    for index in range(len(one.setup), one.last):
-        lines += operation_lines(one, index, SHELL)
-    last = operation_lines(one, one.last, SHELL)
-    if one.way == "log":
-        # The inode number is asked for after the mark: nothing may come between the call and its end.
-        last = ["mark begin", last[0], "mark done", *last[1:]]
-    return lines + last
 
 
 def tools(one: Reproducer) -> list[str]:
