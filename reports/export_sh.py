@@ -64,26 +64,6 @@ cleanup() {
 }"""
 
 FLAKEY = """\
-cleanup() {
-\tumount "$M" 2>/dev/null
-\tdmsetup remove $N 2>/dev/null
-\t[ -z "${D:-}" ] || losetup -d "$D"
-\trm -rf "$W"
-}"""
-
-CLEANUP_LOG = """\
-cleanup() {
-\tumount "$M" 2>/dev/null
-\tdmsetup remove $N 2>/dev/null
-\t[ -z "${D:-}" ] || losetup -d "$D" 2>/dev/null
-\t[ -z "${L:-}" ] || losetup -d "$L" 2>/dev/null
-\trm -rf "$W"
-}"""
-
-# Without a journal of our own: what a filesystem prints as an error, or the kernel as a bug.
-LOUD = "BUG: |WARNING: |Oops|Call Trace|(BTRFS|EXT4-fs|JBD2|XFS).*(error|critical|corrupt|metadata I/O)"
-
-FLAKEY = """\
 ON="0 $S flakey $D 0 180 0"
 OFF="0 $S flakey $D 0 0 180 1 drop_writes"
 switch() {{
