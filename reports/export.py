@@ -70,10 +70,19 @@ class Reproducer(msgspec.Struct, frozen=True):
         return any(check.kind == kind for check in self.checks)
 
 
+# By model: what happens to the disk beside the power failure.
+BESIDE = {
+    "O": "",
+    "R": ", the disk loses some of what no flush had followed",
+    "T": ", in the middle of a write",
+    "N": ", and again during the recovery from that",
+}
+
+
 def cut_sentence(one: Reproducer) -> str:
     """When the power fails, for a reader."""
-    operation = format_operation(one.run[-1])
-    return f"the power fails after '{operation}'" if one.returned else f"the power fails during '{operation}'"
+    when = "after" if one.returned else "during"
+    return f"the power fails {when} '{format_operation(one.run[-1])}'{BESIDE[one.model]}"
 
 
 def story(one: Reproducer, mark: str) -> str:
@@ -293,21 +302,29 @@ def persistence(operation: Operation, shell: Shell) -> str:
 
 def check_lines(checks: Sequence[Check], shell: Shell) -> list[str]:
     """Of those about the mounted tree."""
-    return [line for check in checks for line in check_of(check, shell)]
+    lines: list[str] = []
+    for check in checks:
+        asked = list(check_of(check, shell))
+        given = [f"if {is_there(check.given, shell)}; then"] if check.given and asked else []
+        lines += [*given, *(f"\t{line}" for line in asked), "fi"] if given else asked
+    return lines
+
+
+def is_there(path: str, shell: Shell) -> str:
+    """A symlink that leads nowhere is, too."""
+    return f"[ -e {shell.path(path)} ] || [ -L {shell.path(path)} ]"
 
 
 def check_of(check: Check, shell: Shell) -> Iterator[str]:
     path, name = shell.path(check.path), check.path
-    there = f"[ -e {path} ] || [ -L {path} ]"
+    there = is_there(name, shell)
     match check.kind:
         case "exists":
             yield f'{there} || bad "{name} is missing"'
         case "absent":
             yield f'{{ {there}; }} && bad "{name} is back"'
         case "any":
-            tests = " || ".join(
-                f"[ -e {shell.path(each)} ] || [ -L {shell.path(each)} ]" for each in check.paths
-            )
+            tests = " || ".join(is_there(each, shell) for each in check.paths)
             yield f'{tests} || bad "nothing is left under {" or ".join(check.paths)}"'
         case "not all":
             tests = " && ".join(f"[ -e {shell.path(each)} ]" for each in check.paths)
