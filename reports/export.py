@@ -11,6 +11,7 @@ was flushed, and the disk is built again as it was at a mark, or, for an operati
 entry between its two marks. So a script does not depend on the numbers of one log.
 """
 
+import json
 import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,7 @@ class Reproducer(msgspec.Struct, frozen=True):
     title:   the signature. about: where it comes from, lines for a comment.
     setup:   made durable first. run: up to and with the operation at or in which the power fails.
     returned: whether that one had returned. offsets: of appends, where each began, by index over both.
+    model: of the crash, one of oracles.spec.MODELS; all but O by the log. atomic_bytes: that no crash tears.
     """
 
     title: str
@@ -53,6 +55,8 @@ class Reproducer(msgspec.Struct, frozen=True):
     returned: bool
     checks: tuple[Check, ...]
     offsets: dict[int, int]
+    model: str = "O"
+    atomic_bytes: int = 512
 
     @property
     def last(self) -> int:
@@ -422,3 +426,12 @@ def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
         lines.append(f"dmesg | grep -E '{LOUD}' >\"$W/loud\" &&")
         lines.append('\tbad "the kernel says: $(head -n 1 "$W/loud")"')
     return lines
+
+
+def c_text(text: str) -> str:
+    """A string literal, a line of it a line."""
+    parts = text.split("\n")
+    return "\n\t\t".join(
+        json.dumps(part + ("\n" if at < len(parts) - 1 else ""), ensure_ascii=True)
+        for at, part in enumerate(parts)
+    )

@@ -81,6 +81,17 @@ def test_a_compiler_understands_every_question(tmp_path, way, returned, checks):
     compiled(tmp_path, export_c.program(made(SMALL, checks, way, returned), "F1.c"))
 
 
+@pytest.mark.parametrize("returned", [True, False])
+@pytest.mark.parametrize("model", ["R", "T", "N"])
+def test_what_only_another_model_shows_is_said_in_a_shell_and_in_c(tmp_path, model, returned):
+    """The replay of fstests applies a log as it is."""
+    one = made(SMALL, CHECKS, "log", returned, model=model, atomic_bytes=4096)
+    understood("sh", export_sh.script(one, "F1.sh"), tmp_path)
+    compiled(tmp_path, export_c.program(one, "F1.c"))
+    with pytest.raises(NotInThisForm, match=f"of model {model}; --to sh and --to c can"):
+        export_fstests.test(one, "999")
+
+
 def compiled(tmp_path, text):
     (tmp_path / "F1.c").write_text(text)
     options = ["-fsyntax-only", "-Wall", "-Werror", "-Wno-unused-result"]
@@ -245,6 +256,8 @@ def tree(tmp_path):
         (Check("blocks", "foo", values=("0",)), ""),
         (Check("object", "no", values=("3",), optional=True), ""),
         (Check("object", "no", values=("3",)), "no is another file (inode none)"),
+        (Check("absent", "foo", given="no"), ""),
+        (Check("absent", "foo", given="gone"), "foo is back"),
     ],
 )
 def test_a_check_complains_of_what_it_is_for_and_nothing_else(tree, check, expected):
