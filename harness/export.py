@@ -129,7 +129,7 @@ def verified(
         word: Path(build(word, progress.building(word), facts.config).path)
         for word in dict.fromkeys((own, stock))
     }
-    tried, ran = [], False
+    tried, unsaid = [], []
     for one in reproducers(finding, experiment, run):
         with workspace() as space:
             try:
@@ -137,17 +137,20 @@ def verified(
                     try_on(word, path, one, form, fstests, space, progress) for word, path in kernels.items()
                 ]
             except NotInThisForm as error:
-                tried.append(f"{one.way}: {error}")
+                unsaid.append(str(error))
                 continue
-        ran = True
         if [each.shows for each in seen] == [True, False][: len(seen)]:
             return one, seen
         tried.append(f"{one.way}, {format_cut(one)}: " + "; ".join(f"{s.kernel}: {s.said}" for s in seen))
-    why = "\n  ".join(tried)
+    disk = f"or the disk itself: {finding.repro} --keep FILE"
+    reasons = "; ".join(dict.fromkeys(unsaid))
+    if not tried:
+        raise NotInAnyWay(f"{finding.id} is not exported to {form}: {reasons}; {disk}")
+    why = "\n  ".join([*tried, *([reasons] if reasons else [])])
     others = ", ".join(f"--to {other}" for other in FORMS if other != form)
-    raise (NoExport if ran else NotInAnyWay)(
+    raise NoExport(
         f"{finding.id} is not exported to {form}: no program shows it on {own} and not elsewhere. Tried:\n"
-        f"  {why}\nInstead: {others}; or the disk itself: {finding.repro} --keep FILE"
+        f"  {why}\nInstead: {others}; {disk}"
     )
 
 
