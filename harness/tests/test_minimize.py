@@ -73,6 +73,10 @@ def test_what_shows_itself_only_sometimes_gets_several_chances() -> None:
     examiner.troubles = 3
     ask.first(WORKLOAD)
     assert examiner.recordings == 4
+    assert not ask(parse("run\n  mkdir A\n"))
+    assert examiner.recordings == 8
+    assert ask(WORKLOAD)
+    assert examiner.recordings == 9
 
 
 def test_what_does_not_come_again_is_said() -> None:
