@@ -110,8 +110,12 @@ def byte_of(index: int) -> int:
 # --- the shell -----------------------------------------------------------------------------------
 
 
+FIRST_KEPT, KEPT_MAX = 3, 7  # file descriptors that a POSIX shell keeps: 3 to 9
+
+
 class Shell(msgspec.Struct, frozen=True):
-    """How a shell script calls things. mount: the variable that holds the mount point."""
+    """How a shell script calls things. mount: the variable that holds the mount point. kept: names of
+    descriptors, which are /proc/$$/fd/3 and so on: to open one gives the same inode, even without a name."""
 
     mount: str
     xfs_io: str = "xfs_io"
@@ -120,12 +124,28 @@ class Shell(msgspec.Struct, frozen=True):
     quiet: str = " >/dev/null"
     sync: str = "sync"
     mark: str = "mark"
+    kept: tuple[str, ...] = ()
+
+    def number(self, descriptor: str) -> int:
+        return FIRST_KEPT + self.kept.index(descriptor)
 
     def path(self, path: str) -> str:
+        if path in self.kept:
+            return f"/proc/$$/fd/{self.number(path)}"
         if path == ".":
             return f"${self.mount}"
         plain = shlex.quote(path) == path
         return f"${self.mount}/{path}" if plain else f'"${self.mount}"/{shlex.quote(path)}'
+
+
+def kept(one: Reproducer) -> tuple[str, ...]:
+    """Every descriptor that it keeps, in the order in which they come."""
+    return tuple(dict.fromkeys(op.descriptor for op in (*one.setup, *one.run) if op.descriptor))
+
+
+def closing(shell: Shell) -> list[str]:
+    """Lines before the unmount, which an open file would keep from being done."""
+    return [f"exec {shell.number(descriptor)}>&-" for descriptor in shell.kept]
 
 
 def operations(one: Reproducer, shell: Shell) -> list[str]:
@@ -155,10 +175,10 @@ def operation_lines(one: Reproducer, index: int, shell: Shell) -> list[str]:
 
 def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
     """One line. Errors: NotInThisForm."""
-    if "@" in {operation.path[:1], operation.path2[:1], operation.descriptor[:1]}:
-        raise NotInThisForm(
-            f"'{format_operation(operation)}' keeps a descriptor, which a shell cannot; --to c can"
-        )
+    if operation.word == "tmpfile" or (operation.word == "open" and "sync" in operation.mode):
+        raise NotInThisForm(f"'{format_operation(operation)}': no shell opens a file so; --to c can")
+    if len(shell.kept) > KEPT_MAX:
+        raise NotInThisForm(f"a shell keeps no more than {KEPT_MAX} descriptors; --to c can")
     if operation.word == "rename" and operation.mode:
         raise NotInThisForm(
             f"'{format_operation(operation)}': no common program calls renameat2(2); --to c can"
@@ -188,6 +208,14 @@ def names(operation: Operation, shell: Shell) -> str:
             return f"mknod {path} {kind} {operation.device.replace(':', ' ')}"
         case "symlink":
             return f"ln -s {shlex.quote(operation.target)} {path}"
+        case "open":
+            truncated = f": >{path}; " if "trunc" in operation.mode else ""
+            number = shell.number(operation.descriptor)
+            return f"{truncated}if [ -d {path} ]; then exec {number}<{path}; else exec {number}<>{path}; fi"
+        case "close":
+            return f"exec {shell.number(operation.path)}>&-"
+        case "link" if operation.path in shell.kept:
+            return f"ln -L {path} {path2}"
         case "link":
             return f"ln -P {path} {path2}"
         case "unlink":
@@ -261,11 +289,12 @@ def xfs_io(shell: Shell, path: str, *commands: str, flags: str = "") -> str:
 
 def attributes(operation: Operation, shell: Shell) -> str:
     path = shell.path(operation.path)
+    itself = "" if operation.path in shell.kept else " -h"
     match operation.word:
         case "setxattr":
-            return f"{shell.setfattr} -h -n {operation.name} -v {shlex.quote(operation.value)} {path}"
+            return f"{shell.setfattr}{itself} -n {operation.name} -v {shlex.quote(operation.value)} {path}"
         case "removexattr":
-            return f"{shell.setfattr} -h -x {operation.name} {path}"
+            return f"{shell.setfattr}{itself} -x {operation.name} {path}"
         case "chmod":
             return f"chmod {operation.mode} {path}"
         case "chown":

@@ -19,6 +19,7 @@ from reports.export import (
     ask_lines,
     byte_of,
     c_text,
+    kept,
     mount_line,
     story,
 )
@@ -204,7 +205,7 @@ def program(one: Reproducer, file: str) -> str:
         size_bytes=one.size_bytes,
     )
     log = one.way == "log"
-    closing = [f"\tclose({name});" for name in kept(one)]
+    closing = [f"\tclose({name});" for name in variables(one)]
     if log:
         start = " && ".join(
             [
@@ -273,7 +274,7 @@ def asked(one: Reproducer) -> list[str]:
 
 
 def operations(one: Reproducer) -> list[str]:
-    lines = [f"\tint {name} unused;" for name in kept(one)]
+    lines = [f"\tint {name} unused;" for name in variables(one)]
     every = (*one.setup, *one.run)
     for index, operation in enumerate(every):
         last = index == one.last and one.way == "log"
@@ -286,9 +287,9 @@ def operations(one: Reproducer) -> list[str]:
     return lines
 
 
-def kept(one: Reproducer) -> list[str]:
-    """A variable for each kept descriptor."""
-    return list(dict.fromkeys(_variable(op.descriptor) for op in (*one.setup, *one.run) if op.descriptor))
+def variables(one: Reproducer) -> list[str]:
+    """One for each kept descriptor."""
+    return [_variable(descriptor) for descriptor in kept(one)]
 
 
 def _variable(descriptor: str) -> str:

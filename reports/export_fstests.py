@@ -11,7 +11,18 @@ alone, else in `tests/generic`.
 
 import shlex
 
-from reports.export import NotInThisForm, Reproducer, Shell, check_lines, operations, story
+import msgspec
+
+from reports.export import (
+    NotInThisForm,
+    Reproducer,
+    Shell,
+    check_lines,
+    closing,
+    kept,
+    operations,
+    story,
+)
 
 SHELL = Shell(
     "SCRATCH_MNT",
@@ -90,7 +101,7 @@ _scratch_mount{options}
 {operations}
 
 # The power fails, and the filesystem is mounted again.
-_flakey_drop_and_remount
+{remount}
 
 {checks}
 
@@ -110,7 +121,7 @@ _log_writes_mount{options}
 {operations}
 
 _log_writes_mark end
-_log_writes_unmount
+{closing}_log_writes_unmount
 _log_writes_remove
 
 ask()
@@ -138,6 +149,14 @@ done"""
 AT_END = """\
 # The power fails when the operation has returned: only what was flushed is in the log by then.
 ask $end"""
+
+
+# _flakey_drop_and_remount step by step: a file that is kept open is closed in between.
+REMOUNT = """\
+_load_flakey_table $FLAKEY_DROP_WRITES
+{closing}_scratch_unmount
+_load_flakey_table $FLAKEY_ALLOW_WRITES
+_scratch_mount"""
 
 
 def folder(one: Reproducer) -> str:
@@ -179,6 +198,8 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
         requires="\n".join(needs),
     )
     options = f' "-o {one.mount_options}"' if one.mount_options else ""
+    shell = msgspec.structs.replace(SHELL, kept=kept(one))
+    closes = "".join(f"{line}\n" for line in closing(shell))
     checks = check_lines(one.checks, SHELL)
     after = ["_check_scratch_fs"] if one.asks("clean") else []
     if log:
@@ -186,7 +207,8 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
             size_bytes=one.size_bytes,
             size_mib=one.size_bytes >> 20,
             options=options,
-            operations="\n".join(operations(one, SHELL)),
+            operations="\n".join(operations(one, shell)),
+            closing=closes,
             checks="\n".join(f"\t{line}" for line in checks),
             after="".join(f"\t{line}\n" for line in after),
             replay=AT_END if one.returned else WITHIN,
@@ -195,7 +217,8 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
         body += FLAKEY.format(
             mkfs=f"{shlex.join(mkfs_options(one))} " if mkfs_options(one) else "",
             options=options,
-            operations="\n".join(operations(one, SHELL)),
+            operations="\n".join(operations(one, shell)),
+            remount=REMOUNT.format(closing=closes) if closes else "_flakey_drop_and_remount",
             checks="\n".join(checks),
             after="".join(f"{line}\n" for line in after),
         )

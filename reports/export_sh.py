@@ -9,7 +9,9 @@ Not here: the lines of its operations and checks (export.py), the log's replay (
 
 import shlex
 
-from reports.export import Reproducer, Shell, ask_lines, operations, story
+import msgspec
+
+from reports.export import Reproducer, Shell, ask_lines, closing, kept, operations, story
 from reports.replay_sh import replay
 
 SHELL = Shell("M")
@@ -78,7 +80,7 @@ must mount -t {filesystem} {options}"/dev/mapper/$N" "$M"
 
 # The power fails: what is not on the disk by now never gets there.
 switch "$OFF"
-umount "$M"
+{closing}umount "$M"
 switch "$ON"
 {recover}"""
 
@@ -94,7 +96,7 @@ must mount -t {filesystem} {options}"/dev/mapper/$N" "$M"
 {operations}
 
 mark end
-umount "$M"
+{closing}umount "$M"
 must dmsetup remove $N
 losetup -d "$D"
 losetup -d "$L"
@@ -111,6 +113,7 @@ exit $broken
 def script(one: Reproducer, file: str) -> str:
     """Errors: NotInThisForm."""
     log = one.way == "log"
+    shell = msgspec.structs.replace(SHELL, kept=kept(one))
     head = HEAD.format(
         story=story(one, "# "),
         file=file,
@@ -124,7 +127,8 @@ def script(one: Reproducer, file: str) -> str:
     fields = {
         "filesystem": one.filesystem,
         "options": f"-o {one.mount_options} " if one.mount_options else "",
-        "operations": "\n".join(operations(one, SHELL)),
+        "operations": "\n".join(operations(one, shell)),
+        "closing": "".join(f"{line}\n" for line in closing(shell)),
     }
     if log:
         body = LOG.format(**fields) + replay(one, SHELL)

@@ -1,5 +1,6 @@
 """Exports: what they say is what the workload says, and a shell and a compiler understand it."""
 
+import re
 import shutil
 import subprocess
 
@@ -154,7 +155,28 @@ def test_an_operation_is_a_line_of_shell(line, expected):
     assert command(operation, 7, operation.offset, Shell("M")) == expected
 
 
-@pytest.mark.parametrize("line", ["open foo @f creat", "tmpfile . @f", "rename foo bar exchange"])
+KEPT = parse(
+    "setup\n  mkdir A\n  open A @d\n"
+    "run\n  open foo @f creat\n  unlink foo\n  setxattr @f user.x 1\n  close @d\n  fsync @f\n"
+)
+
+
+def test_a_kept_descriptor_is_one_of_the_shell():
+    """Opened again through /proc it is the same inode; what is still open is closed before the unmount."""
+    for text in (
+        export_sh.script(made(KEPT), "F1.sh"),
+        export_sh.script(made(KEPT, way="log"), "F1.sh"),
+        export_fstests.test(made(KEPT), "901")["901"],
+    ):
+        assert "if [ -d $" in text
+        assert "exec 4<>$" in text
+        assert "\nexec 3>&-\n" in text
+        assert re.search(r'-c "fsync" /proc/\$\$/fd/4 ', text)
+        assert re.search(r"(setfattr|SETFATTR_PROG) -n user.x -v 1 /proc/\$\$/fd/4\n", text)
+        assert re.search(r"exec 4>&-\n(umount|_scratch_unmount|_log_writes_unmount)", text)
+
+
+@pytest.mark.parametrize("line", ["open foo @f creat,dsync", "tmpfile . @f", "rename foo bar exchange"])
 def test_what_no_shell_can_do_c_can(tmp_path, line):
     workload = parse(f"run\n  {line}\n")
     with pytest.raises(NotInThisForm, match="--to c can"):
