@@ -219,23 +219,28 @@ def plainer(operation: Operation) -> Iterator[Operation]:
 
 def fewer_extents_written(items: Sequence[Item]) -> Iterator[list[Item]]:
     """Many extents of a file by few calls, for ddmin only leaves out: two of its writes, and between them a
-    reservation of the whole, of which each write makes three parts; or two new ones, far apart, behind it."""
-    for path in paths_of(items):
-        writes = [at for at, (_, op) in enumerate(items) if op.word == "write" and op.path == path]
+    reservation of the whole, of which each write makes three parts; or two new ones, far apart, behind it.
+    What setup writes and what run writes are different things."""
+    for block, path in itertools.product(("setup", "run"), paths_of(items)):
+        writes = [
+            at
+            for at, (of_block, op) in enumerate(items)
+            if of_block == block and op.word == "write" and op.path == path
+        ]
         if len(writes) <= len(("write", "fallocate", "write")):
             continue
         end = max(items[at][1].offset + items[at][1].length for at in writes)
         reserved = Operation("fallocate", path, mode="alloc", length=end)
         for first, second in itertools.pairwise(writes):
             left = [(at, item) for at, item in enumerate(items) if at not in writes or at in (first, second)]
-            made = [[item, (items[first][0], reserved)] if at == first else [item] for at, item in left]
+            made = [[item, (block, reserved)] if at == first else [item] for at, item in left]
             yield list(itertools.chain.from_iterable(made))
         calls = _reserved_and_written(path, new=path not in paths_of(items[: writes[0]]))
         if len(calls) < len(writes):
             yield [
                 each
                 for at, item in enumerate(items)
-                for each in ([(item[0], call) for call in calls] if at == writes[0] else [item])
+                for each in ([(block, call) for call in calls] if at == writes[0] else [item])
                 if at == writes[0] or at not in writes
             ]
 
