@@ -65,7 +65,9 @@ WINDOW_STATES = 240
 RESTART_POINTS = 8
 HUGE_LOG_ENTRIES = 1_000_000
 HUGE_LOG_STATES = 100
-TOGETHER_TURNS = 4
+TOGETHER = ((0,), (0, 1), (1,))  # who works, step by step
+TOGETHER_TURNS = 9
+STEP_TIMEOUT_S = 600
 TARGETS = {
     "ratio_to_bare_loop": 0.6,
     "ratio_to_fstests_loop": 50,
@@ -90,7 +92,7 @@ class LogLength(msgspec.Struct, frozen=True):
 class Speed(msgspec.Struct, frozen=True):
     """One profile. *_per_s: per second and guest. entries, states: of all logs, states recovered in a turn.
     bare_loop_ram_per_s: the bare loop on the disk that our recoveries use, which is faster than the guest's
-    plain block device. *_fstests_loop*: of the longest log."""
+    plain block device. *_fstests_loop*: of the longest log. two_*: two guests against one."""
 
     profile: str
     logs: int
@@ -106,6 +108,7 @@ class Speed(msgspec.Struct, frozen=True):
     fsck_states_per_s: float
     guest_start_s: float
     two_guests_ratio: float
+    two_bare_loops_ratio: float
     by_log_length: tuple[LogLength, ...]
 
 
@@ -234,6 +237,7 @@ def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
     progress.line(f"{one.name}: long logs, from their starts for each crash point")
     lengths = tuple(log_length(one, kernel, rounds) for rounds in LONG_ROUNDS)
     progress.line(f"{one.name}: two guests")
+    two_ours, two_bare = two_guests(one, kernel)
     return Speed(
         profile=one.name,
         logs=len(recordings),
@@ -248,7 +252,8 @@ def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
         ratio_to_fstests_loop=lengths[-1].ratio_to_fstests_loop,
         fsck_states_per_s=round(checked / fsck_s, 1),
         guest_start_s=round(guest_start_s, 3),
-        two_guests_ratio=two_guests(one, kernel),
+        two_guests_ratio=two_ours,
+        two_bare_loops_ratio=two_bare,
         by_log_length=lengths,
     )
 
@@ -319,42 +324,55 @@ def restart_loop(keeper: Keeper, one: Profile, recording: Recording) -> float:
 # --- two guests ----------------------------------------------------------------------------------
 
 
-def one_of_several(name: str, kernel: str, processor: int, start: Any, results: Any) -> None:
-    """A worker: the same logs as everybody, from the same moment on."""
+def one_of_two(name: str, kernel: str, number: int, step: Any, results: Any) -> None:
+    """A worker of two, on the processor of its number: in turn it alone, both, and the other alone.
+    results: (number, rates), of rates[ours or bare][step of TOGETHER] those of its own steps a turn."""
     one = profile(name)
+    available = processors()
+    processor = available[-1 - number % len(available)]
     with workspace() as space, Keeper(guest_spec(Path(kernel), one, processor), space) as keeper:
         recordings = record_all(keeper, one, select(DEMONSTRATION), space)
-        replay_all(keeper, one, recordings, space, fsck=False)
-        start.wait()
-        results.put([replay_all(keeper, one, recordings, space, fsck=False) for _ in range(TOGETHER_TURNS)])
+        put_end_on_disk(keeper, recordings[-1])
+
+        def ours() -> float:
+            count, seconds = replay_all(keeper, one, recordings, space, fsck=False)
+            return count / seconds
+
+        def bare() -> float:
+            return 1 / statistics.mean(bare_s(keeper, one, "/dev/disk") for _ in recordings)
+
+        rates: list[list[list[float]]] = []
+        for work in (ours, bare):
+            work()
+            rates.append([[] for _ in TOGETHER])
+            for _ in range(TOGETHER_TURNS):
+                for of_step, working in zip(rates[-1], TOGETHER, strict=True):
+                    step.wait(STEP_TIMEOUT_S)
+                    if number in working:
+                        of_step.append(work())
+        results.put((number, rates))
 
 
-def together(one: Profile, kernel: Path, count: int) -> float:
-    """States a second of that many guests, each with its processor."""
+def two_guests(one: Profile, kernel: Path) -> tuple[float, float]:
+    """Two guests against one of them, median of the turns; and the same of the bare loop alone, where the
+    host does nothing: what two processors of this machine can do at that moment."""
     context = multiprocessing.get_context("spawn")
-    start, results = context.Barrier(count), context.Queue()
-    available = processors()
+    step, results = context.Barrier(2), context.Queue()
     workers = [
-        context.Process(
-            target=one_of_several,
-            args=(one.name, str(kernel), available[-1 - number % len(available)], start, results),
-        )
-        for number in range(count)
+        context.Process(target=one_of_two, args=(one.name, str(kernel), number, step, results))
+        for number in range(2)
     ]
     for worker in workers:
         worker.start()
-    measured = [results.get(timeout=600) for _ in workers]
+    measured = dict(results.get(timeout=STEP_TIMEOUT_S) for _ in workers)
     for worker in workers:
         worker.join()
-    return float(sum(sum(n for n, _ in turns) / sum(s for _, s in turns) for turns in measured))
-
-
-def two_guests(one: Profile, kernel: Path) -> float:
-    """Two guests against one, one before and one after."""
-    before = together(one, kernel, 1)
-    both = together(one, kernel, 2)
-    after = together(one, kernel, 1)
-    return round(both / ((before + after) / 2), 2)
+    first, second = measured[0], measured[1]
+    ratios = [
+        median([2 * (b0 + b1) / (a0 + a1) for a0, b0, b1, a1 in zip(*mine[:2], *his[1:], strict=True)])
+        for mine, his in zip(first, second, strict=True)
+    ]
+    return round(ratios[0], 2), round(ratios[1], 2)
 
 
 # --- a huge log ----------------------------------------------------------------------------------

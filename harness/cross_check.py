@@ -25,7 +25,7 @@ from harness.crash import State
 from harness.disk import BLOCK_BYTES, Disk, copy_sparse, open_disk, private_disk, writes_of
 from harness.guest import Keeper
 from harness.log import SECTOR_BYTES, Log, open_log, write_log
-from harness.record import NotRecorded, RecordReport, program
+from harness.record import recorded
 from harness.recover import Recovery, asks_of_words
 from oracles.observation import Node, Observation, Tree
 from oracles.profiles import Profile
@@ -83,20 +83,8 @@ def _cross(
     keeper: Keeper, profile: Profile, workload: Workload, pristine: Path, scratch: Path, index: int
 ) -> Crossing:
     guest = keeper.guest()
+    cut_ns = recorded(guest, "drop", profile, workload, pristine).cut_ns
     folder = guest.folder
-    copy_sparse(pristine, folder / "disk")
-    with (folder / "log").open("r+b") as file:
-        log_bytes = (folder / "log").stat().st_size
-        file.truncate(0)
-        file.truncate(log_bytes)
-    text = program(profile, workload).encode()
-    with (folder / "inbox").open("r+b") as file:
-        file.write(text)
-    report = msgspec.json.decode(_read(folder, guest.ask(f"drop {len(text)}", 120)), type=RecordReport)
-    if report.mount_errno:
-        raise NotRecorded(f"{profile.name}: mount of the fresh filesystem failed ({report.mount_errno})")
-    if any("Ran out of space" in line for line in report.kernel_log):
-        raise NotRecorded(f"the log device of {log_bytes >> 20} MiB overflowed: --log-size asks for more")
     with open_log(folder / "log", until_end_mark=True) as log:
         cut = log.mark_index("cut")
         with open_disk(scratch / "cross.disk", pristine) as disk, private_disk(folder / "disk") as dropped:
@@ -118,7 +106,7 @@ def _cross(
     with open_log(scratch / "cross.log") as log:
         (recovered,) = recovery.run(base, log, [State(cut)])
     ours = msgspec.json.decode(recovered.observation, type=Observation)
-    return _crossing(workload, profile, index, len(differing), unexplained, ours, theirs)
+    return _crossing(workload, profile, index, len(differing), unexplained, ours, theirs, cut_ns)
 
 
 def _read(folder: Path, answer: list[str]) -> bytes:
@@ -176,8 +164,9 @@ def _crossing(
     unexplained: list[int],
     ours: Observation,
     theirs: DroppedWalk,
+    cut_ns: int,
 ) -> Crossing:
-    difference = tree_difference(ours, theirs)
+    difference = tree_difference(ours, theirs, cut_ns)
     if unexplained:
         agreement = Agreement.DIFFERENT
         blocks = ", ".join(str(block) for block in unexplained[:8])
@@ -198,20 +187,29 @@ def _crossing(
     )
 
 
-def tree_difference(ours: Observation, theirs: DroppedWalk) -> str:
-    """The first thing that differs, "" when nothing does."""
+def tree_difference(ours: Observation, theirs: DroppedWalk, cut_ns: int) -> str:
+    """The first thing that differs, "" when nothing does. cut_ns: the clock at the cut."""
     if ours.death or ours.trouble:
         return f"our recovery: {ours.death or ours.trouble}"
     if ours.mount_errno != theirs.mount_errno:
         return f"mount: error {ours.mount_errno} here, {theirs.mount_errno} with dm-flakey"
-    mine = {node.path: node for node in ours.tree or ()}
-    other = {node.path: node for node in theirs.tree or ()}
+    mine = {node.path: without_recovery_times(node, cut_ns) for node in ours.tree or ()}
+    other = {node.path: without_recovery_times(node, cut_ns) for node in theirs.tree or ()}
     for path in sorted(mine.keys() | other.keys()):
         if path not in mine or path not in other:
             return f"{path}: only {'here' if path in mine else 'with dm-flakey'}"
         if mine[path] != other[path]:
             return f"{path}: {field_difference(mine[path], other[path])}"
     return ""
+
+
+def without_recovery_times(node: Node, cut_ns: int) -> Node:
+    """A time from the cut on is recovery's own, which was done twice: where log replay takes a name away,
+    btrfs_unlink_inode() gives the file and its directory the ctime of that moment (fs/btrfs/inode.c)."""
+    if node.times is None or max(node.times) < cut_ns:
+        return node
+    mtime, ctime = (min(time, cut_ns) for time in node.times)
+    return msgspec.structs.replace(node, times=(mtime, ctime))
 
 
 def field_difference(mine: Node, other: Node) -> str:

@@ -172,9 +172,6 @@ def data_runs(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _nonzero_runs(offset: int, content: bytes) -> Iterator[tuple[int, bytes]]:
-    if ZERO_BLOCK not in content:  # most are: one search instead of a comparison a block
-        yield offset, content
-        return
     start = 0
     for at in range(0, len(content), BLOCK_BYTES):
         block = content[at : at + BLOCK_BYTES]

@@ -40,13 +40,15 @@ class StepReport(msgspec.Struct, frozen=True):
 
 
 class RecordReport(msgspec.Struct, frozen=True):
-    """The agent's answer for a recording; device holds queue attributes of the recorded device."""
+    """The agent's answer for a recording; device holds queue attributes of the recorded device.
+    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970."""
 
     mount_errno: int
     root_inode: int
     device: dict[str, str]
     steps: tuple[StepReport, ...]
     kernel_log: tuple[str, ...]
+    cut_ns: int = 0
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -86,6 +88,21 @@ def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, k
     pristine: the image as mkfs left it, of profile.size_bytes.
     Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
     """
+    report = recorded(guest, "record", profile, workload, pristine)
+    folder = guest.folder
+    with open_log(folder / "log", until_end_mark=True) as log:
+        return _split(log, report, profile, workload, pristine, kernel, folder)
+
+
+def recorded(
+    guest: Guest, request: str, profile: Profile, workload: Workload, pristine: Path
+) -> RecordReport:
+    """
+    The workload run by the agent on its disk, made anew from pristine, and its log, made empty.
+
+    request: the agent's word for the way it records.
+    Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
+    """
     folder = guest.folder
     copy_sparse(pristine, folder / "disk")
     with (folder / "log").open("r+b") as file:
@@ -95,12 +112,11 @@ def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, k
     text = program(profile, workload).encode()
     with (folder / "inbox").open("r+b") as file:
         file.write(text)
-    answer = guest.ask(f"record {len(text)}", timeout_s=120)
+    answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
     with (folder / "outbox").open("rb") as file:
         report = _read_report(file.read(int(answer[1])))
     _check(report, profile, log_bytes)
-    with open_log(folder / "log", until_end_mark=True) as log:
-        return _split(log, report, profile, workload, pristine, kernel, folder)
+    return report
 
 
 def _read_report(raw: bytes) -> RecordReport:

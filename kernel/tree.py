@@ -99,7 +99,9 @@ def _names(tree: Path) -> Iterator[str]:
         if shutil.which("git") is None:
             raise BadKernel(f"{tree} is a git work tree, and git is missing: sudo apt-get install git")
         command = ["git", "-C", str(tree), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        # The user's own settings say what is ignored; GIT_DIR and its like, of a hook say, mean another tree.
+        own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        done = subprocess.run(command, env=own, capture_output=True, check=False, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
             raise BadKernel(f"{tree}: {done.stderr.decode(errors='replace').strip()}")
         yield from (os.fsdecode(name) for name in done.stdout.split(b"\0") if name)

@@ -12,6 +12,7 @@ run, ordered in tier posix. Trouble of ours makes them all UNKNOWN.
 
 import traceback
 from types import ModuleType
+from typing import Protocol
 
 from oracles import (
     atomic,
@@ -62,7 +63,14 @@ def judge_state(case: Case) -> tuple[Verdict, ...]:
     return tuple(verdict for verdict in verdicts if verdict is not None)
 
 
-def ask(oracle: ModuleType, case: Case) -> Verdict | None:
+class HasTier(Protocol):
+    """A Case, or another thing that oracles judge."""
+
+    @property
+    def tier(self) -> Tier: ...
+
+
+def ask(oracle: ModuleType, case: HasTier) -> Verdict | None:
     """An oracle that crashes has found out nothing."""
     try:
         verdict: Verdict | None = oracle.judge(case)

@@ -38,20 +38,11 @@ def judge_fault(
         case = fault_case(history, profile, tier, spec, observation)
     except Exception as error:
         return unknown(tier, describe_error(error))
-    verdicts = [_ask(oracle, case) for oracle in (told, contained, detected)]
+    verdicts = [ask(oracle, case) for oracle in (told, contained, detected)]
     verdicts.append(alive.judge_seen(profile, tier, observation))
     if not case.disk_undone:
         verdicts += [without_unsure(case, ask(oracle, case.before)) for oracle in ALSO_ASKED]
     return tuple(verdict for verdict in verdicts if verdict is not None)
-
-
-def _ask(oracle: ModuleType, case: FaultCase) -> Verdict | None:
-    """An oracle that crashes has found out nothing."""
-    try:
-        verdict: Verdict | None = oracle.judge(case)
-    except Exception as error:
-        return Verdict(oracle.NAME, case.tier, Answer.UNKNOWN, reason=describe_error(error))
-    return verdict
 
 
 def without_unsure(case: FaultCase, verdict: Verdict | None) -> Verdict | None:

@@ -42,10 +42,13 @@ class Chart(msgspec.Struct, frozen=True):
 
 
 def run_charts(digests: Sequence[Digest]) -> list[Chart]:
-    """What the logs are made of, and how fast each experiment went."""
+    """What the logs are made of, and how fast each experiment went; of a sweep of faults only the first."""
     if not any(one.entry_count for one in digests):
         return []
-    return [entry_chart(digests), speed_chart(digests)]
+    charts = [entry_chart(digests)]
+    if any(one.recover_seconds > 0 for one in digests):
+        charts.append(speed_chart(digests))
+    return charts
 
 
 def entry_chart(digests: Sequence[Digest]) -> Chart:

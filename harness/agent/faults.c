@@ -33,6 +33,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FAULTY_DEVICE "/dev/faulty"
@@ -359,7 +360,10 @@ void drop_run(char *text)
 		put(&report, "}");
 		first = false;
 	}
+	struct timespec clock;
+
 	log_writes_mark("cut");
+	clock_gettime(CLOCK_REALTIME_COARSE, &clock); /* as the kernel stamps inodes */
 	under_table(program.sectors, "flakey", RECORDED_DISK " 0 " DOWN_ALWAYS " 1 drop_writes");
 	log_writes_mark("dropped");
 	close_all_kept();
@@ -368,7 +372,7 @@ void drop_run(char *text)
 	log_writes_mark("end");
 	log_writes_remove();
 	device_remove("under");
-	put(&report, "],\"kernel_log\":");
+	put(&report, "],\"cut_ns\":%lld,\"kernel_log\":", nanoseconds(&clock));
 	put_kernel_log(&report);
 	put(&report, "}");
 }

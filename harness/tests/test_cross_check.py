@@ -16,6 +16,7 @@ from reports.results import EntryFlag
 
 FLUSH, MARK = EntryFlag.FLUSH, EntryFlag.MARK
 A, B = b"a" * BLOCK_BYTES, b"b" * BLOCK_BYTES
+CUT_NS = 1000
 ROOT = Node(".", "dir", 256, 0o755, 1, 0, 0)
 
 
@@ -70,8 +71,23 @@ def test_a_write_that_our_log_has_and_the_disk_has_not_is_a_disagreement(tmp_pat
 def test_trees_are_compared_field_by_field():
     other = Node(".", "dir", 256, 0o700, 1, 0, 0)
     assert field_difference(ROOT, other) == "mode 493 here, 448 with dm-flakey"
-    assert tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), (ROOT,))) == ""
-    assert "mode" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), (other,)))
-    assert "only here" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), ()))
-    assert "5 with dm-flakey" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(5, ()))
-    assert "our recovery" in tree_difference(Observation(death="panic"), DroppedWalk(0, ()))
+    assert difference(ROOT, ROOT) == ""
+    assert "mode" in difference(ROOT, other)
+    assert "only here" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), ()), CUT_NS)
+    assert "5 with dm-flakey" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(5, ()), CUT_NS)
+    assert "our recovery" in tree_difference(Observation(death="panic"), DroppedWalk(0, ()), CUT_NS)
+
+
+def difference(ours, theirs):
+    return tree_difference(Observation(tree=(ours,)), DroppedWalk(0, (), (theirs,)), CUT_NS)
+
+
+def file(mtime, ctime):
+    return Node("foo", "file", 257, 0o644, 1, 0, 0, times=(mtime, ctime))
+
+
+def test_times_that_recovery_itself_gives_are_not_held_against_each_other():
+    """It was done twice, after the cut; what was before is compared."""
+    assert difference(file(1, CUT_NS), file(1, CUT_NS + 5)) == ""
+    assert "times" in difference(file(1, CUT_NS), file(2, CUT_NS))
+    assert "times" in difference(file(1, CUT_NS - 1), file(1, CUT_NS))

@@ -74,6 +74,18 @@ def test_in_git_ignored_files_are_no_source_and_new_ones_are(tmp_path: Path) -> 
     assert not {"a.o", ".config.o"} & read(tree).keys()
 
 
+def test_variables_that_name_another_repository_are_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a git hook sets them for what it runs."""
+    tree, other = make_tree(tmp_path / "linux"), tmp_path / "other"
+    for each in (tree, other):
+        subprocess.run(["git", "init", "-q", str(each)], check=True)
+    (other / ".git/info/exclude").write_text("*.c\n")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    assert "fs/a.c" in read(tree)
+
+
 def test_a_mirror_holds_what_the_tree_holds(tmp_path: Path) -> None:
     tree, copy = make_tree(tmp_path / "linux"), tmp_path / "copy"
     (tree / "fs/link").symlink_to("a.c")

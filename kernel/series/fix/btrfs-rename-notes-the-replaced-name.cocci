@@ -1,5 +1,6 @@
 // btrfs notes on the inode whose name a rename replaces that it lost one, as unlink does
 //
+// absent:     5.10 (the bug does not show there)
 // files: fs/btrfs/inode.c
 //
 // A fix of our own for what FINDINGS.md tells ("A replaced name is lost, or comes back, when its file is fsynced by

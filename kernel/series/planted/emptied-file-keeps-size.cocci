@@ -5,6 +5,7 @@
 // caught by:  durable
 // workloads:  emptied-then-linked
 // profiles:   btrfs
+// absent:     5.10 (that fix is not in it)
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. When a new name makes btrfs log that an inode exists, the inode item gets generation 0,

@@ -24,3 +24,12 @@ identifier need;
 @@
 - if (READ_ONCE(info->i_disksize) != ext4_isize(inode->i_sb, raw))
 - 	need = 1;
+
+@@
+expression info, inode, raw;
+identifier need;
+@@
+  if (READ_ONCE(info->i_disksize) != ext4_isize(inode->i_sb, raw)) {
+	...
+- 	need = 1;
+  }

@@ -5,6 +5,7 @@
 // caught by:  durable
 // workloads:  truncate-up-after-rename
 // profiles:   btrfs
+// absent:     5.10 (there the condition has another form and knows nothing of names)
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. An inode remembers up to which of its changes it is in a synced log (last_log_commit).

@@ -24,6 +24,10 @@ identifier f =~ "cow_file_range_inline$";
 @@
 f(...) {
 <+...
+(
 - btrfs_set_inode_full_sync(...);
+|
+- set_bit(BTRFS_INODE_NEEDS_FULL_SYNC, ...);
+)
 ...+>
 }

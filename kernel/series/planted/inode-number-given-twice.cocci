@@ -5,6 +5,7 @@
 // caught by:  usable
 // workloads:  fsync-new-file
 // profiles:   btrfs
+// absent:     5.10 (there the highest number is looked up on its own, for subvolumes, too)
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. A mount looks for the highest inode number in use before it replays the log, and again

@@ -25,3 +25,8 @@ expression flags;
 @@
 - flags |= REQ_PREFLUSH | REQ_FUA;
 + flags |= REQ_FUA;
+
+@@
+@@
+- REQ_SYNC | REQ_PREFLUSH | REQ_FUA
++ REQ_SYNC | REQ_FUA

@@ -5,6 +5,7 @@
 // caught by:  durable
 // workloads:  punch-beside-hole
 // profiles:   btrfs-holes
+// absent:     5.10 (there fill_holes() leaves the generation as it was)
 // files: fs/btrfs/file.c
 //
 // What is changed. Without the no-holes feature a hole has an item, and a hole punched beside another

@@ -6,6 +6,7 @@
 // caught by:  atomic
 // profiles: btrfs
 // workloads: move-out-of-logged-directory
+// absent:     5.10 (there the old name leaves the log with the unlink that a rename begins with)
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. When a file is renamed out of a directory that is already in the log of this

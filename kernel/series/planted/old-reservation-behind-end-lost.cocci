@@ -5,6 +5,7 @@
 // caught by:  durable
 // workloads:  overwrite-with-reserved-tail
 // profiles:   btrfs
+// absent:     5.10 (its copy_items() has no such condition)
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. A full fsync does not copy extents of older transactions into the log: the subvolume

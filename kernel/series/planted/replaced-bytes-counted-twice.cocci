@@ -5,6 +5,7 @@
 // caught by:  fsck
 // workloads:  overwrite-in-place
 // profiles:   btrfs
+// absent:     5.10 (there btrfs_drop_extents() itself takes off what it drops)
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. Replay of an extent drops what lies in its range and puts the new one there. The

@@ -21,6 +21,10 @@
   btrfs_err(...);
   mutex_unlock(...);
 + BUG();
+(
   btrfs_handle_fs_error(...);
+|
+  btrfs_abort_transaction(...);
+)
   ...>
   }

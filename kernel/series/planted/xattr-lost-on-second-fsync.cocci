@@ -5,6 +5,7 @@
 // caught by:  durable
 // profiles: btrfs
 // workloads: xattrs-over-two-fsyncs
+// absent:     5.10 (there every fsync that is not a fast one logs all xattrs anew)
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. A fast fsync (inode without NEEDS_FULL_SYNC and COPY_EVERYTHING) logs only the inode

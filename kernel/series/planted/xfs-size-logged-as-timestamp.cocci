@@ -22,8 +22,9 @@
 
 @@
 expression tp, ip;
+identifier f =~ "^(__)?xfs_setfilesize$";
 @@
-  xfs_setfilesize(...)
+  f(...)
   {
   <...
 - xfs_trans_log_inode(tp, ip, XFS_ILOG_CORE);
