@@ -64,7 +64,7 @@ class Check(msgspec.Struct, frozen=True):
     path:   of the object; paths: of "any" (one of them is there) and "not all".
     values: what is allowed: "mode" octal, "owner" UID:GID, "mtime" seconds, "target", "link count" numbers,
             "blocks" the least, "xattr" values ("" is none: they are never empty there), "object" the indexes
-            of the operations that made the objects allowed there.
+            of the operations that made the objects allowed there, "any" of that which made the one asked for.
     sizes:  of "size", ranges from low to high, both allowed. sources: of "bytes". name: of "xattr".
     optional: of "object": the name may be gone. given: asked only where this path is there, "" for always.
     """
@@ -145,7 +145,8 @@ def _one_of_its_names(case: Case, recovered: Recovered, violation: Violation) ->
         slots = case.model.chains[index].slots_until(now)
         paths = [case.model.path(slot, now) for slot in slots]
         if paths[-1] == violation.subject and durable.is_lost(case, recovered, case.model.chains[index]):
-            return [Check("any", violation.subject, tuple(paths))]
+            made = str(case.model.inodes[case.model.chains[index].inode].born - 1)
+            return [Check("any", violation.subject, tuple(paths), (made,))]
     return []
 
 

@@ -67,7 +67,7 @@ class Reproducer(msgspec.Struct, frozen=True):
     def makers(self) -> frozenset[int]:
         """Operations whose objects the checks ask for."""
         return frozenset(
-            int(each) for check in self.checks if check.kind == "object" for each in check.values
+            int(each) for check in self.checks if check.kind in ("object", "any") for each in check.values
         )
 
     def asks(self, kind: str) -> bool:
@@ -357,7 +357,12 @@ def check_of(check: Check, shell: Shell) -> Iterator[str]:
         case "absent":
             yield f'{{ {there}; }} && bad "{name} is back"'
         case "any":
-            tests = " || ".join(is_there(each, shell) for each in check.paths)
+            tests = " || ".join(
+                f'[ "$(stat -c %i {shell.path(each)} 2>/dev/null)" = "$made{check.values[0]}" ]'
+                if check.values
+                else is_there(each, shell)
+                for each in check.paths
+            )
             yield f'{tests} || bad "nothing is left under {" or ".join(check.paths)}"'
         case "not all":
             tests = " && ".join(f"[ -e {shell.path(each)} ]" for each in check.paths)

@@ -293,6 +293,14 @@ def test_an_object_is_known_by_its_inode_number(tree):
     assert said(tree, check, made3=str(number + 1)) == f"foo is another file (inode {number})"
 
 
+def test_any_of_its_names_is_one_of_that_object(tree):
+    """Another file may have taken its name."""
+    check = Check("any", "foo", ("no", "foo"), ("3",))
+    number = (tree / "foo").stat().st_ino
+    assert said(tree, check, made3=str(number)) == ""
+    assert said(tree, check, made3=str(number + 1)) == "nothing is left under no or foo"
+
+
 def test_reproducers_are_plain_data():
     one = made(SMALL, CHECKS)
     assert msgspec.json.decode(msgspec.json.encode(one), type=Reproducer) == one
