@@ -8,6 +8,7 @@ Not here: muting. A run reports these as BROKEN, says where they are told, and e
           went away.
 """
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -52,7 +53,7 @@ REPLACED_ON_7_2 = (
     "btrfs-4k-nodes",
     "btrfs-nearly-full",
 )
-RESERVED = "Space reserved across the end of a file is lost by rename and fsync"
+RESERVED = "Space reserved across the end of a file is lost by fsync"
 RESERVED_SIGNATURES = (
     "durable: preallocation lost (fsynced file)",
     "durable: preallocation lost (synced file)",
@@ -75,7 +76,11 @@ REPLACED_NAME_SIGNATURES = (
 )
 REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
 
-ABORTED = "After the journal was aborted, an fsync of what it had held says that all is well"
+ABORTED = "After the filesystem has stopped, an fsync of what was lost says that all is well"
+STOPPED = "told: success after the filesystem stopped (filesystem)"
+THROWN_AWAY = "An unmount that could not write everything back throws the journal away"
+SYNCFS = "syncfs says that all is well when its commit failed"
+REMOVED_BYTES = "Not taken to the ground: bytes of a removed file after a write error"
 UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
 # oracles/durable.py: way_made(), way_gone().
 MADE = ("", "renamed ", "hard-linked ")
@@ -96,6 +101,7 @@ def _fast_commit(heading: str, workload: str, signatures: tuple[str, ...]) -> Kn
 
 # A kernel with our fix of the one f2fs bug that hides others.
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
+OPENED = "Opening a file for reading changes it after a direct write was cut"
 STRICT = "In strict mode f2fs flushes less than in posix mode"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
@@ -216,6 +222,22 @@ KNOWN = (
         ),
     ),
     KnownBug(RESERVED, BOTH, "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES),
+    KnownBug(RESERVED, (*BOTH, "7.2"), "btrfs", "reserved-tail-then-grown", RESERVED_SIGNATURES),
+    KnownBug(
+        RESERVED,
+        ("6.12",),
+        "btrfs",
+        "reserved-across-end-and-behind",
+        ("told: preallocation lost untold (fsynced file)",),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        OPENED,
+        ("6.12", F2FS_FIXED),
+        "f2fs",
+        EVERYWHERE,
+        ("stable: blocks changed (recovered tree)", "stable: times changed (recovered tree)"),
+    ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
@@ -229,28 +251,49 @@ KNOWN = (
             "durable: size lost (fsynced file)",
         ),
     ),
+    *(
+        KnownBug(ABORTED, kernels, filesystem, workload, (STOPPED,), kind=FAULTS)
+        for kernels, filesystem, workload in (
+            (("6.12",), "ext4", "rename-directory-new-file"),
+            (("6.12",), "ext4", EVERYWHERE),
+            (("6.12",), "btrfs", EVERYWHERE),
+        )
+    ),
     KnownBug(
-        ABORTED,
-        ("6.12",),
+        THROWN_AWAY,
+        BOTH,
         "ext4",
-        "rename-directory-new-file",
+        "umount-makes-all-durable",
         (
-            "told: name came back untold (fsynced directory)",
-            "told: name lost untold (entry of fsynced directory)",
-            "told: name lost untold (fsynced directory)",
+            "consistent: getdents64 failed (directory)",
+            "consistent: stat failed (unknown)",
+            "consistent: wrong link count (directory)",
+            "historical: name leads nowhere (unknown object)",
+            "usable: create failed (recovered tree)",
+            "usable: empty failed (recovered tree)",
+            "usable: rmdir failed (recovered tree)",
         ),
         kind=FAULTS,
     ),
-    KnownBug(  # where a tick of the clock lies between the two fsyncs
-        ABORTED,
+    KnownBug(
+        SYNCFS,
         ("6.12",),
         "ext4",
-        EVERYWHERE,
+        "syncfs-makes-all-durable",
         (
-            "told: ctime lost untold (fsynced file)",
-            "told: mtime lost untold (fsynced directory)",
-            "told: mtime lost untold (fsynced file)",
+            "told: name came back untold (renamed synced directory)",
+            "told: name lost untold (renamed synced directory)",
+            "told: name lost untold (synced file)",
+            "told: name lost untold (synced symlink)",
         ),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        REMOVED_BYTES,
+        ("6.12",),
+        "ext4",
+        "extent-tree-block-reused",
+        ("historical: foreign bytes (new file)",),
         kind=FAULTS,
     ),
     KnownBug(
@@ -309,6 +352,14 @@ def _heading(source: str, signature: str, profile_name: str, workload: str) -> s
     for bug in KNOWN:
         named = {f"{bug.filesystem} {one}" for one in bug.signatures}
         there = bug.workload in (workload, EVERYWHERE)
-        if there and signature in named and bug.shown_on(source, profile_name):
+        asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}
+        if there and not asked.isdisjoint(named) and bug.shown_on(source, profile_name):
             return bug.heading
     return ""
+
+
+def _without_fault(signature: str) -> str:
+    """What a loss that a sweep of faults shows is called after a power failure: a bug of the second is there
+    in the first, too, whether the device fails or is only slow."""
+    told, kept = re.subn(r" told: (.*) untold \(", r" durable: \1 (", signature)
+    return told if kept else signature.replace(" contained: ", " durable: ")

@@ -35,8 +35,11 @@ AFTER_ERROR = {
     "xfs": (GOES_ON, SHUT_DOWN),
     "f2fs": (GOES_ON, READ_ONLY, SHUT_DOWN),
 }
-# Faults of which the filesystem can notice nothing at all.
+# Faults of which a filesystem notices nothing at all; what was dropped, when it reads the block again.
 UNNOTICED = frozenset(("drop-writes", "delay"))
+READING_AGAIN = ("evict", "remount", "umount")
+# How it says that a block does not have its checksum; the filesystem needs not stop for that.
+BAD_BLOCK = (errno.EUCLEAN, errno.EBADMSG)
 
 
 def judge(case: FaultCase) -> Verdict | None:
@@ -84,7 +87,11 @@ def _behaviour(case: FaultCase) -> list[Violation]:
     seen = behaviour(case.run)
     if case.run.after_errno == errno.ENOSPC and promise(case.profile, "room") is None:
         return []
-    unnoticed = not case.met or case.kinds <= UNNOTICED
+    if "corrupt" in case.kinds and case.run.after_errno in BAD_BLOCK:
+        return []
+    later = [step.operation.word for step in case.history.run if step.index >= case.point.operation]
+    reads_again = "drop-writes" in case.kinds and not set(READING_AGAIN).isdisjoint(later)
+    unnoticed = not case.met or (case.kinds <= UNNOTICED and not reads_again)
     allowed = (GOES_ON,) if unnoticed else AFTER_ERROR[case.profile.filesystem]
     if seen in allowed:
         return []

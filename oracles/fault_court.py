@@ -22,7 +22,7 @@ from oracles.verdict import Answer, Tier, Verdict, Violation
 from workloads.history import History
 
 FAULT_ORACLES: tuple[ModuleType, ...] = (told, contained, detected, alive)
-CUT_DATA = "cut data came back"  # of historical
+CUT_DATA, STALE = "cut data came back", "stale data"  # of historical
 ALSO_ASKED: tuple[ModuleType, ...] = (mounts, historical, usable, stable, consistent)
 
 
@@ -47,14 +47,31 @@ def judge_fault(
 
 def without_unsure(case: FaultCase, verdict: Verdict | None) -> Verdict | None:
     """Nothing is asked of the bytes of a file on which a call failed half-way; nor, where writes failed, that
-    data is on disk with the metadata: by default ext4 commits all the same (data_err=ignore, ext4.rst)."""
+    data is on disk with the metadata: by default ext4 commits all the same (data_err=ignore, ext4.rst). A
+    snapshot has the old bytes of what failed to be written when it was taken; fsync of the source tells."""
     if verdict is None or not verdict.violations:
         return verdict
     unsure = unsure_paths(case)
+    roots = tuple(f"{path}/" for path in snapshots(case))
     kept: list[Violation] = [
-        each for each in verdict.violations if each.subject not in unsure and each.kind != CUT_DATA
+        each
+        for each in verdict.violations
+        if each.subject not in unsure
+        and each.kind != CUT_DATA
+        and not (each.kind == STALE and each.subject.startswith(roots))
     ]
     return case.verdict(verdict.oracle, verdict.checked, kept)
+
+
+def snapshots(case: FaultCase) -> list[str]:
+    """The paths of those taken while writes failed."""
+    if "error-writes" not in case.kinds:
+        return []
+    return [
+        step.operation.path2
+        for step in case.history.run
+        if step.operation.word == "snapshot" and step.index >= case.point.operation
+    ]
 
 
 def unknown(tier: Tier, reason: str) -> tuple[Verdict, ...]:

@@ -11,7 +11,8 @@ be there, and the files it worked on are `unsure`: nothing is asked of their byt
 """
 
 import copy
-from collections.abc import Iterable
+import errno
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -27,9 +28,13 @@ from oracles.verdict import Answer, Tier, Verdict, Violation
 from oracles.window import Window
 from workloads.faults import FLUSH, SCRIPT, FaultPoint, kinds_of, parse_point
 from workloads.history import History, Step
+from workloads.workload import Operation
 
 # Calls that may have done part of their work when they fail.
-HALFWAY = ("write", "append", "pwrite", "mmapwrite", "truncate", "fallocate", "clone", "dedupe", "copyrange")
+OF_ONE_FILE = ("write", "append", "pwrite", "mmapwrite", "truncate", "fallocate")
+OF_TWO_FILES = ("clone", "dedupe", "copyrange")  # the object is the second
+HALFWAY = (*OF_ONE_FILE, *OF_TWO_FILES)
+RENAMING = ("link", "unlink", "rename", "rmdir", "remount", "umount", "close")
 # What forgets an error that nobody was told of: it is kept in the inode's mapping, which goes with the inode
 # (Documentation/filesystems/vfs.rst, Handling errors during writeback).
 FORGETTING = ("evict", "remount", "umount")
@@ -40,7 +45,8 @@ class FaultCase:
     """
     before:  what came back, held against what was acknowledged before the fault began; all that came later
              may be there. None where nothing was mounted.
-    after:   the same, held against every call that then said its work was durable, too.
+    after:   the same, held against every call that then said its work was durable, too. running: of these
+             only the calls before the first that failed.
     unsure:  files, as the model counts them, on which a call failed half-way. met: whether anything came
              past the fault.
     """
@@ -54,6 +60,7 @@ class FaultCase:
     history: History
     before: Case
     after: Case
+    running: Case
     unsure: frozenset[int]
     met: bool
 
@@ -95,6 +102,11 @@ def fault_case(
     before = _case(own, profile, tier, _with_persists(model, done), (begun, completed), observation)
     promised = told_persists(model, own, run, done, point)
     after = _case(own, profile, tier, _with_persists(model, promised), (begun, begun), observation)
+    failed = min(
+        (index for index, result in results.items() if told_error(result, index, point)), default=begun
+    )
+    early = _with_persists(model, [each for each in promised if each.step < failed])
+    running = _case(own, profile, tier, early, (begun, begun), observation)
     return FaultCase(
         point,
         kinds_of(point, history.workload),
@@ -105,6 +117,7 @@ def fault_case(
         own,
         before,
         after,
+        running,
         unsure,
         met_fault(run, point),
     )
@@ -120,11 +133,15 @@ def met_fault(run: FaultRun, point: FaultPoint) -> bool:
     return {"error-reads": reads, "delay": reads or writes, SCRIPT: reads or writes}.get(point.kind, writes)
 
 
+def told_error(result: int, index: int, point: FaultPoint) -> bool:
+    return index >= point.operation and -result in (errno.EIO, errno.EROFS, errno.ESHUTDOWN)
+
+
 def own_history(history: History, run: FaultRun) -> History:
     """The history of the workload as it went on the failing device."""
     operations = (*history.workload.setup, *history.workload.run)
     setup_count = len(history.workload.setup)
-    steps = tuple(_step(each, operations[each.index]) for each in run.steps)
+    steps = tuple(_step(each, run, operations) for each in run.steps)
     return msgspec.structs.replace(
         history,
         setup=steps[:setup_count],
@@ -134,17 +151,33 @@ def own_history(history: History, run: FaultRun) -> History:
     )
 
 
-def _step(seen: FaultStep, operation: object) -> Step:
-    maybe = seen.result < 0 and seen.inode and getattr(operation, "word", "") in HALFWAY
+def _step(seen: FaultStep, run: FaultRun, operations: Sequence[Operation]) -> Step:
+    operation = operations[seen.index]
+    halfway = seen.result < 0 and operation.word in HALFWAY
+    inode = seen.inode
+    if halfway and not inode and operation.word in OF_ONE_FILE:
+        inode = inode_before(seen.index, run, operations)
     return Step(
         index=seen.index,
-        operation=operation,  # type: ignore[arg-type]
-        result=0 if maybe else seen.result,
-        inode=seen.inode,
+        operation=operation,
+        result=0 if halfway and inode else seen.result,
+        inode=inode,
         blocks=seen.blocks,
         left_inode=seen.left,
         times=seen.times,
     )
+
+
+def inode_before(index: int, run: FaultRun, operations: Sequence[Operation]) -> int:
+    """The object of a call that failed, where a filesystem that has shut down shows none: that of the last
+    call on the path, if no name was given or taken in between. 0 for unknown."""
+    for step in reversed([step for step in run.steps if step.index < index]):
+        operation = operations[step.index]
+        if operation.word in RENAMING:
+            return 0
+        if operation.path == operations[index].path and operation.word not in OF_TWO_FILES:
+            return step.inode
+    return 0
 
 
 def unsure_inodes(model: Model, own: History, results: dict[int, int]) -> frozenset[int]:
@@ -217,8 +250,8 @@ class _Ledger:
         return self.since(persist, told)
 
     def met_until(self, step: int) -> bool:
-        """A FLUSH is not counted; a call that failed shows it."""
-        return any(
+        """A FLUSH is not counted: a point about one is taken to have met it. A call that failed shows it."""
+        return self.point.part == FLUSH or any(
             count or self.results[index] < 0
             for index, count in self.bad_writes.items()
             if self.point.operation <= index <= step

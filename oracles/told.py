@@ -6,6 +6,8 @@ Out:      a Verdict; none where the device lies (drop-writes, corrupt) or nothin
 Not here: what was acknowledged before the fault (contained).
 """
 
+import msgspec
+
 from oracles import durable
 from oracles.case import best_reading
 from oracles.faulted import FaultCase
@@ -27,6 +29,9 @@ NOT_CHECKED = (
 )
 
 LYING = frozenset(("drop-writes", "corrupt"))
+# Lines with which a filesystem says that it takes no more changes: fs/jbd2/journal.c, fs/btrfs/messages.c
+# (__btrfs_handle_fs_error()), fs/xfs/xfs_fsops.c, fs/f2fs/super.c.
+STOPPING = ("Aborting journal", "BTRFS: error (device ", "has been shut down", "Stopped filesystem")
 
 
 def judge(case: FaultCase) -> Verdict | None:
@@ -35,13 +40,17 @@ def judge(case: FaultCase) -> Verdict | None:
     checked, broken = best_reading(case.after, durable.judge_reading)
     _, before = best_reading(case.before, durable.judge_reading)
     known = {(each.kind, each.subject) for each in before}
+    untold = [each for each in broken if (each.kind, each.subject) not in known and asked(case, each)]
+    if not untold or not stopped(case):
+        return case.verdict(NAME, checked, [retold(case, each) for each in untold])
+    _, running = best_reading(case.running, durable.judge_reading)
+    early = {(each.kind, each.subject) for each in running}
     return case.verdict(
         NAME,
         checked,
         [
-            retold(case, each)
-            for each in broken
-            if (each.kind, each.subject) not in known and asked(case, each)
+            retold(case, each) if (each.kind, each.subject) in early else told_afterwards(case, each)
+            for each in untold
         ],
     )
 
@@ -73,4 +82,16 @@ def retold(case: FaultCase, violation: Violation) -> Violation:
         violation.found,
         case.promise("told"),
         Tier.POSIX,
+    )
+
+
+def stopped(case: FaultCase) -> bool:
+    return any(words in line for line in case.run.kernel_log for words in STOPPING)
+
+
+def told_afterwards(case: FaultCase, violation: Violation) -> Violation:
+    """A success after another call had told of the error, of a filesystem that had stopped: whatever is lost
+    by it, it is one bug, that nobody looked."""
+    return msgspec.structs.replace(
+        retold(case, violation), kind="success after the filesystem stopped", role="filesystem"
     )

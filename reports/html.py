@@ -48,6 +48,7 @@ from reports.results import (
     read_summary,
 )
 from reports.script import cut_place, cut_words, lines, operation_texts
+from reports.terminal import news_first
 from reports.terminal import number as plural
 from reports.timeline import Timeline, timeline
 from reports.tree_words import size_words, visible
@@ -181,7 +182,7 @@ def index_context(
         "points": (sum(one.points_unmet for one in digests), sum(one.points_left_out for one in digests)),
         "exit_meaning": (sweep_meaning if summary.detection else exit_meaning)(summary.exit),
         "command": shlex.join(question.command),
-        "findings": [(f, pages.get(f.id, "")) for f in summary.findings],
+        "findings": [(f, pages.get(f.id, "")) for f in news_first(summary.findings)],
         "matrix": matrix(summary, oracles, pages),
         "stock_rows": stock_rows(summary, oracles, pages),
         "not_shown": len(digests) - len(shown),
@@ -391,7 +392,9 @@ def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> s
     where = f"{plural(states.planned, moment)} of {plural(summary.experiments, 'experiment')}"
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
-        return f"{plural(findings, 'broken promise')}, found in {where}{also}."
+        known = sum(bool(finding.known) for finding in summary.findings)
+        told = f", {known if known < findings else 'all'} of them told in FINDINGS.md" if known else ""
+        return f"{plural(findings, 'broken promise')}{told}, found in {where}{also}."
     if not states.planned:
         return "Nothing was examined."
     if summary.exit or states.unknown:

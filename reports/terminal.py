@@ -7,7 +7,7 @@ Not here: progress while it runs (the command), colours.
 """
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from reports.models import model_words
@@ -89,10 +89,18 @@ def broken(summary: Summary) -> list[str]:
     if not summary.findings:
         return [line("BROKEN", "nothing")] if summary.exit != 1 else [line("BROKEN", broken_counts(summary))]
     lines = []
-    for at, finding in enumerate(summary.findings[:FINDINGS_SHOWN]):
+    findings = news_first(summary.findings)
+    for at, finding in enumerate(findings[:FINDINGS_SHOWN]):
         lines += finding_lines("" if at else "BROKEN", finding)
-    more = len(summary.findings) - FINDINGS_SHOWN
-    return [*lines, line("", f"and {more} more, in the report")] if more > 0 else lines
+    more = findings[FINDINGS_SHOWN:]
+    known = sum(bool(finding.known) for finding in more)
+    told = f", {known} of them told in FINDINGS.md" if known else ""
+    return [*lines, line("", f"and {len(more)} more, in the report{told}")] if more else lines
+
+
+def news_first(findings: Sequence[Finding]) -> list[Finding]:
+    """What FINDINGS.md does not tell yet, before what it tells; else in order."""
+    return sorted(findings, key=lambda finding: bool(finding.known))
 
 
 def finding_lines(label: str, finding: Finding) -> list[str]:

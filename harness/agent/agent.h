@@ -138,6 +138,7 @@ struct program program_start(char *text);
 bool next_operation(struct program *program, struct operation *operation);
 int enter(const char *device, const struct program *program);
 int leave(void);
+bool is_mounted(void); /* false after a remount that failed */
 int do_operation(const struct operation *operation);
 uint64_t root_inode(void);
 void put_queue(const char *device);

@@ -246,7 +246,8 @@ static void perform_all(struct program *program, struct text *after)
 			running = true;
 		}
 		if (of_host && is(&operation, "probe")) {
-			put_after(after);
+			if (is_mounted())
+				put_after(after);
 		} else if (of_host) {
 			change_fault(&operation);
 		} else {

@@ -22,6 +22,7 @@
 
 static const char *mounted; /* the device of the workload, for remount */
 static struct program mounted_as;
+static bool lost; /* a remount that could not mount: nothing is there to work on */
 
 int leave(void)
 {
@@ -34,9 +35,13 @@ int enter(const char *device, const struct program *program)
 {
 	mounted = device;
 	mounted_as = *program;
-	if (mount(device, MOUNT_POINT, program->filesystem, 0, program->options))
-		return -1;
-	return chdir(MOUNT_POINT);
+	lost = mount(device, MOUNT_POINT, program->filesystem, 0, program->options);
+	return lost ? -1 : chdir(MOUNT_POINT);
+}
+
+bool is_mounted(void)
+{
+	return !lost;
 }
 
 int do_operation(const struct operation *operation)
@@ -47,6 +52,10 @@ int do_operation(const struct operation *operation)
 		return leave();
 	if (!strcmp(operation->word, "fault"))
 		return 0; /* of faults.c; a recording shows the device without it */
+	if (!is_mounted()) {
+		errno = ENODEV;
+		return -1;
+	}
 	int result = do_call(operation);
 
 	if (result == NOT_MINE)

@@ -160,3 +160,18 @@ HERE = ("btrfs-single", BUG.workload)
 )
 def test_a_finding_is_known_when_all_of_its_places_are(kernel, signature, places, known):
     assert known_heading(kernel, signature, places) == (BUG.heading if known else "")
+
+
+@pytest.mark.parametrize(
+    ("signature", "known"),
+    [
+        ("btrfs told: name lost untold (fsynced file)", True),
+        ("btrfs contained: name lost (fsynced file)", True),
+        ("btrfs told: name lost untold (fsynced fifo)", False),
+        ("btrfs detected: name lost (fsynced file)", False),
+        ("ext4 told: name lost untold (fsynced file)", False),
+    ],
+)
+def test_a_bug_of_a_power_failure_is_known_in_a_sweep_of_faults_too(signature, known):
+    places = [("btrfs", "replace-synced-fsync-other")]
+    assert bool(known_heading("6.12", signature, places)) == known

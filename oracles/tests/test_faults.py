@@ -31,13 +31,14 @@ class Faulted:
         self.bench = Bench(source, name)
         self.name = name
 
-    def judge(self, spec, tree, failed=(), bad=(), kernel_log=(), seen=None, **run):
-        """failed: operations that gave EIO. bad: operations during which a write met the fault."""
+    def judge(self, spec, tree, failed=(), bad=(), kernel_log=(), seen=None, unseen=(), **run):
+        """failed: operations that gave EIO. bad: operations during which a write met the fault. unseen: whose
+        object could not be looked at."""
         steps = tuple(
             FaultStep(
                 step.index,
                 -errno.EIO if step.index in failed else 0,
-                step.inode,
+                0 if step.index in unseen else step.inode,
                 step.blocks,
                 step.left_inode,
                 0,
@@ -221,3 +222,62 @@ def test_of_a_write_that_failed_half_way_the_bytes_are_not_asked():
     tree = one.bench.tree()
     torn = replaced(tree, "foo", content=(Run(0, 4096, "w", 2), *node_at(tree, "foo").content[1:]))
     assert silent(one.judge("F:error-writes@1", torn, failed=[1], bad=[1]))
+
+
+STOPPED_LOG = ("3 Aborting journal on device dm-4-8.",)
+TWO_FILES = "setup\n  sync\nrun\n  creat foo\n  creat bar\n  fsync foo\n  fsync bar\n"
+
+
+def test_a_success_after_the_filesystem_stopped_is_one_finding_whatever_it_lost():
+    """And only what no call before the first error had promised."""
+    one = Faulted(TWO_FILES, "ext4")
+    lost = without(without(one.bench.tree(), "foo"), "bar")
+    found = one.judge("F:error-writes@3-", lost, failed=[3], bad=[3], kernel_log=STOPPED_LOG)
+    assert found["told"] == ["success after the filesystem stopped"]
+    found = one.judge("F:error-writes@3-", lost, failed=[3], bad=[3])
+    assert found["told"] == ["name lost untold"]
+    found = one.judge("F:error-writes@3-", lost, failed=[4], bad=[3, 4], kernel_log=STOPPED_LOG)
+    assert found["told"] == ["name lost untold"]
+
+
+def test_a_sync_whose_flush_failed_promises_nothing():
+    """A FLUSH is not counted, and sync(2) cannot tell."""
+    one = Faulted("run\n  creat foo\n  sync\n  mkdir A\n")
+    assert silent(one.judge("F:error-writes@1:flush", one.bench.tree(0)))
+
+
+def test_a_block_that_is_not_what_its_checksum_says_needs_not_stop_the_filesystem():
+    one = Faulted(OVERWRITE, "xfs")
+    gone = {"after_call": "fsync", "after_errno": errno.EUCLEAN}
+    assert not one.judge("F:corrupt@2", one.bench.tree(0), bad=[2], **gone)["contained"]
+    assert one.judge(FAILS, one.bench.tree(0), failed=[2], bad=[2], **gone)["contained"]
+
+
+def test_dropped_writes_are_noticed_where_the_block_is_read_again():
+    gone = {"after_call": "create", "after_errno": errno.EUCLEAN}
+    for last, kinds in (("evict foo", []), ("chmod foo 600", ["shut down without need"])):
+        one = Faulted(OVERWRITE + f"  {last}\n", "xfs")
+        assert one.judge("F:drop-writes@3", one.bench.tree(), bad=[3], **gone)["contained"] == kinds
+
+
+def test_of_a_write_that_failed_with_its_filesystem_the_bytes_are_not_asked():
+    """The filesystem has shut down, so the agent cannot say which inode it was."""
+    source = "setup\n  write foo 0 8K\nrun\n  write foo 0 4K\n  pwrite foo 4K 4K sync\n"
+    one = Faulted(source, "xfs")
+    assert silent(one.judge("F:error-writes@2", one.bench.tree(), failed=[2], bad=[2], unseen=[2]))
+
+
+def test_a_snapshot_of_what_could_not_be_written_has_the_old_bytes():
+    source = """setup
+  subvol create S
+  write S/foo 0 8K
+run
+  write S/foo 0 4K
+  snapshot S T
+  sync
+"""
+    one = Faulted(source)
+    old = node_at(one.bench.tree(0), "S/foo").content
+    tree = replaced(one.bench.tree(), "T/foo", content=old)
+    assert silent(one.judge("F:error-writes@3", tree, bad=[3]))
+    assert one.judge("F:error-writes@4", tree, bad=[4])["historical"] == ["stale data"]

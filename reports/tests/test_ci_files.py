@@ -9,6 +9,7 @@ import pytest
 
 from oracles.verdict import Answer
 from reports.digest import digests
+from reports.html import headline
 from reports.junit import junit_xml, write_junit
 from reports.ktap import ktap, write_ktap
 from reports.results import Finding, StateCounts, Summary, read_question, read_summary
@@ -143,6 +144,19 @@ def test_many_findings_are_cut_short(run: Path) -> None:
     assert any("and 6 more" in line for line in lines)
     assert any("r" * 120 in line for line in lines)
     assert all(len(line) <= COLUMNS for line in lines if "r" * 120 not in line and str(run) not in line)
+
+
+def test_what_is_not_told_yet_comes_first(run: Path) -> None:
+    """Among many that are told, the one that is news is shown; the headline says how many are told."""
+    summary = read_summary(run)
+    first = summary.findings[0]
+    told: Finding = msgspec.structs.replace(first, known="A bug")
+    news: Finding = msgspec.structs.replace(first, id="F9", signature="ext4 durable: news")
+    many = msgspec.structs.replace(summary, findings=(*(told,) * 8, news))
+    lines = summary_lines(many, read_question(run), run)
+    assert "F9 ext4 durable: news" in next(line for line in lines if line.startswith("BROKEN"))
+    assert any("and 6 more, in the report, 6 of them told in FINDINGS.md" in line for line in lines)
+    assert "9 broken promises, 8 of them told in FINDINGS.md, found in" in headline(many)
 
 
 def test_nothing_examined_does_not_read_like_success(run: Path) -> None:
