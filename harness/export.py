@@ -9,7 +9,8 @@ Not here: the text (reports/export*.py), what is asked (oracles/checks.py), the 
 
 Of the states that show the finding the earliest at the end of an operation comes first, by dm-flakey, as
 fstests has it. Where there is none, or it does not reproduce (dm-flakey keeps what was never flushed), the
-log is replayed up to that operation's end, and then to every entry within the earliest one.
+log is replayed up to that operation's end, and then to every entry within the earliest one. What R, T or N
+alone shows is made from the log.
 """
 
 import argparse
@@ -37,6 +38,7 @@ from oracles.checks import NoCheck, checks
 from oracles.content import size_of
 from oracles.finding import signature
 from oracles.profiles import profile
+from oracles.spec import model_of, place_of
 from oracles.verdict import Tier, Violation
 from reports import export_c, export_fstests, export_sh
 from reports.export import FORMS, NotInThisForm, Reproducer, Way
@@ -48,6 +50,10 @@ BROKEN, KEPT = 1, 0  # exit statuses of every form; of a test of fstests the out
 
 class NoExport(Exception):
     """No program for this finding; the message says why, and what can be had instead."""
+
+
+class NotInAnyWay(NoExport):
+    """None was tried, for the form cannot say it."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -123,7 +129,7 @@ def verified(
         word: Path(build(word, progress.building(word), facts.config).path)
         for word in dict.fromkeys((own, stock))
     }
-    tried = []
+    tried, unsaid = [], []
     for one in reproducers(finding, experiment, run):
         with workspace() as space:
             try:
@@ -131,16 +137,20 @@ def verified(
                     try_on(word, path, one, form, fstests, space, progress) for word, path in kernels.items()
                 ]
             except NotInThisForm as error:
-                tried.append(f"{one.way}: {error}")
+                unsaid.append(str(error))
                 continue
         if [each.shows for each in seen] == [True, False][: len(seen)]:
             return one, seen
         tried.append(f"{one.way}, {format_cut(one)}: " + "; ".join(f"{s.kernel}: {s.said}" for s in seen))
-    why = "\n  ".join(tried)
+    disk = f"or the disk itself: {finding.repro} --keep FILE"
+    reasons = "; ".join(dict.fromkeys(unsaid))
+    if not tried:
+        raise NotInAnyWay(f"{finding.id} is not exported to {form}: {reasons}; {disk}")
+    why = "\n  ".join([*tried, *([reasons] if reasons else [])])
     others = ", ".join(f"--to {other}" for other in FORMS if other != form)
     raise NoExport(
         f"{finding.id} is not exported to {form}: no program shows it on {own} and not elsewhere. Tried:\n"
-        f"  {why}\nInstead: {others}; or the disk itself: {finding.repro} --keep FILE"
+        f"  {why}\nInstead: {others}; {disk}"
     )
 
 
@@ -213,22 +223,17 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
         raise NoResults(f"{run}: nothing was recorded: {experiment.facts.trouble}")
     prepared = prepare(history, profile(experiment.facts.profile), Tier(experiment.facts.tier))
     showing = list(states_showing(finding, experiment))
-    if not showing:
-        raise NoExport(
-            f"{finding.id}: seen at {finding.state}, which no exported program can make: they know model O. "
-            f"Instead: the disk itself: {finding.repro} --keep FILE"
-        )
     reasons = set()
     ends = [each for each in showing if is_between(experiment, each[0])]
-    candidates: list[tuple[Way, tuple[State, Violation]]] = (
-        [("flakey", ends[0]), ("log", ends[0])] if ends else []
-    )
+    ordered = model_of(showing[0][0].spec) == "O"
+    candidates: list[tuple[Way, tuple[State, Violation]]] = []
+    candidates += [("flakey", ends[0])] if ends and ordered else []
+    candidates += [("log", ends[0])] if ends else []
     candidates += [("log", showing[0])] if showing[:1] != ends[:1] else []
     for way, (state, violation) in candidates:
-        prefix = prefix_of(state)
-        case = prepared.case(prefix, experiment.observations[state.observation])
+        case = prepared.case(place_of(state.spec), experiment.observations[state.observation])
         try:
-            yield reproducer(finding, experiment, case, violation, way, run)
+            yield reproducer(finding, experiment, case, state, violation, way, run)
         except NoCheck as error:
             reasons.add(str(error))
     if reasons:
@@ -239,9 +244,9 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
 
 
 def states_showing(finding: Finding, experiment: Experiment) -> Iterator[tuple[State, Violation]]:
-    """In order, each with its violation. Only model O: the others need a disk of their own."""
+    """In order, each with its violation: those of the finding's own state's model."""
     for state in experiment.judgement.states:
-        if not state.spec.startswith("O:"):
+        if model_of(state.spec) != model_of(finding.state):
             continue
         for verdict in experiment.judgement.verdict_sets[state.verdict_set]:
             for violation in verdict.violations:
@@ -250,26 +255,30 @@ def states_showing(finding: Finding, experiment: Experiment) -> Iterator[tuple[S
                     break
 
 
-def prefix_of(state: State) -> int:
-    return int(state.spec.split(":")[1])
-
-
 def is_between(experiment: Experiment, state: State) -> bool:
     """At no operation's time, and after at least one."""
     history = experiment.history
     assert history is not None
-    begun = history.begun_count(prefix_of(state))
-    return begun > 0 and begun == history.completed_count(prefix_of(state))
+    begun = history.begun_count(place_of(state.spec))
+    return begun > 0 and begun == history.completed_count(place_of(state.spec))
 
 
 def reproducer(
-    finding: Finding, experiment: Experiment, case: Case, violation: Violation, way: Way, run: Path
+    finding: Finding,
+    experiment: Experiment,
+    case: Case,
+    state: State,
+    violation: Violation,
+    way: Way,
+    run: Path,
 ) -> Reproducer:
     """Errors: NoCheck."""
     history, facts = case.history, experiment.facts
     begun, completed = history.begun_count(case.prefix), history.completed_count(case.prefix)
     if not begun:
         raise NoCheck("the power fails before the first operation")
+    if state.spec.startswith("T:") and "-" in state.spec:
+        raise NoCheck(f"{state.spec}: a program tears the last write that reached the disk, and no other")
     one = profile(facts.profile)
     steps = (*history.setup, *history.run[:begun])
     failed = [step for step in steps if step.result < 0]
@@ -302,6 +311,8 @@ def reproducer(
         offsets={
             step.index: append_offset(case, step.index) for step in steps if step.operation.word == "append"
         },
+        model=model_of(state.spec),
+        atomic_bytes=one.atomic_bytes,
     )
 
 

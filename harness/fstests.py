@@ -85,11 +85,19 @@ _switch()
 	dmsetup load flakey-test --table "0 $sectors flakey $backing $1"
 	dmsetup resume flakey-test
 }
+FLAKEY_ALLOW_WRITES=0 FLAKEY_DROP_WRITES=1
+_load_flakey_table()
+{
+	case $1 in
+	0) _switch "0 180 0" ;;
+	1) _switch "0 0 180 1 drop_writes" ;;
+	esac
+}
 _flakey_drop_and_remount()
 {
-	_switch "0 0 180 1 drop_writes"
+	_load_flakey_table $FLAKEY_DROP_WRITES
 	_scratch_unmount
-	_switch "0 180 0"
+	_load_flakey_table $FLAKEY_ALLOW_WRITES
 	_scratch_mount
 }
 _cleanup_flakey() { umount $SCRATCH_MNT 2>/dev/null; dmsetup remove flakey-test; }

@@ -51,7 +51,8 @@ class NotShown(Exception):
 
 
 class Question:
-    """Whether a workload still shows the signature. Remembers the state of the last yes."""
+    """Whether a workload still shows the signature. Remembers the state of the last yes. What needed n
+    recordings to show itself is asked n times before the answer is no."""
 
     def __init__(self, examiner: Examiner, signature: str, budget: int, progress: Progress) -> None:
         self._examiner = examiner
@@ -59,6 +60,7 @@ class Question:
         self._budget = budget
         self._progress = progress
         self._told = time.monotonic()
+        self._times = 1
         self.smallest = 0
         self.state = ""
 
@@ -68,18 +70,19 @@ class Question:
 
     def __call__(self, workload: Workload) -> bool:
         """Errors: BudgetSpent."""
-        if self.asked >= self._budget:
-            raise BudgetSpent
-        sight = self._examiner.examine(workload)
-        self._heartbeat()
-        if self._signature not in sight.first:
-            return False
-        self.state = sight.first[self._signature]
-        return True
+        for _ in range(self._times):
+            if self.asked >= self._budget:
+                raise BudgetSpent
+            sight = self._examiner.examine(workload)
+            self._heartbeat()
+            if self._signature in sight.first:
+                self.state = sight.first[self._signature]
+                return True
+        return False
 
     def first(self, workload: Workload) -> Sight:
         """The workload as it was found: up to TIMES recordings until it shows itself. Errors: NotShown."""
-        for _ in range(TIMES):
+        for self._times in range(1, TIMES + 1):
             sight = self._examiner.examine(workload)
             if self._signature in sight.first:
                 self.state = sight.first[self._signature]

@@ -15,10 +15,11 @@ from typing import Literal
 
 import msgspec
 
-from oracles import durable, fsck, mounts, quiet, usable
+from oracles import durable, fsck, historical, mounts, quiet, usable
 from oracles.case import Case
 from oracles.content import Piece, first_difference, size_of
 from oracles.observation import Node
+from oracles.ordered import found_snapshot, snapshot
 from oracles.recovered import Recovered, split
 from oracles.verdict import Violation
 from oracles.window import Floor
@@ -63,9 +64,9 @@ class Check(msgspec.Struct, frozen=True):
     path:   of the object; paths: of "any" (one of them is there) and "not all".
     values: what is allowed: "mode" octal, "owner" UID:GID, "mtime" seconds, "target", "link count" numbers,
             "blocks" the least, "xattr" values ("" is none: they are never empty there), "object" the indexes
-            of the operations that made the objects allowed there.
+            of the operations that made the objects allowed there, "any" of that which made the one asked for.
     sizes:  of "size", ranges from low to high, both allowed. sources: of "bytes". name: of "xattr".
-    optional: of "object": the name may be gone.
+    optional: of "object": the name may be gone. given: asked only where this path is there, "" for always.
     """
 
     kind: Kind
@@ -76,6 +77,7 @@ class Check(msgspec.Struct, frozen=True):
     sources: tuple[Source, ...] = ()
     name: str = ""
     optional: bool = False
+    given: str = ""
 
 
 def checks(case: Case, oracle: str, violation: Violation) -> tuple[Check, ...]:
@@ -143,7 +145,8 @@ def _one_of_its_names(case: Case, recovered: Recovered, violation: Violation) ->
         slots = case.model.chains[index].slots_until(now)
         paths = [case.model.path(slot, now) for slot in slots]
         if paths[-1] == violation.subject and durable.is_lost(case, recovered, case.model.chains[index]):
-            return [Check("any", violation.subject, tuple(paths))]
+            made = str(case.model.inodes[case.model.chains[index].inode].born - 1)
+            return [Check("any", violation.subject, tuple(paths), (made,))]
     return []
 
 
@@ -306,6 +309,20 @@ def _bytes(case: Case, recovered: Recovered, violation: Violation) -> list[Check
     return []
 
 
+def _cut(case: Case, recovered: Recovered, violation: Violation) -> list[Check]:
+    """Asked where a name shows that the truncate is on disk, one that there was not before it."""
+    inode = _inode(recovered, violation.subject)
+    back = historical.cut_back(case, inode, recovered.nodes[inode]) if inode >= 0 else None
+    if back is None or case.observation.tree is None:
+        return []
+    before = {path for time in range(case.window.all.time, back.time) for path in snapshot(case, time)}
+    telling = sorted(found_snapshot(case, case.observation.tree).keys() - before)
+    return [
+        Check("bytes", violation.subject, sources=tuple(map(_source, back.pieces)), given=path)
+        for path in telling[:1]
+    ]
+
+
 def _source(piece: Piece) -> Source:
     return Source(piece.start, piece.end, tuple(sorted(source.stamp - 1 for source in piece.sources)))
 
@@ -330,6 +347,7 @@ ATTRIBUTES = {
     "size lost": _size,
     "size that never was": _size,
     "data lost": _bytes,
+    "cut data came back": _cut,
     "stale data": _bytes,
     "foreign bytes": _bytes,
 }

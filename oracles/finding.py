@@ -85,15 +85,17 @@ def _group(name: str, members: list[tuple[Witness, str, Violation]]) -> Group:
     )
 
 
-def _rank(witness: Witness, violation: Violation) -> tuple[int, int, int, str, int, str, str, str]:
-    """A state of model O before all others, for it presumes least of the device; then fewest operations and
-    the earliest state; the rest only to be the same on every run."""
+def _rank(witness: Witness, violation: Violation) -> tuple[int, int, int, str, int, int, str, str, str]:
+    """A state of model O before all others, for it presumes least of the device; then fewest operations, the
+    earliest state, the shortest spec (least is lost, the cut is the first); the rest only to be the same on
+    every run."""
     return (
         place_of_model(witness.state),
         witness.operation_count,
         witness.place,
         witness.workload,
         witness.experiment,
+        len(witness.state),
         witness.state,
         violation.subject,
         violation.found,

@@ -6,6 +6,8 @@ Out:      a Verdict; none where there is no tree.
 Not here: whether what was promised is still there (durable).
 """
 
+from typing import NamedTuple
+
 from oracles.case import (
     Case,
     allowed_words,
@@ -162,22 +164,35 @@ def _content(case: Case, inode: int, node: Node) -> list[Violation]:
 
 
 def _cut_off(case: Case, inode: int, node: Node) -> list[Violation]:
+    back = cut_back(case, inode, node)
+    return [_came_back(case, inode, node, back)] if back is not None else []
+
+
+class CutBack(NamedTuple):
+    """time: after the truncate. pieces: what is allowed behind the size that it set."""
+
+    time: int
+    pieces: list[Piece]
+    difference: Difference
+
+
+def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
     """Bytes behind the end that a truncate set, back when the file has grown again: the rest of the block is
     zeroed in memory, and data=ordered puts that on disk with the truncate."""
     if not case.asks_for("ordered-data"):
-        return []
+        return None
     for time, start, end in _cuts(case, inode):
         seen = shown_since(case)
         if seen is None or seen < time:
-            return []
+            return None
         pieces = [
             piece._replace(sources=piece.sources | ZEROS)
             for piece in clipped(case.window.pieces(inode, time), start, end)
         ]
         difference = first_difference(node.content, pieces, node.size)
         if difference is not None:
-            return [_came_back(case, inode, node, time, difference)]
-    return []
+            return CutBack(time, pieces, difference)
+    return None
 
 
 def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
@@ -191,14 +206,14 @@ def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def _came_back(case: Case, inode: int, node: Node, time: int, difference: Difference) -> Violation:
-    cut = words(case.model.steps[time - 1].operation)
+def _came_back(case: Case, inode: int, node: Node, back: CutBack) -> Violation:
+    cut = words(case.model.steps[back.time - 1].operation)
     return Violation(
         "cut data came back",
         role(case, inode),
         node.path,
-        f"at offset {difference.offset}: {allowed_words(difference)}, since {cut}",
-        _writer(case, difference),
+        f"at offset {back.difference.offset}: {allowed_words(back.difference)}, since {cut}",
+        _writer(case, back.difference),
         case.promise("ordered-data"),
         Tier.FS,
     )

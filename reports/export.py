@@ -11,6 +11,7 @@ was flushed, and the disk is built again as it was at a mark, or, for an operati
 entry between its two marks. So a script does not depend on the numbers of one log.
 """
 
+import json
 import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,7 @@ class Reproducer(msgspec.Struct, frozen=True):
     title:   the signature. about: where it comes from, lines for a comment.
     setup:   made durable first. run: up to and with the operation at or in which the power fails.
     returned: whether that one had returned. offsets: of appends, where each began, by index over both.
+    model: of the crash, one of oracles.spec.MODELS; all but O by the log. atomic_bytes: that no crash tears.
     """
 
     title: str
@@ -53,6 +55,8 @@ class Reproducer(msgspec.Struct, frozen=True):
     returned: bool
     checks: tuple[Check, ...]
     offsets: dict[int, int]
+    model: str = "O"
+    atomic_bytes: int = 512
 
     @property
     def last(self) -> int:
@@ -63,17 +67,26 @@ class Reproducer(msgspec.Struct, frozen=True):
     def makers(self) -> frozenset[int]:
         """Operations whose objects the checks ask for."""
         return frozenset(
-            int(each) for check in self.checks if check.kind == "object" for each in check.values
+            int(each) for check in self.checks if check.kind in ("object", "any") for each in check.values
         )
 
     def asks(self, kind: str) -> bool:
         return any(check.kind == kind for check in self.checks)
 
 
+# By model: what happens to the disk beside the power failure.
+BESIDE = {
+    "O": "",
+    "R": ", the disk loses some of what no flush had followed",
+    "T": ", in the middle of a write",
+    "N": ", and again during the recovery from that",
+}
+
+
 def cut_sentence(one: Reproducer) -> str:
     """When the power fails, for a reader."""
-    operation = format_operation(one.run[-1])
-    return f"the power fails after '{operation}'" if one.returned else f"the power fails during '{operation}'"
+    when = "after" if one.returned else "during"
+    return f"the power fails {when} '{format_operation(one.run[-1])}'{BESIDE[one.model]}"
 
 
 def story(one: Reproducer, mark: str) -> str:
@@ -97,20 +110,57 @@ def byte_of(index: int) -> int:
 # --- the shell -----------------------------------------------------------------------------------
 
 
+FIRST_KEPT, KEPT_MAX = 3, 7  # file descriptors that a POSIX shell keeps: 3 to 9
+
+
 class Shell(msgspec.Struct, frozen=True):
-    """How a shell script calls things. mount: the variable that holds the mount point."""
+    """How a shell script calls things. mount: the variable that holds the mount point. kept: names of
+    descriptors, which are /proc/$$/fd/3 and so on: to open one gives the same inode, even without a name."""
 
     mount: str
     xfs_io: str = "xfs_io"
     setfattr: str = "setfattr"
     getfattr: str = "getfattr"
     quiet: str = " >/dev/null"
+    sync: str = "sync"
+    mark: str = "mark"
+    kept: tuple[str, ...] = ()
+
+    def number(self, descriptor: str) -> int:
+        return FIRST_KEPT + self.kept.index(descriptor)
 
     def path(self, path: str) -> str:
+        if path in self.kept:
+            return f"/proc/$$/fd/{self.number(path)}"
         if path == ".":
             return f"${self.mount}"
         plain = shlex.quote(path) == path
         return f"${self.mount}/{path}" if plain else f'"${self.mount}"/{shlex.quote(path)}'
+
+
+def kept(one: Reproducer) -> tuple[str, ...]:
+    """Every descriptor that it keeps, in the order in which they come."""
+    return tuple(dict.fromkeys(op.descriptor for op in (*one.setup, *one.run) if op.descriptor))
+
+
+def closing(shell: Shell) -> list[str]:
+    """Lines before the unmount, which an open file would keep from being done."""
+    return [f"exec {shell.number(descriptor)}>&-" for descriptor in shell.kept]
+
+
+def operations(one: Reproducer, shell: Shell) -> list[str]:
+    """All of them; by a log the last one between its marks. Errors: NotInThisForm."""
+    lines = []
+    for index in range(len(one.setup)):
+        lines += operation_lines(one, index, shell)
+    lines += [shell.sync, ""] if one.setup else []
+    for index in range(len(one.setup), one.last):
+        lines += operation_lines(one, index, shell)
+    last = operation_lines(one, one.last, shell)
+    if one.way == "log":
+        # The inode number is asked for after the mark: nothing may come between the call and its end.
+        last = [f"{shell.mark} begin", last[0], f"{shell.mark} done", *last[1:]]
+    return lines + last
 
 
 def operation_lines(one: Reproducer, index: int, shell: Shell) -> list[str]:
@@ -125,10 +175,10 @@ def operation_lines(one: Reproducer, index: int, shell: Shell) -> list[str]:
 
 def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
     """One line. Errors: NotInThisForm."""
-    if "@" in {operation.path[:1], operation.path2[:1], operation.descriptor[:1]}:
-        raise NotInThisForm(
-            f"'{format_operation(operation)}' keeps a descriptor, which a shell cannot; --to c can"
-        )
+    if operation.word == "tmpfile" or (operation.word == "open" and "sync" in operation.mode):
+        raise NotInThisForm(f"'{format_operation(operation)}': no shell opens a file so; --to c can")
+    if len(shell.kept) > KEPT_MAX:
+        raise NotInThisForm(f"a shell keeps no more than {KEPT_MAX} descriptors; --to c can")
     if operation.word == "rename" and operation.mode:
         raise NotInThisForm(
             f"'{format_operation(operation)}': no common program calls renameat2(2); --to c can"
@@ -158,6 +208,14 @@ def names(operation: Operation, shell: Shell) -> str:
             return f"mknod {path} {kind} {operation.device.replace(':', ' ')}"
         case "symlink":
             return f"ln -s {shlex.quote(operation.target)} {path}"
+        case "open":
+            truncated = f": >{path}; " if "trunc" in operation.mode else ""
+            number = shell.number(operation.descriptor)
+            return f"{truncated}if [ -d {path} ]; then exec {number}<{path}; else exec {number}<>{path}; fi"
+        case "close":
+            return f"exec {shell.number(operation.path)}>&-"
+        case "link" if operation.path in shell.kept:
+            return f"ln -L {path} {path2}"
         case "link":
             return f"ln -P {path} {path2}"
         case "unlink":
@@ -231,11 +289,12 @@ def xfs_io(shell: Shell, path: str, *commands: str, flags: str = "") -> str:
 
 def attributes(operation: Operation, shell: Shell) -> str:
     path = shell.path(operation.path)
+    itself = "" if operation.path in shell.kept else " -h"
     match operation.word:
         case "setxattr":
-            return f"{shell.setfattr} -h -n {operation.name} -v {shlex.quote(operation.value)} {path}"
+            return f"{shell.setfattr}{itself} -n {operation.name} -v {shlex.quote(operation.value)} {path}"
         case "removexattr":
-            return f"{shell.setfattr} -h -x {operation.name} {path}"
+            return f"{shell.setfattr}{itself} -x {operation.name} {path}"
         case "chmod":
             return f"chmod {operation.mode} {path}"
         case "chown":
@@ -276,12 +335,22 @@ def persistence(operation: Operation, shell: Shell) -> str:
 
 def check_lines(checks: Sequence[Check], shell: Shell) -> list[str]:
     """Of those about the mounted tree."""
-    return [line for check in checks for line in check_of(check, shell)]
+    lines: list[str] = []
+    for check in checks:
+        asked = list(check_of(check, shell))
+        given = [f"if {is_there(check.given, shell)}; then"] if check.given and asked else []
+        lines += [*given, *(f"\t{line}" for line in asked), "fi"] if given else asked
+    return lines
+
+
+def is_there(path: str, shell: Shell) -> str:
+    """A symlink that leads nowhere is, too."""
+    return f"[ -e {shell.path(path)} ] || [ -L {shell.path(path)} ]"
 
 
 def check_of(check: Check, shell: Shell) -> Iterator[str]:
     path, name = shell.path(check.path), check.path
-    there = f"[ -e {path} ] || [ -L {path} ]"
+    there = is_there(name, shell)
     match check.kind:
         case "exists":
             yield f'{there} || bad "{name} is missing"'
@@ -289,7 +358,10 @@ def check_of(check: Check, shell: Shell) -> Iterator[str]:
             yield f'{{ {there}; }} && bad "{name} is back"'
         case "any":
             tests = " || ".join(
-                f"[ -e {shell.path(each)} ] || [ -L {shell.path(each)} ]" for each in check.paths
+                f'[ "$(stat -c %i {shell.path(each)} 2>/dev/null)" = "$made{check.values[0]}" ]'
+                if check.values
+                else is_there(each, shell)
+                for each in check.paths
             )
             yield f'{tests} || bad "nothing is left under {" or ".join(check.paths)}"'
         case "not all":
@@ -388,3 +460,12 @@ def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
         lines.append(f"dmesg | grep -E '{LOUD}' >\"$W/loud\" &&")
         lines.append('\tbad "the kernel says: $(head -n 1 "$W/loud")"')
     return lines
+
+
+def c_text(text: str) -> str:
+    """A string literal, a line of it a line."""
+    parts = text.split("\n")
+    return "\n\t\t".join(
+        json.dumps(part + ("\n" if at < len(parts) - 1 else ""), ensure_ascii=True)
+        for at, part in enumerate(parts)
+    )

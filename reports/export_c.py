@@ -4,7 +4,8 @@ A finding as one C program: `powercut export --to c`.
 In:       a Reproducer.
 Out:      the program: each operation is the system call itself, so it can say what no shell can (kept
           descriptors, renameat2); losetup, mkfs, dmsetup and the questions afterwards go through a shell.
-Not here: the questions (export.py), compiling and trying it (harness/export.py).
+Not here: the questions (export.py), the log's replay (replay_c.py), compiling and trying it
+          (harness/export.py).
 """
 
 import json
@@ -17,9 +18,12 @@ from reports.export import (
     Shell,
     ask_lines,
     byte_of,
+    c_text,
+    kept,
     mount_line,
     story,
 )
+from reports.replay_c import replay
 from workloads.text import format_operation
 from workloads.workload import Operation
 
@@ -145,62 +149,6 @@ static void flags(int file, int set, int clear)
 """,
 }
 
-LOG_PART = """
-/* The log of dm-log-writes: drivers/md/dm-log-writes.c. Place and length are in sectors of the log. */
-struct super { uint64_t magic, version, entries; uint32_t sector_bytes; } __attribute__((packed));
-struct entry { uint64_t sector, sectors, flags, text_bytes; };
-enum { DISCARD = 4, MARK = 8 };
-
-static int ask(void);
-
-static int replay(int returned)
-{
-	char path[64];
-	struct super super;
-	struct entry entry;
-	int broken = 0, asking = 0;
-
-	snprintf(path, sizeof(path), "%s/log", work);
-	int log = open(path, O_RDONLY);
-
-	snprintf(path, sizeof(path), "%s/base", work);
-	int disk = open(path, O_RDWR);
-
-	check(log < 0 || disk < 0 || pread(log, &super, sizeof(super), 0) != sizeof(super) ? -1 : 0, "the log");
-	off_t at = super.sector_bytes;
-
-	for (uint64_t i = 0; i < super.entries && !broken; i++) {
-		char text[64] = "";
-
-		check(pread(log, &entry, sizeof(entry), at) == sizeof(entry) ? 0 : -1, "the log");
-		if (entry.flags & MARK)
-			pread(log, text, entry.text_bytes < 63 ? entry.text_bytes : 63, at + sizeof(entry));
-		at += super.sector_bytes;
-		if (entry.flags & MARK) {
-			if (!strcmp(text, "begin") && !returned)
-				asking = 1, broken = ask();
-			else if (!strcmp(text, "done") || !strcmp(text, "end"))
-				return returned && !strcmp(text, "done") ? ask() : broken;
-			continue;
-		}
-		size_t bytes = entry.sectors * super.sector_bytes;
-		char *data = calloc(1, bytes + 1);
-
-		if (!(entry.flags & DISCARD)) {
-			check(pread(log, data, bytes, at) == (ssize_t)bytes ? 0 : -1, "the log");
-			at += bytes;
-		}
-		ssize_t done = pwrite(disk, data, bytes, entry.sector * super.sector_bytes);
-
-		check(done == (ssize_t)bytes ? 0 : -1, "a disk");
-		free(data);
-		if (asking)
-			broken = ask();
-	}
-	return broken;
-}
-"""
-
 MAIN = """
 static int ask(void)
 {{
@@ -257,7 +205,7 @@ def program(one: Reproducer, file: str) -> str:
         size_bytes=one.size_bytes,
     )
     log = one.way == "log"
-    closing = [f"\tclose({name});" for name in kept(one)]
+    closing = [f"\tclose({name});" for name in variables(one)]
     if log:
         start = " && ".join(
             [
@@ -275,7 +223,7 @@ def program(one: Reproducer, file: str) -> str:
             '\tcheck(chdir("/"), "chdir");',
             f"\tmust({c_text('umount $M && dmsetup remove $N && losetup -D')});",
         ]
-        verdict = f"replay({int(one.returned)})"
+        verdict = "replay()"
     else:
         start = f"{ATTACH.format(image='disk')} && dmsetup create $N --table {FLAKEY_ON} && {mount_line(one)}"
         end = [
@@ -291,7 +239,7 @@ def program(one: Reproducer, file: str) -> str:
     return (
         head
         + "".join(used)
-        + (LOG_PART if log else "")
+        + (replay(one) if log else "")
         + MAIN.format(
             ask=c_text("\n".join(asked(one))),
             module="dm-log-writes" if log else "dm-flakey",
@@ -313,7 +261,6 @@ def asked(one: Reproducer) -> list[str]:
     lines = ["broken=0", 'bad() { echo "BROKEN: $*"; broken=1; }', "cannot() { exit 2; }"]
     if one.way == "log":
         lines += [
-            'cp --sparse=always "$W/base" "$W/state"',
             "btrfs device scan --forget >/dev/null 2>&1" if one.filesystem == "btrfs" else ":",
             f"{ATTACH.format(image='state')} || cannot",
             'dmsetup create $N --table "0 $S linear $D 0" || cannot',
@@ -323,20 +270,11 @@ def asked(one: Reproducer) -> list[str]:
     return [*lines, "exit $broken"]
 
 
-def c_text(text: str) -> str:
-    """A string literal, a line of it a line."""
-    parts = text.split("\n")
-    return "\n\t\t".join(
-        json.dumps(part + ("\n" if at < len(parts) - 1 else ""), ensure_ascii=True)
-        for at, part in enumerate(parts)
-    )
-
-
 # --- operations ------------------------------------------------------------------------------------
 
 
 def operations(one: Reproducer) -> list[str]:
-    lines = [f"\tint {name} unused;" for name in kept(one)]
+    lines = [f"\tint {name} unused;" for name in variables(one)]
     every = (*one.setup, *one.run)
     for index, operation in enumerate(every):
         last = index == one.last and one.way == "log"
@@ -349,9 +287,9 @@ def operations(one: Reproducer) -> list[str]:
     return lines
 
 
-def kept(one: Reproducer) -> list[str]:
-    """A variable for each kept descriptor."""
-    return list(dict.fromkeys(_variable(op.descriptor) for op in (*one.setup, *one.run) if op.descriptor))
+def variables(one: Reproducer) -> list[str]:
+    """One for each kept descriptor."""
+    return [_variable(descriptor) for descriptor in kept(one)]
 
 
 def _variable(descriptor: str) -> str:

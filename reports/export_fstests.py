@@ -11,7 +11,18 @@ alone, else in `tests/generic`.
 
 import shlex
 
-from reports.export import NotInThisForm, Reproducer, Shell, check_lines, operation_lines, story
+import msgspec
+
+from reports.export import (
+    NotInThisForm,
+    Reproducer,
+    Shell,
+    check_lines,
+    closing,
+    kept,
+    operations,
+    story,
+)
 
 SHELL = Shell(
     "SCRATCH_MNT",
@@ -19,6 +30,8 @@ SHELL = Shell(
     setfattr="$SETFATTR_PROG",
     getfattr="$GETFATTR_PROG",
     quiet=" >>$seqres.full",
+    sync="_scratch_sync",
+    mark="_log_writes_mark",
 )
 BTRFS_ONLY = frozenset(("subvol", "snapshot"))
 
@@ -88,7 +101,7 @@ _scratch_mount{options}
 {operations}
 
 # The power fails, and the filesystem is mounted again.
-_flakey_drop_and_remount
+{remount}
 
 {checks}
 
@@ -108,7 +121,7 @@ _log_writes_mount{options}
 {operations}
 
 _log_writes_mark end
-_log_writes_unmount
+{closing}_log_writes_unmount
 _log_writes_remove
 
 ask()
@@ -138,6 +151,14 @@ AT_END = """\
 ask $end"""
 
 
+# _flakey_drop_and_remount step by step: a file that is kept open is closed in between.
+REMOUNT = """\
+_load_flakey_table $FLAKEY_DROP_WRITES
+{closing}_scratch_unmount
+_load_flakey_table $FLAKEY_ALLOW_WRITES
+_scratch_mount"""
+
+
 def folder(one: Reproducer) -> str:
     """Below tests/."""
     words = {operation.word for operation in (*one.setup, *one.run)}
@@ -157,6 +178,11 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
             "a test cannot say that a mount or the kernel's log failed: _scratch_mount and _check_dmesg end "
             "it; --to sh can"
         )
+    if one.model != "O":
+        raise NotInThisForm(
+            f"replay-log of fstests writes every entry of a log, whole and in order, and this state is of "
+            f"model {one.model}; --to sh and --to c can"
+        )
     log = one.way == "log"
     if log and mkfs_options(one):
         raise NotInThisForm(
@@ -172,6 +198,8 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
         requires="\n".join(needs),
     )
     options = f' "-o {one.mount_options}"' if one.mount_options else ""
+    shell = msgspec.structs.replace(SHELL, kept=kept(one))
+    closes = "".join(f"{line}\n" for line in closing(shell))
     checks = check_lines(one.checks, SHELL)
     after = ["_check_scratch_fs"] if one.asks("clean") else []
     if log:
@@ -179,7 +207,8 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
             size_bytes=one.size_bytes,
             size_mib=one.size_bytes >> 20,
             options=options,
-            operations="\n".join(operations(one)),
+            operations="\n".join(operations(one, shell)),
+            closing=closes,
             checks="\n".join(f"\t{line}" for line in checks),
             after="".join(f"\t{line}\n" for line in after),
             replay=AT_END if one.returned else WITHIN,
@@ -188,7 +217,8 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
         body += FLAKEY.format(
             mkfs=f"{shlex.join(mkfs_options(one))} " if mkfs_options(one) else "",
             options=options,
-            operations="\n".join(operations(one)),
+            operations="\n".join(operations(one, shell)),
+            remount=REMOUNT.format(closing=closes) if closes else "_flakey_drop_and_remount",
             checks="\n".join(checks),
             after="".join(f"{line}\n" for line in after),
         )
@@ -218,16 +248,3 @@ def includes(one: Reproducer, groups: list[str]) -> list[str]:
     names += [INCLUDES[group] for group in groups if group in INCLUDES]
     names += ["attr"] if one.asks("xattr") else []
     return list(dict.fromkeys(names))
-
-
-def operations(one: Reproducer) -> list[str]:
-    lines = []
-    for index in range(len(one.setup)):
-        lines += operation_lines(one, index, SHELL)
-    lines += ["_scratch_sync", ""] if one.setup else []
-    for index in range(len(one.setup), one.last):
-        lines += operation_lines(one, index, SHELL)
-    last = operation_lines(one, one.last, SHELL)
-    if one.way == "log":
-        last = ["_log_writes_mark begin", last[0], "_log_writes_mark done", *last[1:]]
-    return lines + last

@@ -3,14 +3,16 @@ A finding as one shell script: `powercut export --to sh`.
 
 In:       a Reproducer.
 Out:      the script: dmsetup, losetup and xfs_io are all it needs beside the filesystem's own tools.
-Not here: the lines of its operations and checks (export.py), trying it (harness/export.py).
-
-The log is replayed with od and dd: a few hundred entries take seconds, and nothing has to be compiled.
+Not here: the lines of its operations and checks (export.py), the log's replay (replay_sh.py), trying it
+          (harness/export.py).
 """
 
 import shlex
 
-from reports.export import Reproducer, Shell, ask_lines, cut_sentence, operation_lines, story
+import msgspec
+
+from reports.export import Reproducer, Shell, ask_lines, closing, kept, operations, story
+from reports.replay_sh import replay
 
 SHELL = Shell("M")
 
@@ -64,26 +66,6 @@ cleanup() {
 }"""
 
 FLAKEY = """\
-cleanup() {
-\tumount "$M" 2>/dev/null
-\tdmsetup remove $N 2>/dev/null
-\t[ -z "${D:-}" ] || losetup -d "$D"
-\trm -rf "$W"
-}"""
-
-CLEANUP_LOG = """\
-cleanup() {
-\tumount "$M" 2>/dev/null
-\tdmsetup remove $N 2>/dev/null
-\t[ -z "${D:-}" ] || losetup -d "$D" 2>/dev/null
-\t[ -z "${L:-}" ] || losetup -d "$L" 2>/dev/null
-\trm -rf "$W"
-}"""
-
-# Without a journal of our own: what a filesystem prints as an error, or the kernel as a bug.
-LOUD = "BUG: |WARNING: |Oops|Call Trace|(BTRFS|EXT4-fs|JBD2|XFS).*(error|critical|corrupt|metadata I/O)"
-
-FLAKEY = """\
 ON="0 $S flakey $D 0 180 0"
 OFF="0 $S flakey $D 0 0 180 1 drop_writes"
 switch() {{
@@ -98,7 +80,7 @@ must mount -t {filesystem} {options}"/dev/mapper/$N" "$M"
 
 # The power fails: what is not on the disk by now never gets there.
 switch "$OFF"
-umount "$M"
+{closing}umount "$M"
 switch "$ON"
 {recover}"""
 
@@ -114,53 +96,12 @@ must mount -t {filesystem} {options}"/dev/mapper/$N" "$M"
 {operations}
 
 mark end
-umount "$M"
+{closing}umount "$M"
 must dmsetup remove $N
 losetup -d "$D"
 losetup -d "$L"
 D= L=
 
-# Ask one disk: {question}
-ask() {{
-\tcp --sparse=always "$W/base" "$W/state"
-\tD=$(losetup -f --show "$W/state") || cannot "no loop device"
-\t{forget}# By this name each time: btrfs keeps an account of devices.
-\tmust dmsetup create $N --table "0 $S linear $D 0"
-{recover}
-\tumount "$M" 2>/dev/null
-\tmust dmsetup remove $N
-\tlosetup -d "$D"
-\tD=
-}}
-
-# The log (drivers/md/dm-log-writes.c): a sector with the number of entries at byte 16 and the size of a
-# sector at byte 24; then of each entry a sector with place, length (in sectors), flags and length of its
-# text, and the data behind it. Flags: 4 a discard, 8 a mark, whose text is in the same sector.
-number() {{ od -An -v -t u$2 -j $1 -N $2 "$W/log" | tr -d ' '; }}
-entries=$(number 16 8)
-unit=$(number 24 4)
-at=$unit
-asking=no
-for entry in $(seq "$entries"); do
-\tset -- $(od -An -v -t u8 -w32 -j $at -N 32 "$W/log")
-\ttext=$((at + 32))
-\tat=$((at + unit))
-\tif [ $(($3 & 8)) -ne 0 ]; then
-\t\tcase $(dd if="$W/log" bs=1 skip=$text count=$4 2>/dev/null) in
-\t\tbegin) {begin} ;;
-\t\tdone) {done} ;;
-\t\tend) break ;;
-\t\tesac
-\t\tcontinue
-\tfi
-\tif [ $(($3 & 4)) -ne 0 ]; then
-\t\tdd if=/dev/zero of="$W/base" bs=$unit seek=$1 count=$2 conv=notrunc 2>/dev/null
-\telif [ $2 -ne 0 ]; then
-\t\tdd if="$W/log" of="$W/base" bs=$unit skip=$((at / unit)) seek=$1 count=$2 conv=notrunc 2>/dev/null
-\t\tat=$((at + $2 * unit))
-\tfi
-\t[ $asking = no ] || ask
-done
 """
 
 TAIL = """\
@@ -172,6 +113,7 @@ exit $broken
 def script(one: Reproducer, file: str) -> str:
     """Errors: NotInThisForm."""
     log = one.way == "log"
+    shell = msgspec.structs.replace(SHELL, kept=kept(one))
     head = HEAD.format(
         story=story(one, "# "),
         file=file,
@@ -185,34 +127,14 @@ def script(one: Reproducer, file: str) -> str:
     fields = {
         "filesystem": one.filesystem,
         "options": f"-o {one.mount_options} " if one.mount_options else "",
-        "operations": "\n".join(operations(one)),
+        "operations": "\n".join(operations(one, shell)),
+        "closing": "".join(f"{line}\n" for line in closing(shell)),
     }
-    if not log:
-        body = FLAKEY.format(**fields, recover="\n".join(ask_lines(one, SHELL)))
+    if log:
+        body = LOG.format(**fields) + replay(one, SHELL)
     else:
-        body = LOG.format(
-            **fields,
-            recover="\n".join(f"\t{line}" for line in ask_lines(one, SHELL)),
-            question=cut_sentence(one),
-            forget="btrfs device scan --forget >/dev/null 2>&1\n\t" if one.filesystem == "btrfs" else "",
-            begin=":" if one.returned else "asking=yes; ask",
-            done="ask; break" if one.returned else "break",
-        )
+        body = FLAKEY.format(**fields, recover="\n".join(ask_lines(one, SHELL)))
     return head + "\n" + body + "\n" + TAIL
-
-
-def operations(one: Reproducer) -> list[str]:
-    lines = []
-    for index in range(len(one.setup)):
-        lines += operation_lines(one, index, SHELL)
-    lines += ["sync", ""] if one.setup else []
-    for index in range(len(one.setup), one.last):
-        lines += operation_lines(one, index, SHELL)
-    last = operation_lines(one, one.last, SHELL)
-    if one.way == "log":
-        # The inode number is asked for after the mark: nothing may come between the call and its end.
-        last = ["mark begin", last[0], "mark done", *last[1:]]
-    return lines + last
 
 
 def tools(one: Reproducer) -> list[str]:

@@ -21,6 +21,9 @@ from workloads.text import format as format_workload
 from workloads.workload import Operation, Workload
 
 BLOCK = 4096
+# Each part of it that is not written is more than 32 KiB, up to which ext4 writes zeros rather than making an
+# extent more (fs/ext4/extents.c ext4_ext_convert_to_initialized(), s_extent_max_zeroout_kb).
+RESERVED = 256 << 10
 DIRECTORIES = ("A", "B", "C", "D", "E", "F")
 FILES = ("foo", "bar", "baz", "qux", "quux", "corge")
 
@@ -241,19 +244,42 @@ def plainer(operation: Operation) -> Iterator[Operation]:
 
 
 def fewer_extents_written(items: Sequence[Item]) -> Iterator[list[Item]]:
-    """Many extents of a file by three calls, for ddmin only leaves out: two of its writes, and between them a
-    reservation of the whole, of which each write makes three parts."""
-    for path in paths_of(items):
-        writes = [at for at, (_, op) in enumerate(items) if op.word == "write" and op.path == path]
+    """Many extents of a file by few calls, for ddmin only leaves out: two of its writes, and between them a
+    reservation of the whole, of which each write makes three parts; or two new ones, far apart, behind it.
+    What setup writes and what run writes are different things."""
+    for block, path in itertools.product(("setup", "run"), paths_of(items)):
+        writes = [
+            at
+            for at, (of_block, op) in enumerate(items)
+            if of_block == block and op.word == "write" and op.path == path
+        ]
         if len(writes) <= len(("write", "fallocate", "write")):
             continue
         end = max(items[at][1].offset + items[at][1].length for at in writes)
         reserved = Operation("fallocate", path, mode="alloc", length=end)
         for first, second in itertools.pairwise(writes):
             left = [(at, item) for at, item in enumerate(items) if at not in writes or at in (first, second)]
-            held = (items[first][0], beside(items[first][1], reserved))
+            held = (block, beside(items[first][1], reserved))
             made = [[item, held] if at == first else [item] for at, item in left]
             yield list(itertools.chain.from_iterable(made))
+        calls = _reserved_and_written(path, new=path not in paths_of(items[: writes[0]]))
+        if len(calls) < len(writes):
+            yield [
+                each
+                for at, item in enumerate(items)
+                for each in ([(block, beside(item[1], call)) for call in calls] if at == writes[0] else [item])
+                if at == writes[0] or at not in writes
+            ]
+
+
+def _reserved_and_written(path: str, new: bool) -> list[Operation]:
+    quarter = RESERVED // 4
+    return [
+        *([Operation("creat", path)] if new else []),
+        Operation("fallocate", path, mode="alloc", length=RESERVED),
+        Operation("write", path, offset=quarter, length=BLOCK),
+        Operation("write", path, offset=3 * quarter, length=BLOCK),
+    ]
 
 
 def one_xattr_name(items: Sequence[Item]) -> Iterator[list[Item]]:

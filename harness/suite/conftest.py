@@ -1,7 +1,7 @@
 """
 What the long runs share: runs of the main job into a folder that goes with the test, a guest at hand.
 
-In:       pytest options --profile, --kernel.
+In:       pytest options --profile, --kernel, --keep.
 Out:      fixtures `main_job`, `keeper_for`, `profile_names`, `kernel_word`.
 Not here: the kernels (built once a machine, kernel/), what is expected (the tests, known.py).
 """
@@ -16,6 +16,7 @@ from harness.filesystem import make_filesystem
 from harness.guest import GuestSpec, Keeper
 from harness.progress import Progress
 from harness.run import LOG_BYTES, Wish, processors, run
+from harness.suite.smallest import KEPT, table
 from harness.workspace import workspace
 from kernel.build import build
 from oracles.profiles import profile
@@ -25,6 +26,13 @@ from workloads.library import select
 def pytest_addoption(parser):
     parser.addoption("--profile", default="btrfs,ext4,xfs", help="profiles of test_crash.py")
     parser.addoption("--kernel", default="6.12", help="the stock kernel")
+    parser.addoption("--keep", default="", help="folder whose rows test_minimize.py takes as they are")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    folder = config.stash.get(KEPT, None)
+    for line in table(folder) if folder else ():
+        terminalreporter.write_line(line)
 
 
 def pytest_generate_tests(metafunc):

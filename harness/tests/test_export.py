@@ -11,22 +11,10 @@ from harness.export import NoExport, compile_in, reproducers, seen_of, verified
 from harness.followups import find
 from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
 from harness.progress import Progress
-from harness.store import new_run, write_summary
-from harness.summing import sum_up
-from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
+from harness.tests.made_run import ENTRY_COUNT
 from harness.workspace import workspace
 from reports import export_fstests
 from workloads.text import format_operation
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """Its one experiment lost foo in the last state, where the fsync had returned."""
-    run = new_run(tmp_path)
-    question(run)
-    keep(run, 1, judge=judged({ENTRY_COUNT: seen(0)}))
-    write_summary(run, sum_up(run, 1.0))
-    return run
 
 
 def ways(run: Path):
@@ -38,6 +26,30 @@ def test_the_end_of_an_operation_is_tried_by_flakey_and_then_by_the_log(run: Pat
     assert (flakey.way, flakey.returned, log.way, log.returned) == ("flakey", True, "log", True)
     assert [format_operation(operation) for operation in flakey.run] == ["creat foo", "fsync foo"]
     assert [check.kind for check in flakey.checks] == ["exists"]
+
+
+def only_shown_by(run: Path, spec: str):
+    """The ways when the state that lost foo is another model's."""
+    finding, experiment = find(run, "F1")
+    states = tuple(
+        msgspec.structs.replace(state, spec=spec) if state.spec == finding.state else state
+        for state in experiment.judgement.states
+    )
+    judgement = msgspec.structs.replace(experiment.judgement, states=states)
+    experiment = msgspec.structs.replace(experiment, judgement=judgement)
+    return list(reproducers(msgspec.structs.replace(finding, state=spec), experiment, run))
+
+
+@pytest.mark.parametrize("spec", [f"R:{ENTRY_COUNT}-2", f"T:{ENTRY_COUNT}/3", f"N:O:{ENTRY_COUNT}/O:1"])
+def test_what_only_another_model_shows_is_made_from_the_log_alone(run: Path, spec: str) -> None:
+    """dm-flakey loses nothing, tears nothing, and fails once."""
+    (one,) = only_shown_by(run, spec)
+    assert (one.way, one.model, one.returned, one.atomic_bytes) == ("log", spec[0], True, 4096)
+
+
+def test_a_torn_write_that_others_followed_is_refused(run: Path) -> None:
+    with pytest.raises(NoExport, match=r"a program tears the last write that reached the disk.* --keep FILE"):
+        only_shown_by(run, f"T:{ENTRY_COUNT}-1/3")
 
 
 OWN, STOCK = "test+planted/a", "test"

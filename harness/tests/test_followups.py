@@ -8,21 +8,11 @@ import pytest
 from harness.followups import find, keep_followups, learnt, read_followups
 from harness.store import NoResults, new_run, write_summary
 from harness.summing import sum_up
-from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
+from harness.tests.made_run import keep, question
 from reports.repeats import repeat_words
 from reports.results import FAULTS, Followup, Repeat, read_summary
 
 ONCE = Repeat("6.12+fix", 5, 5, False), Repeat("6.12", 0, 5, True)
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """Its one experiment lost foo in the last state."""
-    run = new_run(tmp_path)
-    question(run)
-    keep(run, 1, judge=judged({ENTRY_COUNT: seen(0)}))
-    write_summary(run, sum_up(run, 1.0))
-    return run
 
 
 def test_a_finding_is_found_with_its_witness(run: Path) -> None:

@@ -1,7 +1,6 @@
 """`generate`, `import` and `run --generate`: what is written, what is counted, what is refused."""
 
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ from workloads.generate import space
 from workloads.generate.space import Asked
 from workloads.library import read
 
-Powercut = Callable[..., tuple[int, str, str]]
-
 GOOD = "# define\nfoo\n\n# run\nopen foo O_RDWR|O_CREAT 0777\nfsync foo\ncheckpoint 1\nclose foo\n"
 SKELETON = GOOD.replace("fsync foo", "falloc foo 0 4096\nfrob foo")
 
@@ -23,21 +20,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
-
-
-@pytest.fixture
-def powercut(capsys: pytest.CaptureFixture[str]) -> Powercut:
-    """Exit status, standard output and standard error."""
-
-    def call(*words: object) -> tuple[int, str, str]:
-        try:
-            exit_status = main.main([str(word) for word in words])
-        except SystemExit as stop:
-            exit_status = int(stop.code or 0)
-        said = capsys.readouterr()
-        return exit_status, said.out, said.err
-
-    return call
 
 
 # --- generate ------------------------------------------------------------------------------------

@@ -12,9 +12,7 @@ from harness.followups import find
 from harness.minimize import BudgetSpent, NotShown, Question, minimize, with_header
 from harness.progress import Progress
 from harness.repeats import repeat_new, repeated
-from harness.store import new_run, write_summary
 from harness.summing import sum_up
-from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
 from reports.results import Repeat, read_summary
 from workloads.shrinking import lines_of
 from workloads.text import parse
@@ -75,6 +73,10 @@ def test_what_shows_itself_only_sometimes_gets_several_chances() -> None:
     examiner.troubles = 3
     ask.first(WORKLOAD)
     assert examiner.recordings == 4
+    assert not ask(parse("run\n  mkdir A\n"))
+    assert examiner.recordings == 8
+    assert ask(WORKLOAD)
+    assert examiner.recordings == 9
 
 
 def test_what_does_not_come_again_is_said() -> None:
@@ -82,16 +84,6 @@ def test_what_does_not_come_again_is_said() -> None:
     examiner.never = True
     with pytest.raises(NotShown, match="not seen again in 5 recordings"):
         ask.first(WORKLOAD)
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    """Its one experiment lost foo in the last state."""
-    run = new_run(tmp_path)
-    question(run)
-    keep(run, 1, judge=judged({ENTRY_COUNT: seen(0)}))
-    write_summary(run, sum_up(run, 1.0))
-    return run
 
 
 @pytest.fixture

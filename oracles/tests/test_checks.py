@@ -55,7 +55,7 @@ def test_a_renamed_file_may_have_any_of_its_names():
     bench = Bench("setup\n  creat foo\nrun\n  rename foo bar\n  creat new\n  fsync new\n")
     case = bench.case(without(bench.tree(), "bar"))
     (check,) = asked(case, "atomic", "no name")
-    assert (check.kind, check.paths) == ("any", ("foo", "bar"))
+    assert (check.kind, check.paths, check.values) == ("any", ("foo", "bar"), ("0",))
 
 
 def test_a_size_may_be_any_that_is_allowed():
@@ -128,3 +128,12 @@ def test_what_no_program_asks_in_a_few_lines_is_refused():
     case = bench.case(without(bench.tree(), "bar"))
     with pytest.raises(NoCheck, match="ordered: not a prefix: no program asks this in a few lines"):
         asked(case, "ordered", "not a prefix")
+
+
+def test_what_a_truncate_cut_off_is_asked_for_where_a_later_name_shows_the_truncate():
+    """Without marker the file may be as it was before."""
+    bench = Bench("setup\n  write a 0 4K\nrun\n  truncate a 1500\n  creat marker\n  truncate a 4K\n", "ext4")
+    case = bench.case(replaced(bench.tree(), "a", content=(Run(0, 2048, "w", 1), Run(2048, 2048, "z"))))
+    (check,) = asked(case, "historical", "cut data came back")
+    assert (check.kind, check.path, check.given) == ("bytes", "a", "marker")
+    assert check.sources == (Source(1500, 4096, (-1,)),)

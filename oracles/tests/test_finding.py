@@ -1,5 +1,6 @@
 """finding: many violations with one signature are one finding, with the shortest witness."""
 
+import msgspec
 import pytest
 
 from oracles.finding import Witness, group, signature
@@ -52,6 +53,22 @@ def test_the_shortest_workload_and_earliest_state_are_the_witness():
         (found,) = group(order)
         assert (found.witness.workload, found.witness.state, found.count) == ("short", "O:7", 3)
         assert found.workloads == ("long", "short")
+
+
+@pytest.mark.parametrize(
+    ("specs", "shown"),
+    [
+        (("R:9-3,4,6,7", "R:9-4,5"), "R:9-4,5"),
+        (("N:O:9/O:10", "N:O:9/O:9"), "N:O:9/O:9"),
+        (("T:9/16", "T:9/8"), "T:9/8"),
+    ],
+)
+def test_of_states_with_the_same_prefix_the_plainest_is_shown(specs, shown):
+    """Least is lost, and the cut is the earliest."""
+    one = witness(place=9)
+    judged = [(msgspec.structs.replace(one, state=spec), verdict(LOST)) for spec in specs]
+    (found,) = group(judged)
+    assert found.witness.state == shown
 
 
 def test_different_kinds_are_different_findings_and_order_is_fixed():

@@ -1,5 +1,6 @@
 """Exports: what they say is what the workload says, and a shell and a compiler understand it."""
 
+import re
 import shutil
 import subprocess
 
@@ -81,6 +82,17 @@ def test_a_compiler_understands_every_question(tmp_path, way, returned, checks):
     compiled(tmp_path, export_c.program(made(SMALL, checks, way, returned), "F1.c"))
 
 
+@pytest.mark.parametrize("returned", [True, False])
+@pytest.mark.parametrize("model", ["R", "T", "N"])
+def test_what_only_another_model_shows_is_said_in_a_shell_and_in_c(tmp_path, model, returned):
+    """The replay of fstests applies a log as it is."""
+    one = made(SMALL, CHECKS, "log", returned, model=model, atomic_bytes=4096)
+    understood("sh", export_sh.script(one, "F1.sh"), tmp_path)
+    compiled(tmp_path, export_c.program(one, "F1.c"))
+    with pytest.raises(NotInThisForm, match=f"of model {model}; --to sh and --to c can"):
+        export_fstests.test(one, "999")
+
+
 def compiled(tmp_path, text):
     (tmp_path / "F1.c").write_text(text)
     options = ["-fsyntax-only", "-Wall", "-Werror", "-Wno-unused-result"]
@@ -143,7 +155,28 @@ def test_an_operation_is_a_line_of_shell(line, expected):
     assert command(operation, 7, operation.offset, Shell("M")) == expected
 
 
-@pytest.mark.parametrize("line", ["open foo @f creat", "tmpfile . @f", "rename foo bar exchange"])
+KEPT = parse(
+    "setup\n  mkdir A\n  open A @d\n"
+    "run\n  open foo @f creat\n  unlink foo\n  setxattr @f user.x 1\n  close @d\n  fsync @f\n"
+)
+
+
+def test_a_kept_descriptor_is_one_of_the_shell():
+    """Opened again through /proc it is the same inode; what is still open is closed before the unmount."""
+    for text in (
+        export_sh.script(made(KEPT), "F1.sh"),
+        export_sh.script(made(KEPT, way="log"), "F1.sh"),
+        export_fstests.test(made(KEPT), "901")["901"],
+    ):
+        assert "if [ -d $" in text
+        assert "exec 4<>$" in text
+        assert "\nexec 3>&-\n" in text
+        assert re.search(r'-c "fsync" /proc/\$\$/fd/4 ', text)
+        assert re.search(r"(setfattr|SETFATTR_PROG) -n user.x -v 1 /proc/\$\$/fd/4\n", text)
+        assert re.search(r"exec 4>&-\n(umount|_scratch_unmount|_log_writes_unmount)", text)
+
+
+@pytest.mark.parametrize("line", ["open foo @f creat,dsync", "tmpfile . @f", "rename foo bar exchange"])
 def test_what_no_shell_can_do_c_can(tmp_path, line):
     workload = parse(f"run\n  {line}\n")
     with pytest.raises(NotInThisForm, match="--to c can"):
@@ -245,6 +278,8 @@ def tree(tmp_path):
         (Check("blocks", "foo", values=("0",)), ""),
         (Check("object", "no", values=("3",), optional=True), ""),
         (Check("object", "no", values=("3",)), "no is another file (inode none)"),
+        (Check("absent", "foo", given="no"), ""),
+        (Check("absent", "foo", given="gone"), "foo is back"),
     ],
 )
 def test_a_check_complains_of_what_it_is_for_and_nothing_else(tree, check, expected):
@@ -256,6 +291,14 @@ def test_an_object_is_known_by_its_inode_number(tree):
     number = (tree / "foo").stat().st_ino
     assert said(tree, check, made3=str(number)) == ""
     assert said(tree, check, made3=str(number + 1)) == f"foo is another file (inode {number})"
+
+
+def test_any_of_its_names_is_one_of_that_object(tree):
+    """Another file may have taken its name."""
+    check = Check("any", "foo", ("no", "foo"), ("3",))
+    number = (tree / "foo").stat().st_ino
+    assert said(tree, check, made3=str(number)) == ""
+    assert said(tree, check, made3=str(number + 1)) == "nothing is left under no or foo"
 
 
 def test_reproducers_are_plain_data():

@@ -190,3 +190,21 @@ def test_a_descriptor_that_nobody_opened_is_no_workload():
     workload = parse("run\n  open foo @f creat\n  fsync @f\n")
     assert workload_of(items_of(workload)[1:], workload) is None
     assert workload_of([], workload) is None
+
+
+def test_many_writes_become_a_reservation_and_two():
+    """Five extents, each part that is not written too long for ext4 to write zeros there."""
+    text = "".join(f"  write a {at}K 4K\n" for at in range(0, 40, 8))
+    workload = parse(f"setup\n  creat b\n{text}run\n  write a 0 4K\n  fsync a\n")
+    *_, last = shrinking.fewer_extents_written(items_of(workload))
+    made = workload_of(last, workload)
+    assert made is not None
+    assert body(made) == [
+        "creat b",
+        "creat a",
+        "fallocate a alloc 0 256K",
+        "write a 64K 4K",
+        "write a 192K 4K",
+        "write a 0 4K",
+        "fsync a",
+    ]

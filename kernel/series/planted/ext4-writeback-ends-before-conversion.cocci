@@ -26,6 +26,6 @@
 expression b, end;
 @@
 - b->bi_private = xchg(&end->bio, b);
-  ext4_put_io_end_defer(end);
 + ext4_finish_bio(b);
 + bio_put(b);
+  ext4_put_io_end_defer(end);

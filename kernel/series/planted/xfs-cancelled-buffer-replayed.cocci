@@ -4,7 +4,7 @@
 //             recovery that does not see that a buffer was cancelled writes over what has taken its place.
 // caught by:  historical durable
 // profiles: xfs
-// workloads: extent-tree-block-reused
+// workloads: extent-tree-block-reused attribute-block-reused
 // files: fs/xfs/xfs_buf_item_recover.c
 //
 // What is changed. xlog_is_buffer_cancelled() compares the length in bytes with that in sectors and finds

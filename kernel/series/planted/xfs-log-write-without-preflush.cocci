@@ -5,7 +5,7 @@
 //             v5.14); fstests generic/482.
 // caught by:  durable
 // profiles: xfs
-// workloads: fsync-new-file
+// workloads: append-few-bytes-fdatasync
 // files: fs/xfs/xfs_log.c
 //
 // What is changed. A log record that asks for a flush of the disk's cache before it (XLOG_ICL_NEED_FLUSH)
