@@ -33,6 +33,7 @@ from harness.experiment import Outcome, Plan, run_experiment
 from harness.fault_experiment import run_fault_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
+from harness.log import SECTOR_BYTES
 from harness.machine import LOG_BYTES, UML, arch_of
 from harness.probe import NoGuest, accelerated, prefer
 from harness.progress import Progress
@@ -53,9 +54,9 @@ from reports.html import write_report
 from reports.junit import write_junit
 from reports.ktap import write_ktap
 from reports.results import CRASH, FAULTS, Question, Summary
+from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
-from workloads.text import parse
 from workloads.workload import Workload
 
 ROOT = Path(__file__).parent.parent
@@ -111,9 +112,12 @@ class Worker(msgspec.Struct, frozen=True):
 def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -> tuple[Path, Summary]:
     """
     Build the kernels, do the experiments, judge, report.
-    Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
+    Errors: BadWorkload, kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
     """
     planned = sum(len(part.workloads) for part in parts_of(wish))
+    for part in parts_of(wish):
+        for workload in part.workloads:
+            require_sectors(workload, part.profile)
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     guest = prefer(wish.guest, parts_of(wish)[0].kernel, wish.config, progress)
@@ -173,6 +177,20 @@ def require_room(folder: Path, needed_bytes: int) -> None:
             f"{existing}: {free >> 20} MiB free, {needed_bytes >> 20} MiB needed for results; "
             "free some, or name another folder with --out"
         )
+
+
+def require_sectors(workload: Workload, profile: Profile) -> None:
+    """A sector that fails must be one of the device's. Errors: BadWorkload."""
+    count = profile.size_bytes // SECTOR_BYTES
+    for operation in workload.run:
+        if operation.word == "fault" and operation.mode == "bad-sector" and operation.offset >= count:
+            raise BadWorkload(
+                workload.name,
+                operation.line,
+                1,
+                f"the device of {profile.name} has the sectors 0 to {count - 1}: name one of them",
+                words(operation),
+            )
 
 
 Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by KERNEL word and config variants
