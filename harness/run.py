@@ -28,6 +28,7 @@ import msgspec
 
 from harness.agent_binary import AgentError, agent_binary
 from harness.crash import DEFAULT_MODELS
+from harness.damage_experiment import run_damage_experiment
 from harness.examine import DEFAULT_BUDGET, Breadth
 from harness.experiment import Outcome, Plan, run_experiment
 from harness.fault_experiment import run_fault_experiment
@@ -45,15 +46,14 @@ from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
-from oracles.court import ORACLES
-from oracles.fault_court import FAULT_ORACLES
+from oracles.damage_court import EVERY_ORACLE
 from oracles.profiles import Profile
 from oracles.spec import in_order
 from oracles.verdict import Tier
 from reports.html import write_report
 from reports.junit import write_junit
 from reports.ktap import write_ktap
-from reports.results import CRASH, FAULTS, Question, Summary
+from reports.results import CRASH, DAMAGE, FAULTS, Question, Summary
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -157,9 +157,7 @@ def finish(folder: Path, wall_s: float, boots: int, expected: int, again: Progre
 
 def write_pages(folder: Path) -> None:
     """report/, junit.xml and results.ktap from what the folder holds."""
-    write_report(
-        folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in (*ORACLES, *FAULT_ORACLES)}
-    )
+    write_report(folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE})
     write_junit(folder)
     write_ktap(folder)
 
@@ -380,7 +378,7 @@ class Bench:
         pristine = self._space.path / "pristine"
         run = Path(self._settings.run)
         counted = Counted(tell)
-        do = {FAULTS: run_fault_experiment}.get(plan.kind, run_experiment)
+        do = {FAULTS: run_fault_experiment, DAMAGE: run_damage_experiment}.get(plan.kind, run_experiment)
         outcome = do(plan, keeper, pristine, self._space.path, run, counted.add)
         counted.flush()
         return outcome

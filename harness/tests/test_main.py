@@ -253,6 +253,29 @@ def test_the_command_is_kept_as_it_was_given(monkeypatch) -> None:
     assert wishes[0].command == ("powercut", "run", "replace-by-rename", "--jobs", "2")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--faults"], "do the other in a second run"),
+        (["--planted"], "leave --damage out"),
+        (["--models", "O,R"], "leave --models out"),
+        (["--cross-check"], "no other kind of run"),
+    ],
+)
+def test_damage_goes_with_no_other_kind_of_run(powercut: Powercut, words: list[str], said: str) -> None:
+    exit_status, told = powercut("run", "replace-by-rename", "--damage", *words)
+    assert (exit_status, is_one_line(told)) == (2, True)
+    assert said in told
+
+
+def test_a_resumed_run_with_damage_goes_on_with_it(made: Path, monkeypatch) -> None:
+    question(made, ("powercut", "run", "replace-by-rename", "--damage", "--budget", "7", "--seed", "3"))
+    wishes: list[run.Wish] = []
+    monkeypatch.setattr(main, "do_run", lambda wish, *_: wishes.append(wish) or 0)
+    assert main.main(["run", "--resume", str(made)]) == 0
+    assert (wishes[0].kind, wishes[0].budget) == ("damage", 7)
+
+
 @pytest.mark.parametrize(("sector", "status"), [(65535, 3), (65536, 2)])
 def test_a_bad_sector_outside_the_device_is_told_before_anything_is_built(
     powercut: Powercut, tmp_path: Path, monkeypatch, sector: int, status: int
