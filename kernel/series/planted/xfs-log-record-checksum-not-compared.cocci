@@ -1,7 +1,7 @@
 // XFS replays a log record whose checksum does not fit
 //
 // re-creates: the state before 0e446be44806 ("xfs: add CRC checks to the log") (in v3.8).
-// caught by:  detected, noticed, alive
+// caught by:  detected, noticed
 // profiles:   xfs
 // damage:     sweep
 // workloads:  append-fsync-repeated
