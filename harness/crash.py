@@ -23,12 +23,15 @@ from typing import Protocol
 
 import msgspec
 
+from oracles.damage import BLOCK_BYTES, Damage, split
 from oracles.spec import MODELS
 from reports.results import EntryFlag, EntrySummary
 
 BUILT_MODELS = ("O", "R", "T", "N")
 DEFAULT_MODELS = ("O",)
-FORMS = "O:NUMBER as in O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4"
+FORMS = (
+    "O:NUMBER as in O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; D:O:12/7680^1234 or D:O:12/7680.3=0"
+)
 
 
 class BadSpec(Exception):
@@ -53,6 +56,7 @@ class State(msgspec.Struct, frozen=True):
     torn:    the entry of which only the first `sectors` (512 B) did, -1 for none (T).
     nested:  entries of the log of this state's own recovery that are on the disk, too; -1 for a state that
              was not recovered before (N).
+    damage:  what was then done to the disk at rest (oracles/damage.py), of no model.
     """
 
     prefix: int
@@ -60,9 +64,12 @@ class State(msgspec.Struct, frozen=True):
     torn: int = -1
     sectors: int = 0
     nested: int = -1
+    damage: Damage | None = None
 
     @property
     def model(self) -> str:
+        if self.damage is not None:
+            return "D"
         if self.nested >= 0:
             return "N"
         if self.torn >= 0:
@@ -71,6 +78,8 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def spec(self) -> str:
+        if self.damage is not None:
+            return f"D:{self.undamaged.spec}/{self.damage.spec}"
         if self.nested >= 0:
             return f"N:{self.outer.spec}/O:{self.nested}"
         if self.torn == self.prefix - 1 >= 0:
@@ -83,6 +92,11 @@ class State(msgspec.Struct, frozen=True):
     def outer(self) -> "State":
         """Of model N: the state whose recovery was cut."""
         return msgspec.structs.replace(self, nested=-1)
+
+    @property
+    def undamaged(self) -> "State":
+        """The state whose disk was damaged; itself where none was."""
+        return msgspec.structs.replace(self, damage=None)
 
     @property
     def whole(self) -> int:
@@ -147,9 +161,12 @@ def window_start(entries: Entries, prefix: int, since: int = 0) -> int | None:
 # --- names ----------------------------------------------------------------------------------------
 
 
-def parse_spec(spec: str, entries: Entries) -> State:
-    """The state of this log with that name. Errors: BadSpec."""
+def parse_spec(spec: str, entries: Entries, device_bytes: int = 0) -> State:
+    """The state of this log with that name. device_bytes: of the disk, 0 where it is not known. Errors:
+    BadSpec."""
     state = _parsed(spec)
+    if state.damage and 0 < device_bytes <= state.damage.block * BLOCK_BYTES:
+        raise BadSpec(f"{spec}: the disk has the blocks 0 to {device_bytes // BLOCK_BYTES - 1}")
     if state.prefix > len(entries):
         raise BadSpec(f"{spec}: the log has {len(entries)} entries, so O:0 to O:{len(entries)}")
     if state.lost:
@@ -160,6 +177,12 @@ def parse_spec(spec: str, entries: Entries) -> State:
 
 
 def _parsed(spec: str) -> State:
+    if spec.startswith("D:"):
+        try:
+            state, damage = split(spec)
+        except ValueError as error:
+            raise BadSpec(str(error)) from error
+        return msgspec.structs.replace(_parsed(state), damage=damage)
     outer, slash, inner = spec.rpartition("/")
     if spec.startswith("N:") and slash and re.fullmatch(r"O:\d+", inner) and not outer.startswith("N:N:"):
         return msgspec.structs.replace(_parsed(outer[2:]), nested=int(inner[2:]))

@@ -15,7 +15,7 @@ import msgspec
 from harness.disk import BadEntry
 from harness.examine import Breadth, Examination
 from harness.guest import GuestTrouble, Keeper, LostGuest
-from harness.judging import Judge
+from harness.judging import DamageJudge, Judge
 from harness.log import SECTOR_BYTES, BadLog, Log, open_log
 from harness.machine import UML
 from harness.record import NotRecorded, Recording, record
@@ -149,7 +149,7 @@ def _recover_and_keep(
     return Outcome(plan.number, trouble)
 
 
-def loud_lines(judgement: Judgement, judge: Judge) -> list[str]:
+def loud_lines(judgement: Judgement, judge: Judge | DamageJudge) -> list[str]:
     """The kernel's warnings and errors, each beside the first state that gave it."""
     lines: list[str] = []
     seen: set[int] = set()

@@ -14,6 +14,7 @@ import msgspec
 from harness.store import NoResults, pretty, reading, write_summary, write_whole
 from reports.results import (
     CRASH,
+    DAMAGE,
     Experiment,
     Finding,
     Followup,
@@ -81,8 +82,9 @@ def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
         finding = findings[wanted or next(iter(findings))]
         experiment = read_experiment(run / "experiments" / f"{finding.experiment:04d}")
     if experiment.facts.kind != CRASH:
+        what = {DAMAGE: "a disk that was damaged"}.get(experiment.facts.kind, "a device that fails")
         raise NoResults(
-            f"{run}: {finding.id} is of a device that fails, and only findings of power failures can be "
+            f"{run}: {finding.id} is of {what}, and only findings of power failures can be "
             f"minimized, exported and repeated so far. Instead: {finding.repro}"
         )
     return finding, experiment

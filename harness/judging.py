@@ -13,15 +13,18 @@ import functools
 
 import msgspec
 
+from harness.block_names import OTHER
 from harness.recover import Recovered
 from oracles.case import Prepared, prepare
 from oracles.court import judge_observation
+from oracles.damage import UNTOLD, outcome_of, split, tree_key
+from oracles.damage_court import judge_damage
 from oracles.fault_court import judge_fault
 from oracles.observation import Observation
 from oracles.profiles import Profile
 from oracles.spec import place_of
 from oracles.verdict import Tier, Verdict
-from reports.results import FAULTS, Experiment, Judgement, State
+from reports.results import DAMAGE, FAULTS, Experiment, Judgement, ReadBlock, State
 from workloads.history import History
 
 
@@ -107,6 +110,8 @@ def judge_again(experiment: Experiment, profile: Profile, tier: Tier) -> Judgeme
         raise ValueError(f"experiment {experiment.folder} has no history: {experiment.facts.trouble}")
     if experiment.facts.kind == FAULTS:
         return judge_faults(experiment.history, profile, tier, experiment)
+    if experiment.facts.kind == DAMAGE:
+        return judge_damages(experiment.history, profile, tier, experiment)
     judge = Judge(experiment.history, profile, tier)
     for observation in experiment.observations:
         judge.observe(b"", observation)
@@ -149,3 +154,85 @@ class FaultJudge:
     def observations(self) -> bytes:
         """As Judge's."""
         return b"[" + b",".join(self._raw) + b"]"
+
+
+def judge_damages(history: History, profile: Profile, tier: Tier, experiment: Experiment) -> Judgement:
+    """The damaged states, from what came back of them and of the states without the damage."""
+    judge = DamageJudge(history, profile, tier)
+    for spec, number in experiment.facts.undamaged.items():
+        judge.add_undamaged(spec, msgspec.json.encode(experiment.observations[number]))
+    judge.read = experiment.facts.reads
+    for state in experiment.judgement.states:
+        judge.add(state.spec, state.same_as, msgspec.json.encode(experiment.observations[state.observation]))
+    return judge.judgement()
+
+
+class DamageJudge:
+    """
+    As Judge, of damaged states. First all states of model O without damage, in their order; then `read`, the
+    blocks that their mounts read; then the damaged ones.
+    """
+
+    def __init__(self, history: History, profile: Profile, tier: Tier) -> None:
+        self._prepared = prepare(history, profile, tier)
+        self._states: list[State] = []
+        self._sets: dict[tuple[Verdict, ...], int] = {}
+        self._raw: dict[bytes, int] = {}
+        self._seen: list[Observation] = []
+        self._older: dict[str, frozenset[bytes]] = {}
+        self._trees: frozenset[bytes] = frozenset()
+        self.undamaged: dict[str, int] = {}
+        self.read: dict[str, tuple[ReadBlock, ...]] = {}
+
+    def add_undamaged(self, spec: str, raw: bytes) -> Observation:
+        """What came back of a state of model O."""
+        number = self._observe(raw)
+        self.undamaged[spec] = number
+        self._older[spec] = self._trees
+        tree = self._seen[number].tree
+        if tree is not None and (key := tree_key(tree)) not in self._trees:
+            self._trees |= {key}
+        return self._seen[number]
+
+    def add(self, spec: str, same_as: str, raw: bytes) -> tuple[Verdict, ...]:
+        """The verdicts on a damaged state."""
+        number = self._observe(raw)
+        outer, damage = split(spec)
+        name = next((each.name for each in self.read.get(outer, ()) if each.block == damage.block), OTHER)
+        verdicts, outcome = judge_damage(
+            self._prepared,
+            spec,
+            name,
+            self._seen[self.undamaged[outer]],
+            self._older[outer],
+            self._seen[number],
+        )
+        verdict_set = self._sets.setdefault(verdicts, len(self._sets))
+        self._states.append(State(spec, same_as, number, verdict_set, outcome))
+        return verdicts
+
+    def is_untold(self, spec: str, raw: bytes) -> bool:
+        """Whether recovery made something of a damaged state, which is not added yet, and did not say so."""
+        outer, _ = split(spec)
+        seen = decode(raw)
+        return not seen.trouble and outcome_of(self._seen[self.undamaged[outer]], seen, bool) in UNTOLD
+
+    def _observe(self, raw: bytes) -> int:
+        number = self._raw.get(raw)
+        if number is None:
+            observation = decode(raw)
+            kept = msgspec.json.encode(observation) if observation.trouble else raw  # the store holds JSON
+            number = self._raw.setdefault(kept, len(self._raw))
+            self._seen[number:] = [observation]
+        return number
+
+    def judgement(self) -> Judgement:
+        return Judgement(tuple(self._states), tuple(self._sets))
+
+    def observations(self) -> bytes:
+        """As Judge's."""
+        return b"[" + b",".join(self._raw) + b"]"
+
+    def kernel_log(self, number: int) -> tuple[str, ...]:
+        """As Judge's."""
+        return self._seen[number].kernel_log

@@ -23,7 +23,7 @@ from harness.bench_history import NoHistory
 from harness.bisect import BadBisect, add_bisect, hunt, run_words, step_status
 from harness.bisect_git import NotBisected
 from harness.compare import add_compare, compare_lines, compared_folder, require_two_kernels
-from harness.crash import BadSpec, parse_models
+from harness.crash import DEFAULT_MODELS, BadSpec, parse_models
 from harness.cross_command import cross
 from harness.cross_command import lines as cross_lines
 from harness.cross_command import status as cross_status
@@ -62,12 +62,11 @@ from harness.sweep import NothingToSweep, plantable, planted_bugs, sweep_parts
 from kernel.build import series
 from kernel.fragments import check_variants
 from kernel.kernel import BadKernel, KernelError
-from oracles.court import ORACLES
-from oracles.fault_court import FAULT_ORACLES
+from oracles.damage_court import EVERY_ORACLE
 from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
 from reports.repeats import repeat_words
-from reports.results import CRASH, FAULTS, Question, read_experiment, read_question, read_summary
+from reports.results import CRASH, DAMAGE, FAULTS, Question, read_experiment, read_question, read_summary
 from reports.terminal import summary_lines
 from workloads.generate.space import BadBounds
 from workloads.library import DEMONSTRATION, BadSelection, library, select
@@ -203,7 +202,7 @@ def add_run(command: argparse.ArgumentParser) -> None:
         type=positive,
         default=DEFAULT_BUDGET,
         metavar="N",
-        help=f"states of each model but O, an experiment ({DEFAULT_BUDGET})",
+        help=f"states of each model but O, or damages, an experiment ({DEFAULT_BUDGET})",
     )
     command.add_argument(
         "--atomic",
@@ -230,6 +229,11 @@ def add_run(command: argparse.ArgumentParser) -> None:
         "--faults",
         action="store_true",
         help="a device that fails, write by write, in place of power failures",
+    )
+    command.add_argument(
+        "--damage",
+        action="store_true",
+        help="a bit flipped or a sector zeroed in blocks that recovery reads, --budget times an experiment",
     )
     command.add_argument(
         "--cross-check",
@@ -266,7 +270,7 @@ def command_run(arguments: argparse.Namespace) -> int:
 
 
 def command_cross_check(arguments: argparse.Namespace) -> int:
-    if arguments.resume or arguments.planted or arguments.against or arguments.faults:
+    if arguments.resume or arguments.planted or arguments.against or arguments.faults or arguments.damage:
         raise BadSelection("--cross-check goes with workloads, --fs and --kernel, and no other kind of run")
     with Progress(arguments.quiet or arguments.json) as progress:
         folder, checked = cross(wish_of(arguments), arguments.out, progress)
@@ -300,7 +304,20 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
 
 
 def kind_of(arguments: argparse.Namespace) -> str:
-    return FAULTS if arguments.faults else CRASH
+    """Errors: BadSelection."""
+    if not arguments.damage:
+        return FAULTS if arguments.faults else CRASH
+    if arguments.faults:
+        raise BadSelection("--damage, --faults: a run is of one of them; do the other in a second run")
+    if arguments.planted:
+        raise BadSelection(
+            "--damage: --planted does to each bug what its header asks for, damage too; leave --damage out"
+        )
+    if parse_models(arguments.models) != DEFAULT_MODELS:
+        raise BadSelection(
+            "--damage: it is done to states of model O; leave --models out, or run them by themselves"
+        )
+    return DAMAGE
 
 
 def asked_config(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -328,7 +345,7 @@ def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> in
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         if summary.detection:
-            oracles = [oracle.NAME for oracle in (*ORACLES, *FAULT_ORACLES)]
+            oracles = [oracle.NAME for oracle in EVERY_ORACLE]
             print("\n".join(["", *table(summary.detection, summary.stock, oracles)]))
     return summary.exit
 
@@ -553,7 +570,7 @@ def command_list(arguments: argparse.Namespace) -> int:
         options = f"mount -o {one.mount_options}" if one.mount_options else ""
         print(f"  {one.name:<58} {' '.join(one.mkfs)} {options}".rstrip())
     print("oracles:")
-    for oracle in (*ORACLES, *FAULT_ORACLES):
+    for oracle in EVERY_ORACLE:
         print(f"  {oracle.NAME:<58} {oracle.CHECKS}")
     print("performance experiments:")
     for experiment in perf_library():

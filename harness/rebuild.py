@@ -115,6 +115,8 @@ class Rebuilding:
     disk:      of the state moved to last. It is scanned when it moves for the first time.
     dirty:     blocks that changed since whoever reads it cleared it.
     committed: the last write of its prefix had FUA (recover.Request).
+    damaged:   block and content of what is damaged in the state moved to last, as it was; None where nothing
+               is.
     """
 
     def __init__(self, base: Path, log: Log, recoveries: Path | None = None) -> None:
@@ -125,6 +127,7 @@ class Rebuilding:
         self.disk = self._stack.enter_context(private_disk(base))
         self.dirty: set[int] = set()
         self.committed = False
+        self.damaged: tuple[int, bytes] | None = None
         self._scanned = False
         self._window = Window(0, log)
         self._start_of = (0, 0)  # a prefix, and where its window starts
@@ -145,6 +148,19 @@ class Rebuilding:
     def move(self, state: State) -> None:
         """Errors: BadEntry, BadLog."""
         self.scan()
+        if self.damaged is not None:
+            self._put(*self.damaged)
+            self.damaged = None
+        self._move(state.undamaged)
+        if state.damage is not None:
+            block = state.damage.block
+            self.damaged = block, self.disk.block(block)
+            self._put(block, state.damage.of(self.disk.block(block)))
+
+    def _put(self, block: int, content: bytes) -> None:
+        self._note(self.disk.apply(DiskWrite(block * BLOCK_BYTES, len(content), content)))
+
+    def _move(self, state: State) -> None:
         outer = state.outer
         if self._nested is not None and not (state.nested >= self._nested[1] and outer == self._nested[0]):
             self._leave_nested()
@@ -212,7 +228,7 @@ class Rebuilding:
 
     def _leave_nested(self) -> None:
         for block, content in self._before_nested.items():
-            self._note(self.disk.apply(DiskWrite(block * BLOCK_BYTES, len(content), content)))
+            self._put(block, content)
         self._before_nested.clear()
         self._nested = None
 

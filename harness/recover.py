@@ -49,6 +49,7 @@ REPLY = struct.Struct("<IIII")
 REQUEST_MAGIC = 0x50435251
 REPLY_MAGIC = 0x50435250
 WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE, WANT_EXTENTS, WANT_TIMES = 1, 2, 4, 8, 16, 32, 64
+WANT_READS = 128
 # The words after which the walk tells inode flags, extents, times.
 ASKED_AFTER = {
     WANT_FLAGS: {"chattr"},
@@ -90,12 +91,14 @@ class Request(msgspec.Struct, frozen=True):
     committed: its last write was one with FUA, a superblock or a journal's commit. Then the mount that
     replays is put to use before it ends, which costs 0.7 ms of 2.9 on btrfs: too much for every state, and
     a log that was just committed is where replay has most to do.
+    damaged: of Rebuilding.
     """
 
     state: State
     sequence: int
     writes: tuple[DiskWrite, ...]
     committed: bool = False
+    damaged: tuple[int, bytes] | None = None
 
 
 def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> bytes:
@@ -274,7 +277,7 @@ def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
 
 class Recovery:
     """The states of one log, recovered in order. `deaths` counts guests that this took.
-    asks: of asks_of()."""
+    asks: of asks_of(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended."""
 
     def __init__(
         self, keeper: Keeper, profile: Profile, with_fsck: bool, folder: Path, asks: int = 0
@@ -380,7 +383,7 @@ class Recovery:
                 self._leap(block_writes(ahead.disk.image, sorted(dirty)))
                 dirty.clear()
             writes = tuple(block_writes(ahead.disk.image, sorted(dirty)))
-            waiting.append(Request(state, sequence, writes, ahead.committed))
+            waiting.append(Request(state, sequence, writes, ahead.committed, ahead.damaged))
             dirty.clear()
             sequence += 1
             if len(waiting) == BATCH_STATES or not outstanding:  # a guest with nothing to do does not wait
@@ -446,6 +449,8 @@ class Recovery:
             self._settle(request.writes)
             if self._with_fsck and report.startswith(MOUNTED):
                 report = _with_fsck(report, self._check(changes))
+            if request.damaged and is_mended(request.damaged, changes):
+                report = report[:-1] + b',"mended":true}'
         outstanding.popleft()
         reports[request.state.spec] = report
 
@@ -505,6 +510,13 @@ class Recovery:
         self._settle(request.writes)
         if rest := list(outstanding)[1:]:
             self._ask(rest)
+
+
+def is_mended(damaged: tuple[int, bytes], changes: Iterable[DiskWrite]) -> bool:
+    """Whether recovery wrote the damaged block as it had been. changes: blocks; none where they were not
+    asked for."""
+    block, content = damaged
+    return any(write.offset == block * BLOCK_BYTES and write.data == content for write in changes)
 
 
 def _with_fsck(report: bytes, fsck: Fsck) -> bytes:

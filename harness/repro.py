@@ -11,12 +11,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from harness.agent_binary import agent_binary
 from harness.crash import BadSpec, State, parse_spec
+from harness.damage_repro import outcome_lines, recover_damaged
 from harness.fault_repro import point_of, run_again, run_lines
 from harness.guest import GuestSpec, Keeper
 from harness.judging import decode
@@ -96,7 +98,8 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
     of_fault = experiment.facts.kind == FAULTS
     if of_fault and (shell or keep is not None):
         raise NoResults("--keep, --shell: a fault point is a run, with no disk that waits for recovery")
-    state = State(0) if of_fault else parse_spec(shown.state, experiment.facts.entries)
+    facts = experiment.facts
+    state = State(0) if of_fault else parse_spec(shown.state, facts.entries, facts.device_bytes)
     if of_fault:
         point_of(experiment, shown.state)
     if shell and not sys.stdin.isatty():
@@ -129,6 +132,12 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
             copy_image(image, keep)
         if shell:
             return open_shell(Path(kernel.path), image, experiment)
+        if state.damage is not None:
+            with Keeper(spec, space) as keeper:
+                seen, whole, judged, outcome, name = recover_damaged(keeper, experiment, space.path, state)
+            told = outcome_lines(state, name, outcome, whole, seen)
+            print("\n".join(describe(experiment, state, shown.signature, seen, judged, keep, told)))
+            return status(judged)
         with Keeper(spec, space) as keeper:
             observation = _recover(keeper, experiment, space.path, state)
     verdicts = judge_observation(
@@ -205,14 +214,18 @@ def describe(
     observation: Observation,
     verdicts: tuple[Verdict, ...],
     keep: Path | None,
+    told: Sequence[str] = (),
 ) -> list[str]:
-    """What a reader needs: where the power failed, what was expected and found, every verdict."""
+    """What a reader needs: where the power failed, what was expected and found, every verdict. told: of
+    damage."""
     facts, history = experiment.facts, experiment.history
     assert history is not None
     lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}, state {state.spec}"]
     if state.model != "O":
         lines.append(f"on the disk: {disk_words(state.spec)}")
-        lines.append(f"which takes: {PRESUMES[state.model]}")
+        lines.append(
+            f"which takes: {PRESUMES.get(state.model, 'a disk that does not keep what it was given')}"
+        )
     lines += [f"finding: {signature}"] if signature else []
     lines += ["", "setup"] if history.setup else [""]
     lines += [f"    {format_operation(step.operation)}" for step in history.setup]
@@ -228,7 +241,7 @@ def describe(
         thread = f"thread {step.operation.thread}: " if step.operation.parallel else ""
         lines.append(f"    {thread}{format_operation(step.operation)}{failed}")
     lines += [] if cut_shown else ["  ---- power fails here ----"]
-    lines += ["", "recovered:", *tree_lines(observation), *verdict_lines(observation, verdicts)]
+    lines += [*told, "", "recovered:", *tree_lines(observation), *verdict_lines(observation, verdicts)]
     lines += ["", f"the disk, before recovery: {keep}"] if keep is not None else []
     return lines
 

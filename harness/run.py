@@ -28,11 +28,13 @@ import msgspec
 
 from harness.agent_binary import AgentError, agent_binary
 from harness.crash import DEFAULT_MODELS
+from harness.damage_experiment import run_damage_experiment
 from harness.examine import DEFAULT_BUDGET, Breadth
 from harness.experiment import Outcome, Plan, run_experiment
 from harness.fault_experiment import run_fault_experiment
 from harness.filesystem import make_filesystem, tool_version
 from harness.guest import GuestSpec, Keeper
+from harness.log import SECTOR_BYTES
 from harness.machine import LOG_BYTES, UML, arch_of
 from harness.probe import NoGuest, accelerated, prefer
 from harness.progress import Progress
@@ -44,18 +46,17 @@ from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
-from oracles.court import ORACLES
-from oracles.fault_court import FAULT_ORACLES
+from oracles.damage_court import EVERY_ORACLE
 from oracles.profiles import Profile
 from oracles.spec import in_order
 from oracles.verdict import Tier
 from reports.html import write_report
 from reports.junit import write_junit
 from reports.ktap import write_ktap
-from reports.results import CRASH, FAULTS, Question, Summary
+from reports.results import CRASH, DAMAGE, FAULTS, Question, Summary
+from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
-from workloads.text import parse
 from workloads.workload import Workload
 
 ROOT = Path(__file__).parent.parent
@@ -111,9 +112,12 @@ class Worker(msgspec.Struct, frozen=True):
 def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -> tuple[Path, Summary]:
     """
     Build the kernels, do the experiments, judge, report.
-    Errors: kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
+    Errors: BadWorkload, kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
     """
     planned = sum(len(part.workloads) for part in parts_of(wish))
+    for part in parts_of(wish):
+        for workload in part.workloads:
+            require_sectors(workload, part.profile)
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     guest = prefer(wish.guest, parts_of(wish)[0].kernel, wish.config, progress)
@@ -153,9 +157,7 @@ def finish(folder: Path, wall_s: float, boots: int, expected: int, again: Progre
 
 def write_pages(folder: Path) -> None:
     """report/, junit.xml and results.ktap from what the folder holds."""
-    write_report(
-        folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in (*ORACLES, *FAULT_ORACLES)}
-    )
+    write_report(folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE})
     write_junit(folder)
     write_ktap(folder)
 
@@ -173,6 +175,20 @@ def require_room(folder: Path, needed_bytes: int) -> None:
             f"{existing}: {free >> 20} MiB free, {needed_bytes >> 20} MiB needed for results; "
             "free some, or name another folder with --out"
         )
+
+
+def require_sectors(workload: Workload, profile: Profile) -> None:
+    """A sector that fails must be one of the device's. Errors: BadWorkload."""
+    count = profile.size_bytes // SECTOR_BYTES
+    for operation in workload.run:
+        if operation.word == "fault" and operation.mode == "bad-sector" and operation.offset >= count:
+            raise BadWorkload(
+                workload.name,
+                operation.line,
+                1,
+                f"the device of {profile.name} has the sectors 0 to {count - 1}: name one of them",
+                words(operation),
+            )
 
 
 Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by KERNEL word and config variants
@@ -362,7 +378,7 @@ class Bench:
         pristine = self._space.path / "pristine"
         run = Path(self._settings.run)
         counted = Counted(tell)
-        do = {FAULTS: run_fault_experiment}.get(plan.kind, run_experiment)
+        do = {FAULTS: run_fault_experiment, DAMAGE: run_damage_experiment}.get(plan.kind, run_experiment)
         outcome = do(plan, keeper, pristine, self._space.path, run, counted.add)
         counted.flush()
         return outcome

@@ -20,10 +20,14 @@ from harness.store import reading
 from oracles.finding import Group, Witness, group
 from oracles.spec import model_of, place_of, presumed
 from oracles.verdict import Answer, Verdict
+from reports.damage import kinds_of
 from reports.results import (
     CRASH,
+    DAMAGE,
+    FAULTS,
     AnswerCounts,
     Coverage,
+    DamageCounts,
     EntryFlag,
     Experiment,
     Finding,
@@ -63,6 +67,7 @@ class Tally:
         self.examined: dict[tuple[str, str], tuple[int, int]] = {}  # experiments and states
         self.by_model: dict[str, Counter[str]] = {}  # by the names of ModelCounts
         self.coverage: dict[str, list[Coverage]] = {}
+        self.damage: dict[tuple[str, str, str], Counter[str]] = {}  # by profile, kernel and kind of block
 
     def add(self, experiment: Experiment) -> None:
         facts = experiment.facts
@@ -75,9 +80,11 @@ class Tally:
         experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
         self.examined[facts.kernel, facts.profile] = experiments + 1, states + reached
         by_model = (facts.planned or {"O": len(facts.entries) + 1}) if experiment.history is not None else {}
-        if facts.kind != CRASH:  # the points of a sweep are known when it is done
+        planned = (
+            sum(by_model.values()) if facts.kind != FAULTS else reached
+        )  # a sweep's are known at its end
+        if facts.kind != CRASH:
             by_model = {}
-        planned = sum(by_model.values()) if facts.kind == CRASH else reached
         self.planned += planned
         for model, count in by_model.items():
             self.by_model.setdefault(model, Counter())["planned"] += count
@@ -92,6 +99,10 @@ class Tally:
             if step.result < 0:
                 what = f"{facts.workload}: {format_operation(step.operation)}: {os.strerror(-step.result)}"
                 self.failed_operations[what] = None
+        if facts.kind == DAMAGE:
+            for (name, outcome), count in kinds_of(experiment).items():
+                key = (facts.profile, facts.kernel, name)
+                self.damage.setdefault(key, Counter())[outcome] += count
         for state in experiment.judgement.states:
             self._add_state(experiment, state)
 
@@ -161,7 +172,7 @@ def witness_of(experiment: Experiment, spec: str) -> Witness:
 
 def ordering(experiment: Experiment, spec: str) -> int:
     """What orders the states of one experiment: the prefix of the log, or the place in a sweep."""
-    if experiment.facts.kind == CRASH:
+    if experiment.facts.kind != FAULTS:
         return place_of(spec)
     return next(at for at, state in enumerate(experiment.judgement.states) if state.spec == spec)
 
@@ -252,6 +263,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         detection=detection,
         stock=stock,
         models=tally.models(),
+        damage=tuple(DamageCounts(*key, dict(counts)) for key, counts in tally.damage.items()),
     )
 
 

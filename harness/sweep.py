@@ -15,7 +15,7 @@ from kernel.kernel import BadKernel, Series
 from kernel.word import parse
 from oracles.profiles import PROFILES, Profile
 from oracles.spec import in_order
-from reports.results import FAULTS
+from reports.results import CRASH, DAMAGE, FAULTS
 from workloads.workload import Workload
 
 PLANTED = "planted/"
@@ -28,15 +28,15 @@ class NothingToSweep(Exception):
 
 class Bug(msgspec.Struct, frozen=True):
     """name: of the series. workloads: of the library, that show it. oracles: one of them must.
-    models: the crash models that show it where model O does not. faults: on a device that fails; then only
-    these workloads are run, for a sweep of faults takes long."""
+    models: the crash models that show it where model O does not. kind: of results.KINDS; one that shows on a
+    device that fails or on a damaged disk is run on these workloads alone, for that takes long."""
 
     name: str
     profiles: tuple[str, ...]
     workloads: tuple[str, ...]
     oracles: tuple[str, ...]
     models: tuple[str, ...] = ()
-    faults: bool = False
+    kind: str = CRASH
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ def bug_of(one: Series) -> Bug:
         workloads=one.facts.workloads,
         oracles=one.facts.oracles,
         models=one.facts.models,
-        faults=one.facts.faults,
+        kind=FAULTS if one.facts.faults else DAMAGE if one.facts.damage else CRASH,
     )
 
 
@@ -93,7 +93,7 @@ def sweep_parts(
     if not profiles:
         asked = ", ".join(one.name for one in wanted)
         raise NothingToSweep(f"--planted: no bug is planted for {asked}; there are some for {_list(swept)}")
-    crashing = {name for bug in bugs if not bug.faults for name in bug.profiles}
+    crashing = {name for bug in bugs if bug.kind == CRASH for name in bug.profiles}
     return (
         *(
             part
@@ -105,10 +105,16 @@ def sweep_parts(
             part
             for bug in bugs
             for one in profiles
-            if one.name in bug.profiles and not bug.faults
+            if one.name in bug.profiles and bug.kind == CRASH
             for part in _parts(f"{kernel}+{bug.name}", one, workloads, [bug])
         ),
-        *_fault_parts(kernel, [bug for bug in bugs if bug.faults], workloads, profiles),
+        *(
+            part
+            for kind in (FAULTS, DAMAGE)
+            for part in _own_parts(
+                kernel, kind, [bug for bug in bugs if bug.kind == kind], workloads, profiles
+            )
+        ),
     )
 
 
@@ -122,8 +128,8 @@ def _parts(kernel: str, one: Profile, workloads: tuple[Workload, ...], bugs: Seq
         yield Part(kernel, one, tuple(some), models)
 
 
-def _fault_parts(
-    kernel: str, bugs: Sequence[Bug], workloads: tuple[Workload, ...], profiles: Sequence[Profile]
+def _own_parts(
+    kernel: str, kind: str, bugs: Sequence[Bug], workloads: tuple[Workload, ...], profiles: Sequence[Profile]
 ) -> Iterator[Part]:
     """The stock kernel on all that some bug names, then each bug on its own workloads, of those asked for."""
     for one in profiles:
@@ -137,7 +143,7 @@ def _fault_parts(
         ]
         for word, names in named:
             if own := tuple(each for each in workloads if each.name in names):
-                yield Part(word, one, own, kind=FAULTS)
+                yield Part(word, one, own, kind=kind)
 
 
 def _list(names: set[str]) -> str:

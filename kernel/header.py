@@ -13,6 +13,7 @@ Not here: the files a semantic patch is for (patching.py), what is done with the
     // models: R
     // workloads: rename-over-existing link-fsync-new-name
     // faults: sweep
+    // damage: sweep
     // files: fs/btrfs/tree-log.c
 
 A line may go on in the next one, which then begins with two blanks or more. absent may stand more than once.
@@ -23,7 +24,7 @@ from collections.abc import Iterable, Iterator
 
 from kernel.kernel import BadKernel, Facts
 
-_FIELD = re.compile(r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults): *(.*)")
+_FIELD = re.compile(r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults|damage): *(.*)")
 _LISTS = ("profiles", "config", "workloads", "models", "caught by")
 _ABSENT = re.compile(r"([\d., ]+?) *\((.+)\)")
 
@@ -43,24 +44,26 @@ def facts_of(texts: Iterable[str]) -> Facts:
     """Of the files of one series. Errors: BadKernel."""
     absent: dict[str, str] = {}
     lists: dict[str, dict[str, None]] = {name: {} for name in _LISTS}
-    upstream, faults = "", False
+    upstream, faults, damage = "", False, False
     for text in texts:
         for field, value in _fields(comment(text)):
             if field == "upstream":
                 upstream = upstream or value
             elif field == "faults":
-                faults = _sweep(value)
+                faults = _sweep(field, value)
+            elif field == "damage":
+                damage = _sweep(field, value)
             elif field == "absent":
                 absent |= _absent(value)
             else:
                 lists[field] |= dict.fromkeys(value.replace(",", " ").split())
     profiles, config, workloads, models, oracles = (tuple(lists[name]) for name in _LISTS)
-    return Facts(absent, profiles, config, workloads, upstream, models, oracles, faults)
+    return Facts(absent, profiles, config, workloads, upstream, models, oracles, faults, damage)
 
 
-def _sweep(value: str) -> bool:
+def _sweep(field: str, value: str) -> bool:
     if value != "sweep":
-        raise BadKernel(f"'faults: {value}' in the header of a series: the one word there is sweep")
+        raise BadKernel(f"'{field}: {value}' in the header of a series: the one word there is sweep")
     return True
 
 

@@ -56,7 +56,7 @@ class Facts(msgspec.Struct, frozen=True):
     upstream:  the commit it is about: hash ("subject") (in vX.Y).
     models:    the crash models that show a planted bug, where model O does not.
     oracles:   of a planted bug, those it is caught by.
-    faults:    it shows on a device that fails, and not by a power failure.
+    faults, damage: it shows on a device that fails, or on a damaged disk, and not by a power failure.
     """
 
     absent: dict[str, str] = {}
@@ -67,6 +67,7 @@ class Facts(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
     faults: bool = False
+    damage: bool = False
 
 
 class Series(msgspec.Struct, frozen=True):

@@ -1,13 +1,15 @@
 """
-detected: a block that was corrupted on its way to the disk never reads as good.
+detected: a block that was corrupted, on its way to the disk or at rest, never reads as good.
 
-In:       a FaultCase of corrupt writes, and the tree that a mount on a sound device then showed.
+In:       a FaultCase of corrupt writes, and the tree that a mount on a sound device then showed; or a
+          DamageCase.
 Out:      a Verdict; none for other faults. A mount that is refused has detected it.
 Not here: what is lost with the block; a checksum can only tell.
 """
 
 from oracles import historical
 from oracles.case import Case, best_reading
+from oracles.damage import DamageCase
 from oracles.faulted import FaultCase
 from oracles.recovered import Recovered
 from oracles.verdict import Tier, Verdict, Violation
@@ -15,8 +17,9 @@ from oracles.verdict import Tier, Verdict, Violation
 NAME = "detected"
 CHECKS = (
     "That nothing in the tree shows what never was after a byte of each write was changed on its way to the "
-    "disk: no name, size, attribute or link, and on btrfs no byte of a file. Reading may fail, and "
-    "the mount may be refused."
+    "disk: no name, size, attribute or link, and on btrfs no byte of a file. Of damage at rest, which is "
+    "done to blocks that the mount reads: no byte of a file either. Reading may fail, and the mount may be "
+    "refused."
 )
 NOT_CHECKED = (
     "What was lost, and whether a second copy could have saved it. File data on ext4 and xfs, which have no "
@@ -25,7 +28,8 @@ NOT_CHECKED = (
 
 DATA_CHECKSUMS = ("btrfs",)
 METADATA_CHECKSUMS = ("btrfs", "ext4", "xfs")
-OF_DATA = ("foreign bytes", "stale data", "cut data came back")
+CUT_DATA = "cut data came back"
+OF_DATA = ("foreign bytes", "stale data", CUT_DATA)
 
 
 def judge(case: FaultCase) -> Verdict | None:
@@ -54,6 +58,32 @@ def _judge_reading(case: FaultCase, one: Case, reading: Recovered) -> tuple[int,
         for each in violations
         if each.kind not in OF_DATA or (covered and each.subject not in without)
     ]
+
+
+def judge_damaged(case: DamageCase) -> Verdict | None:
+    """Of the first mount and the second: what recovery took for good must not get onto the disk either. Not
+    whether cut data came back, which is a matter of how far the journal was replayed."""
+    if case.profile.filesystem not in METADATA_CHECKSUMS:
+        return None
+    checked, violations = 1, list[Violation]()
+    for one in case.cases:
+        count, broken = best_reading(one, historical.judge_reading)
+        checked += count
+        violations += [_of_damage(case, each) for each in broken if each.kind != CUT_DATA]
+    return case.verdict(NAME, checked, dict.fromkeys(violations))
+
+
+def _of_damage(case: DamageCase, one: Violation) -> Violation:
+    """Its role is that of the block: what was damaged says more of the cause than what was found."""
+    return Violation(
+        f"{one.kind} undetected",
+        case.what,
+        one.subject,
+        one.expected,
+        f"{one.found}, after {case.damage.words}",
+        case.promise("detected"),
+        Tier.FS,
+    )
 
 
 def uncovered(case: Case) -> list[int]:

@@ -146,6 +146,10 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
                   death_during: the stage it was in. console: the last lines of its console.
     trouble:      "" or our own trouble, for which every verdict is UNKNOWN.
     fault:        of a fault point: the run on the device that failed; all else is what came back after it.
+    reads:        runs (first, count) of blocks of 4 KiB that the first mount read, before the walk; empty
+                  where that was not asked.
+    mended:       of a damaged state: the damaged block was on the disk as it had been before the damage when
+                  the first mount had ended.
     """
 
     mount_errno: int = 0
@@ -164,3 +168,5 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     console: tuple[str, ...] = ()
     trouble: str = ""
     fault: FaultRun | None = None
+    reads: tuple[tuple[int, int], ...] = ()
+    mended: bool = False

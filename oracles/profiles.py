@@ -289,6 +289,7 @@ PROFILES = (
         size_bytes=_F2FS_SIZE_BYTES,
         config=("f2fs",),
         promises=promises.F2FS,
+        denies=promises.F2FS_DENIES,
     ),
 )
 

@@ -151,6 +151,17 @@ COMMON = (
         "xfs/xfs-self-describing-metadata.rst; fstests btrfs/157, xfs/158",
         Tier.FS,
     ),
+    Promise(
+        "noticed",
+        "Where a damaged block of the metadata changes what recovery finds, it is told: the mount is "
+        "refused, a call fails, or the kernel log has a warning. A journal that makes no sense from there "
+        "on ends there.",
+        "Documentation/filesystems/btrfs.rst; ext4/checksums.rst and ext4/journal.rst; "
+        "xfs/xfs-self-describing-metadata.rst. Of the journal's end: fs/jbd2/recovery.c do_one_pass() (no "
+        "magic, another sequence), fs/xfs/xfs_log_recover.c xlog_find_head(), xlog_verify_head() (torn "
+        "writes)",
+        Tier.FS,
+    ),
 )
 
 _NAMES = "fsync of a file or directory persists the names it has then, and the directories above it exist."
@@ -181,6 +192,14 @@ BTRFS = (
         "fs/btrfs/transaction.c btrfs_commit_transaction(): one superblock write switches all trees; "
         "fsync writes a log tree beside it, so after an fsync nothing is asked",
         Tier.SOMC,
+    ),
+    Promise(
+        "log-checked",
+        "What fsync wrote is not left out in silence: the superblock leads to the log tree, and each of its "
+        "blocks has a checksum.",
+        "fs/btrfs/disk-io.c btrfs_replay_log() (failed to read log tree; the mount is refused), "
+        "btrfs_validate_extent_buffer(); btrfs(5), rescue=nologreplay",
+        Tier.FS,
     ),
 )
 
@@ -364,7 +383,18 @@ F2FS = (
     ),
 )
 
+F2FS_DENIES = (
+    Promise(
+        "noticed",
+        "A node or a table of addresses that was damaged may be read as good.",
+        "mkfs.f2fs(8), -O inode_checksum, which is not the default and of inodes alone; fs/f2fs/node.c "
+        "read_node_page(); of a checkpoint, which has a checksum, the older of two copies serves without a "
+        "word (fs/f2fs/checkpoint.c f2fs_get_valid_checkpoint())",
+    ),
+)
+
 F2FS_POSIX_DENIES = (
+    *F2FS_DENIES,
     Promise(
         "rename",
         "A renamed file may be lost when a new file with its old name is fsynced.",

@@ -1,7 +1,8 @@
 """
 The name of a crash state, as far as a reader of results needs it: its model, and how much of the log it saw.
 
-In:       a state spec: "O:812", "R:812-803,805", "T:812/3", "T:812-805/3", "N:O:812/O:7".
+In:       a state spec: "O:812", "R:812-803,805", "T:812/3", "T:812-805/3", "N:O:812/O:7"; of a damaged state
+          "D:O:812/7680^1234".
 Out:      its model, the length of its prefix; what each model is, and what it presumes of a device.
 Not here: the whole grammar, and what a spec means for the disk (harness/crash.py).
 """
@@ -30,7 +31,8 @@ def model_of(spec: str) -> str:
 
 
 def place_of_model(spec: str) -> int:
-    """What orders models: O first; a fault point (workloads/faults.py) is of none, and comes last."""
+    """What orders models: O first; a fault point (workloads/faults.py) and a damaged state (damage.py) are of
+    none, and come last."""
     return [*MODELS, model_of(spec)].index(model_of(spec))
 
 
@@ -49,6 +51,9 @@ def place_of(spec: str) -> int:
 
 def disk_words(spec: str) -> str:
     """What was on the disk when the power failed: "the first 12 log entries without 3, 5..7"."""
+    if spec.startswith("D:"):
+        state, _, damage = spec[2:].rpartition("/")
+        return f"{disk_words(state)}; then {damage_words(damage)}"
     if spec.startswith("N:"):
         outer, _, inner = spec[2:].rpartition("/O:")
         return f"{disk_words(outer)}; then {_entries(inner)} of what its recovery wrote"
@@ -63,6 +68,15 @@ def disk_words(spec: str) -> str:
         torn = f"entry {entries}" if entries else "the last one"
         words += f", of {torn} only {_counted('the first {} sector', sectors)}"
     return words
+
+
+def damage_words(text: str) -> str:
+    """ "sector 3 of block 7680 zeroed" of "7680.3=0"."""
+    if found := re.fullmatch(r"(\d+)\^(\d+)", text):
+        byte, bit = divmod(int(found[2]), 8)
+        return f"bit {bit} of byte {byte} of block {found[1]} flipped"
+    block, _, sector = text.removesuffix("=0").partition(".")
+    return f"sector {sector} of block {block} zeroed"
 
 
 def _entries(count: str, kind: str = "") -> str:

@@ -24,6 +24,7 @@ from oracles.spec import MODELS, PRESUMES, disk_words, in_order, model_of, prefi
 from oracles.verdict import Answer, Verdict
 from reports import compare
 from reports.charts import run_charts
+from reports.damage import css_name, device_map, outcome_words
 from reports.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.faults import point_words, run_script
 from reports.faults import rows as fault_rows
@@ -36,6 +37,7 @@ from reports.perf.results import PerfRun, read_perf
 from reports.repeats import repeat_words
 from reports.results import (
     CRASH,
+    DAMAGE,
     FAULTS,
     AnswerCounts,
     Experiment,
@@ -57,6 +59,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
 ORACLES_UNTOLD: Mapping[str, tuple[str, str]] = {}
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+EXPERIMENT = "experiment.html"
+TEMPLATE_OF = {FAULTS: "fault.html", DAMAGE: "damage.html"}
 UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
 MODEL_CELLS_SHOWN = 150  # their specs are longer
 CELLS_SHOWN = 2000  # single cells of a page, at about 130 bytes each; beyond that one cell a run
@@ -128,7 +132,7 @@ def write_experiments(
         write_page(
             pages,
             folder / experiment_page(one.number),
-            "fault.html" if one.kind == FAULTS and experiment.history else "experiment.html",
+            TEMPLATE_OF.get(one.kind, EXPERIMENT) if experiment.history else EXPERIMENT,
             run=run.resolve().name,
             previous=experiment_page(int(previous)) if previous else "",
             following=experiment_page(int(following)) if following else "",
@@ -201,6 +205,7 @@ def index_context(
         "coverage_words": coverage_words,
         "profiles": [(name, made, promised(name, profiles)) for name, made in question.profiles.items()],
         "common": COMMON,
+        "outcomes": outcome_words(),
         "charts": run_charts(digests),
         "entry_kinds": ENTRY_KINDS,
     }
@@ -269,6 +274,8 @@ def experiment_context(experiment: Experiment, one: Digest, summary: Summary) ->
         "facts": experiment.facts,
         "digest": one,
         "rows": fault_rows(experiment, texts, anchors) if of_faults else (),
+        "map": device_map(experiment, anchors) if one.kind == DAMAGE and history is not None else None,
+        "outcomes": outcome_words(),
         "oracles": [part.oracle for part in one.parts],
         "script": script,
         "timeline": experiment_timeline(experiment, texts, answers),
@@ -322,6 +329,8 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "facts": experiment.facts,
         "script": script,
         "of_fault": of_fault,
+        "of_crash": experiment.facts.kind
+        == CRASH,  # what is done next knows only those (harness/followups.py)
         "cut_place": place,
         "cut_words": fault_words(finding, experiment, texts)
         if of_fault
@@ -403,7 +412,8 @@ def bytes_of_threads(experiment: Experiment, texts: Mapping[int, str]) -> list[t
 
 def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> str:
     """The answer in one sentence. kinds: of the experiments."""
-    moment = {frozenset((FAULTS,)): "fault point", frozenset((CRASH,)): "power failure"}.get(kinds, "state")
+    moments = {FAULTS: "fault point", CRASH: "power failure", DAMAGE: "damaged state"}
+    moment = moments.get(min(kinds, default=""), "state") if len(kinds) == 1 else "state"
     states, findings = summary.states, len(summary.findings)
     if summary.detection:
         return sweep_headline(summary)
@@ -524,6 +534,7 @@ def environment() -> jinja2.Environment:
         csp=CSP,
         symbols=SYMBOLS,
         anchor=anchor,
+        css_name=css_name,
         experiment_page=experiment_page,
         plural=plural,
         repeat_words=repeat_words,

@@ -17,6 +17,8 @@ def coverage_words(coverage: Coverage | None) -> str:
     if coverage.model == "R":
         share = f"{coverage.examined:,} of {power_words(coverage.space_bits)} subsets"
         return f"{whole} windows whole; {share}"
+    if coverage.model == "D":
+        return f"{whole} blocks; {coverage.examined:,} of {coverage.space:,} damages"
     share = f"{coverage.examined:,} of {coverage.space:,} cuts"
     if coverage.model == "T":
         return f"{whole} writes whole; {share}, at {coverage.unit_bytes} B"

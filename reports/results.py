@@ -57,8 +57,9 @@ class Coverage(msgspec.Struct, frozen=True):
     """
     Of one experiment and model, how many of all its states were examined, model O's equals among them.
 
-    places:     R: cuts at which writes were volatile; T: writes that can be torn; N: recoveries that differ.
-    whole:      places of which every state was examined.
+    places:     R: cuts at which writes were volatile; T: writes that can be torn; N: recoveries that differ;
+                D (no crash model, but damage at rest): blocks that a mount reads, each once with one content.
+    whole:      places of which every state was examined; D: of which one was.
     space:      how many states there are; of R its binary logarithm, space_bits.
     unit_bytes: T: what a device does not tear. recorded: N: recoveries recorded to find those that differ.
     """
@@ -73,18 +74,28 @@ class Coverage(msgspec.Struct, frozen=True):
     recorded: int = 0
 
 
+class ReadBlock(msgspec.Struct, frozen=True, array_like=True):
+    """A block of 4 KiB that the mount of a state read. name: of harness/block_names.py."""
+
+    block: int
+    name: str
+
+
 class State(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
     spec:        "O:12". same_as: the spec of the earlier state with the same bytes, whose recovery
                  serves for this one too; "" when it was recovered itself.
     observation: index into Experiment.observations. verdict_set: index into Experiment.verdict_sets.
+    outcome:     of a damaged state, what recovery made of it (oracles.damage.Outcome); "" where nobody could
+                 look.
     """
 
     spec: str
     same_as: str
     observation: int
     verdict_set: int
+    outcome: str = ""
 
 
 class ExperimentFacts(msgspec.Struct, frozen=True):
@@ -98,6 +109,9 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
                which was read or written came past; they are no states. points_left_out: of too many.
     other_recordings: what other recordings of the same amounted to; only this one was recovered.
     planned:   states by model; without it all of model O. coverage: of the other models.
+    undamaged: of kind DAMAGE, by spec of each state of model O, index into Experiment.observations of what
+    came
+               back of it; these states are not judged. reads: by spec of each state that was damaged.
     """
 
     number: int
@@ -120,6 +134,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     kind: str = CRASH
     points_unmet: int = 0
     points_left_out: int = 0
+    undamaged: dict[str, int] = {}
+    reads: dict[str, tuple[ReadBlock, ...]] = {}
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -283,12 +299,23 @@ class Silence(msgspec.Struct, frozen=True):
     false: tuple[str, ...] = ()
 
 
+class DamageCounts(msgspec.Struct, frozen=True):
+    """Damage at rest to blocks of one name on one profile and kernel: how many came to what
+    (oracles.damage.Outcome)."""
+
+    profile: str
+    kernel: str
+    name: str
+    outcomes: dict[str, int]
+
+
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined; of a
     sweep 0 when every planted bug was found and the stock kernel gave nothing but what is known, else 1 or 3.
 
     failed_operations: "WORKLOAD: OPERATION: ERROR", each once: they changed nothing, so they test nothing.
-    models: by letter, the states of each crash model.
+    models: by letter, the states of each crash model. damage: of damage at rest, by profile and kind of
+    block.
     """
 
     exit: int
@@ -303,6 +330,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     detection: tuple[Detection, ...] = ()
     stock: tuple[Silence, ...] = ()
     models: dict[str, ModelCounts] = {}
+    damage: tuple[DamageCounts, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):

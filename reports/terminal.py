@@ -7,9 +7,11 @@ Not here: progress while it runs (the command), colours.
 """
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from oracles.damage import OUTCOMES, Outcome
 from reports.models import model_words
 from reports.repeats import repeat_words
 from reports.results import AnswerCounts, Finding, Question, Silence, Summary
@@ -55,6 +57,7 @@ def examined(summary: Summary, question: Question) -> list[str]:
             f"{summary.log_entries:,} entries; models {' '.join(question.models)}; tier {question.tier}",
         ),
         *models(summary),
+        *damage(summary),
     ]
 
 
@@ -63,6 +66,22 @@ def models(summary: Summary) -> list[str]:
     if len(summary.models) < 2:
         return []
     return folded("models", "; ".join(model_words(model, one) for model, one in summary.models.items()))
+
+
+def damage(summary: Summary) -> list[str]:
+    """What recovery made of damage at rest, and in which blocks it did not notice any."""
+    if not summary.damage or summary.detection:
+        return []
+    counts: Counter[str] = Counter()
+    for one in summary.damage:
+        counts.update(one.outcomes)
+    order = dict.fromkeys((*OUTCOMES, *counts))
+    told = "; ".join(f"{name} {counts[name]:,}" for name in order if counts[name])
+    taken: Counter[str] = Counter()
+    for one in summary.damage:
+        taken[one.name] += one.outcomes.get(Outcome.UNNOTICED, 0)
+    names = ", ".join(f"{name} {count:,}" for name, count in taken.most_common() if count)
+    return [*folded("damage", told), *(folded("", f"unnoticed: {names}") if names else [])]
 
 
 def holds(summary: Summary) -> list[str]:

@@ -56,6 +56,7 @@ enum {
 	FIRST_PROBE = 16,
 	WANT_EXTENTS = 32,
 	WANT_TIMES = 64,
+	WANT_READS = 128,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -281,7 +282,7 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	bool want_changes = request->flags & WANT_CHANGES;
 	enum store store = want_changes ? STORE_TELLS : STORE_SMALL;
 	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE,
-				     request->flags & FIRST_PROBE };
+				     request->flags & FIRST_PROBE, request->flags & WANT_READS };
 
 	set_walk_asks(request->flags);
 	state_device(sectors, store);

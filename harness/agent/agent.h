@@ -69,6 +69,7 @@ struct segment { /* sectors, and the target that serves them */
 void device_create(const char *name, const char *node);
 bool device_table(const char *name, const struct segment *segments, size_t count);
 bool device_message(const char *name, const char *text);
+const char *device_asked(const char *name, const char *text);
 void device_remove(const char *name);
 int device_open_count(const char *name);
 enum store { STORE_SMALL, STORE_WHOLE, STORE_TELLS };
@@ -179,6 +180,10 @@ void fault_run(char *program);
 void drop_run(char *program);
 void drop_walk(const char *filesystem, const char *options);
 
+/* reads.c: which blocks of the state's disk are read. */
+void reads_start(void);
+void reads_end(struct text *out);
+
 /* recover.c */
 struct recovery {
 	const char *device;
@@ -186,6 +191,7 @@ struct recovery {
 	const char *options;
 	bool verbose; /* say each stage, to know where a guest died */
 	bool first_probe; /* put the mount that replayed to use before it ends */
+	bool reads; /* tell which blocks the mount read */
 };
 
 int mount_filesystem(const char *device, const char *filesystem, const char *options);

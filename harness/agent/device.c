@@ -160,6 +160,31 @@ bool device_message(const char *name, const char *text)
 	return !dm(DM_TARGET_MSG, name, 0);
 }
 
+/* The same of a message that answers, as those of device mapper itself do, which begin with @; NULL, with errno. */
+const char *device_asked(const char *name, const char *text)
+{
+	static union {
+		struct dm_ioctl header;
+		char bytes[1 << 20];
+	} long_request;
+	struct dm_target_msg *message = (void *)(long_request.bytes + sizeof(long_request.header));
+
+	memset(&long_request.header, 0, sizeof(long_request.header));
+	long_request.header.version[0] = 4;
+	long_request.header.data_size = sizeof(long_request);
+	long_request.header.data_start = sizeof(long_request.header);
+	snprintf(long_request.header.name, sizeof(long_request.header.name), "%s", name);
+	message->sector = 0;
+	strcpy(message->message, text);
+	if (ioctl(control, DM_TARGET_MSG, &long_request))
+		return NULL;
+	if (long_request.header.flags & DM_BUFFER_FULL_FLAG) {
+		errno = EOVERFLOW;
+		return NULL;
+	}
+	return long_request.header.flags & DM_DATA_OUT_FLAG ? long_request.bytes + long_request.header.data_start : "";
+}
+
 void device_remove(const char *name)
 {
 	memset(&request, 0, sizeof(request));

@@ -260,7 +260,8 @@ static void perform_all(struct program *program, struct text *after)
 /* The fault, and then what came back: {"fault":{...},"mount_errno":0,...}. */
 static void put_recovered(struct text *fault, const struct program *program)
 {
-	struct recovery recovery = { FAULTY_DEVICE, program->filesystem, program->options, true, false };
+	struct recovery recovery = { FAULTY_DEVICE, program->filesystem, program->options, true, false,
+				     false };
 
 	recover(&recovery, NULL);
 	put(fault, "},");

@@ -214,9 +214,13 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 	int error;
 
 	report.length = 0;
+	if (recovery->reads)
+		reads_start();
 	stage(recovery, "mount");
 	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
 	put(&report, "{\"mount_errno\":%d", error);
+	if (recovery->reads)
+		reads_end(&report);
 	if (!error) {
 		put(&report, ",\"tree\":");
 		size_t tree = report.length;

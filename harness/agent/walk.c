@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -400,6 +401,19 @@ struct subvolume {
 	uint64_t tree;
 };
 
+/* A name without a character, which leads nowhere. Nobody told of it, so it is no error. */
+static void put_nameless(struct text *out, const char *directory, unsigned char type)
+{
+	char path[PATH_BYTES + 1];
+	int length = snprintf(path, sizeof(path), "%s/", directory);
+
+	put(out, ",{\"path\":");
+	put_string(out, path, length);
+	put(out, ",\"kind\":\"unknown\",\"ino\":0,\"mode\":0,\"nlink\":0,\"size\":0,\"blocks\":0,"
+		 "\"dtype\":\"%s\"}",
+	    type ? kind_name(type << 12) : "");
+}
+
 static void walk_path(struct text *out, char *path, size_t length, unsigned char type, int depth,
 		      struct subvolume in)
 {
@@ -464,6 +478,11 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 
 		if (length + name_length + 2 > PATH_BYTES)
 			continue;
+		if (!name_length) { /* damage: it would lead to the directory itself, again and again */
+			if (!i)
+				put_nameless(out, root ? "" : path + skip, names[i].type);
+			continue;
+		}
 		path[length] = '/';
 		memcpy(path + length + 1, names[i].text, name_length + 1);
 		walk_path(out, path, length + 1 + name_length, names[i].type, depth + 1, in);

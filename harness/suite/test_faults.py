@@ -22,7 +22,7 @@ from reports.results import FAULTS, read_experiment
 from workloads.library import DEMONSTRATION, library, select
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
-BUGS = [bug for bug in planted_bugs() if bug.faults]
+BUGS = [bug for bug in planted_bugs() if bug.kind == FAULTS]
 CROSSED = ("fsync-new-file", "replace-by-rename", "overwrite-in-place", "unaligned-writes-fsync")
 
 

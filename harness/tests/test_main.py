@@ -16,6 +16,7 @@ from harness.store import new_run, write_summary
 from harness.sweep import planted_bugs
 from harness.tests import conftest
 from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
+from kernel.kernel import KernelError
 from reports.results import read_experiment, read_summary
 from workloads.library import names
 
@@ -250,6 +251,45 @@ def test_the_command_is_kept_as_it_was_given(monkeypatch) -> None:
     wishes: list[run.Wish] = []
     main.main(["run", "replace-by-rename", "--jobs", "2"])
     assert wishes[0].command == ("powercut", "run", "replace-by-rename", "--jobs", "2")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--faults"], "do the other in a second run"),
+        (["--planted"], "leave --damage out"),
+        (["--models", "O,R"], "leave --models out"),
+        (["--cross-check"], "no other kind of run"),
+    ],
+)
+def test_damage_goes_with_no_other_kind_of_run(powercut: Powercut, words: list[str], said: str) -> None:
+    exit_status, told = powercut("run", "replace-by-rename", "--damage", *words)
+    assert (exit_status, is_one_line(told)) == (2, True)
+    assert said in told
+
+
+def test_a_resumed_run_with_damage_goes_on_with_it(made: Path, monkeypatch) -> None:
+    question(made, ("powercut", "run", "replace-by-rename", "--damage", "--budget", "7", "--seed", "3"))
+    wishes: list[run.Wish] = []
+    monkeypatch.setattr(main, "do_run", lambda wish, *_: wishes.append(wish) or 0)
+    assert main.main(["run", "--resume", str(made)]) == 0
+    assert (wishes[0].kind, wishes[0].budget) == ("damage", 7)
+
+
+@pytest.mark.parametrize(("sector", "status"), [(65535, 3), (65536, 2)])
+def test_a_bad_sector_outside_the_device_is_told_before_anything_is_built(
+    powercut: Powercut, tmp_path: Path, monkeypatch, sector: int, status: int
+) -> None:
+    def no_kernel(*_: object) -> None:
+        raise KernelError("this far")
+
+    monkeypatch.setattr(run, "build", no_kernel)
+    monkeypatch.setattr(run, "prefer", lambda wanted, *_: wanted)
+    (tmp_path / "mine.workload").write_text(f"run\n  fault bad-sector {sector}\n  creat a\n  sync\n")
+    exit_status, told = powercut("run", tmp_path / "mine.workload", "--fs", "btrfs-nearly-full")
+    assert exit_status == status
+    if status == 2:
+        assert "mine:2:1: the device of btrfs-nearly-full has the sectors 0 to 65535: name one" in told
 
 
 def test_a_resumed_run_asks_the_question_it_was_started_with(made: Path, monkeypatch) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from harness.crash import State, cuts, states
 from harness.disk import BLOCK_BYTES, MASK, ZERO_BLOCK, block_hash
@@ -13,6 +14,7 @@ from harness.nest import file_name
 from harness.rebuild import Rebuilding
 from harness.reorder import Reordering
 from harness.tear import Tearing
+from oracles.damage import Damage
 from reports.results import EntryFlag, EntrySummary
 
 SIZE_BYTES = 64 * BLOCK_BYTES
@@ -46,6 +48,9 @@ def by_hand(entries: Sequence[Entry], state: State, recovery: Sequence[Entry] = 
             continue
         length = 512 * (state.sectors if index == state.torn else entry.sector_count)
         model[512 * entry.sector : 512 * entry.sector + length] = (entry.data or bytes(length))[:length]
+    if state.damage is not None:
+        start = BLOCK_BYTES * state.damage.block
+        model[start : start + BLOCK_BYTES] = state.damage.of(bytes(model[start : start + BLOCK_BYTES]))
     return bytes(model)
 
 
@@ -108,6 +113,26 @@ def test_states_in_any_order(tmp_path: Path) -> None:
         every = [*states(60), *Reordering(log, 60, 0).states(), *Tearing(log, 1, 60).states()]
     random.Random(3).shuffle(every)
     scene.check(every)
+
+
+def test_damaged_states_of_all_models_in_any_order(tmp_path: Path) -> None:
+    """None leaves its damage to the next, which may be another of the same block."""
+    draw = random.Random(4)
+    entries = drawn_log(9, 60)
+    scene = Scene(tmp_path, entries)
+    with open_log(tmp_path / "log") as log:
+        every = [*states(60), *Reordering(log, 60, 0).states(), *Tearing(log, 1, 60).states()]
+    damages = [Damage(block, bit=draw.randrange(8 * BLOCK_BYTES)) for block in range(12)]
+    damages += [Damage(block, sector=draw.randrange(8)) for block in range(12)]
+    damaged = [replace(state, damage=draw.choice(damages)) for state in every for _ in range(2)]
+    every += damaged
+    draw.shuffle(every)
+    scene.check(every)
+
+
+def test_between_two_damages_of_a_state_two_blocks_are_dirty(tmp_path: Path) -> None:
+    wanted = [State(9, damage=Damage(block, bit=block)) for block in range(5)]
+    assert Scene(tmp_path, drawn_log(1, 9)).check(wanted)[1:] == [2] * 4
 
 
 def test_between_two_states_of_a_window_only_what_differs_is_dirty(tmp_path: Path) -> None:

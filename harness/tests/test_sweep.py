@@ -5,11 +5,10 @@ import pytest
 from harness.sweep import Bug, NothingToSweep, bug_of, plantable, planted_bugs, sweep_parts
 from kernel.build import series
 from kernel.kernel import BadKernel, Facts, Series
-from oracles.court import ORACLES
-from oracles.fault_court import FAULT_ORACLES
+from oracles.damage_court import EVERY_ORACLE
 from oracles.profiles import PROFILES, profile
 from oracles.spec import MODELS
-from reports.results import FAULTS
+from reports.results import DAMAGE, FAULTS
 from workloads.library import names, select
 
 BUGS = (Bug("planted/a", ("btrfs",), (), ()), Bug("planted/b", ("ext4", "xfs"), (), ()))
@@ -53,15 +52,18 @@ def test_a_profile_without_bugs_is_refused_with_those_that_have_some():
         sweep_parts("6.12", BUGS, TWO, [profile("btrfs-single")])
 
 
-def test_a_bug_that_needs_a_failing_device_is_swept_on_its_own_workloads_there_and_on_the_stock_kernel():
+@pytest.mark.parametrize("kind", [FAULTS, DAMAGE])
+def test_a_bug_that_needs_faults_or_damage_is_swept_on_its_own_workloads_and_so_is_the_stock_kernel(
+    kind,
+):
     """A sweep of faults takes long."""
-    bug = Bug("planted/c", ("btrfs",), ("fsync-new-file",), (), faults=True)
+    bug = Bug("planted/c", ("btrfs",), ("fsync-new-file",), (), kind=kind)
     parts = sweep_parts("6.12", (BUGS[1], bug), TWO)
     assert [
         (part.kernel, part.kind, len(part.workloads)) for part in parts if part.profile.name == "btrfs"
     ] == [
-        ("6.12", FAULTS, 1),
-        ("6.12+planted/c", FAULTS, 1),
+        ("6.12", kind, 1),
+        ("6.12+planted/c", kind, 1),
     ]
 
 
@@ -93,5 +95,5 @@ def test_every_planted_bug_says_what_it_re_creates_and_what_finds_it(bug):
     assert bug.workloads
     assert set(bug.workloads) <= set(names())
     assert bug.oracles
-    assert set(bug.oracles) <= {oracle.NAME for oracle in (*ORACLES, *FAULT_ORACLES)}
+    assert set(bug.oracles) <= {oracle.NAME for oracle in EVERY_ORACLE}
     assert set(bug.models) <= set(MODELS) - {"O"}

@@ -1,0 +1,97 @@
+"""
+Damage at rest, on real guests: its oracles wake at planted bugs, stock kernels break no promise.
+
+In:       the planted bugs whose header says `damage: sweep`; --profile NAME, --kernel WORD.
+Out:      that each is found; that the stock kernel breaks no promise on the demonstration set; that a spec
+          rebuilds the same bytes.
+Not here: the oracles themselves (oracles/tests/test_damage.py), which damage is done
+          (harness/tests/test_damaging.py).
+"""
+
+import pytest
+
+from harness.progress import Progress
+from harness.run import Wish, run
+from harness.suite.test_models import repro
+from harness.suite.test_planted import sees
+from harness.sweep import planted_bugs
+from oracles.damage import OUTCOMES, Outcome
+from oracles.damage_court import DAMAGE_ORACLES
+from oracles.profiles import profile
+from reports.results import DAMAGE, read_experiment
+from workloads.library import DEMONSTRATION, select
+
+pytestmark = [pytest.mark.damage, pytest.mark.timeout(3600)]
+BUGS = [bug for bug in planted_bugs() if bug.kind == DAMAGE]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
+def test_planted_bug_is_found(tmp_path, kernel_word, bug):
+    """By an oracle that its header names, and not on the stock kernel; `repro` shows it again."""
+    sees(tmp_path, kernel_word, bug)
+
+
+def test_each_oracle_of_damage_has_a_planted_bug():
+    seen = {name for bug in BUGS for name in bug.oracles}
+    assert {oracle.NAME for oracle in DAMAGE_ORACLES} <= seen
+
+
+def damaged(tmp_path, names, profile_name, kernel, **more):
+    wish = Wish(select(names), (profile(profile_name),), (kernel,), kind=DAMAGE, **more)
+    with Progress() as progress:
+        return run(wish, tmp_path / "results", progress)
+
+
+def outcomes_of(summary):
+    """By outcome how many, over all kinds of blocks."""
+    return {name: sum(one.outcomes.get(name, 0) for one in summary.damage) for name in OUTCOMES}
+
+
+def test_the_stock_kernel_breaks_no_promise_on_the_demonstration_set(tmp_path, kernel_word, profile_name):
+    _, summary = damaged(tmp_path, DEMONSTRATION, profile_name, kernel_word)
+    assert [one.signature for one in summary.findings if not one.known] == []
+    assert summary.reasons == ()
+    assert (summary.states.unknown, summary.states.planned) == (0, summary.states.checked)
+    counts = outcomes_of(summary)
+    assert sum(counts.values()) == summary.states.checked
+    assert counts[Outcome.REFUSED]
+    assert counts[Outcome.DIED] == 0
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(("name", "of_log"), [("btrfs", Outcome.REPAIRED), ("btrfs-single", Outcome.REFUSED)])
+def test_a_log_tree_has_two_copies_or_none_to_spare(tmp_path, kernel_word, name, of_log):
+    """Every damage to a log tree is repaired from the other copy, or the mount refused; the superblock has
+    none that a mount takes by itself."""
+    _, summary = damaged(tmp_path, ("append-fsync-repeated",), name, kernel_word, budget=60)
+    assert summary.exit == 0
+    found = {one.name: set(one.outcomes) for one in summary.damage}
+    assert found["log tree leaf"] == {of_log}
+    assert found["superblock"] == {Outcome.REFUSED}
+
+
+@pytest.mark.smoke
+def test_a_damaged_state_is_shown_again_from_the_same_bytes(tmp_path, kernel_word):
+    """A budget bounds a run; the same seed damages the same; repro leaves the damaged disk."""
+    folder, summary = damaged(tmp_path, ("append-fsync-repeated",), "ext4", kernel_word, budget=40)
+    assert (summary.exit, summary.states.planned) == (0, 40)
+    place = folder / "experiments/0001"
+    refused = next(
+        state.spec
+        for state in read_experiment(place).judgement.states
+        if state.outcome == Outcome.REFUSED and "^" in state.spec
+    )
+    images = []
+    for spec in (refused, refused, refused[2:].partition("/")[0]):
+        image = tmp_path / "disk.img"
+        again = repro(place, "--state", spec, "--keep", image)
+        assert again.returncode == 0, again.stdout + again.stderr
+        assert (f"then: {Outcome.REFUSED}:" in again.stdout) == (spec == refused)
+        images.append(image.read_bytes())
+        image.unlink()
+    damaged_disk, same, whole = images
+    assert damaged_disk == same
+    block = int(refused.rpartition("/")[2].partition("^")[0])
+    assert damaged_disk[: block * 4096] == whole[: block * 4096]
+    assert damaged_disk[block * 4096 :][:4096] != whole[block * 4096 :][:4096]
+    assert damaged_disk[(block + 1) * 4096 :] == whole[(block + 1) * 4096 :]
