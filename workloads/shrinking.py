@@ -267,7 +267,9 @@ def fewer_extents_written(items: Sequence[Item]) -> Iterator[list[Item]]:
             yield [
                 each
                 for at, item in enumerate(items)
-                for each in ([(block, beside(item[1], call)) for call in calls] if at == writes[0] else [item])
+                for each in (
+                    [(block, beside(item[1], call)) for call in calls] if at == writes[0] else [item]
+                )
                 if at == writes[0] or at not in writes
             ]
 
