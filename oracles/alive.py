@@ -50,19 +50,13 @@ def judge_seen(profile: Profile, tier: Tier, seen: Observation) -> Verdict:
 
 
 def judge_damaged(case: DamageCase) -> Verdict:
-    """Of many damaged blocks two oopses are mostly two bugs: each has the place in the kernel for its role.
-    XFS and f2fs print a call trace with their own reports of corruption."""
-    violations = _of_kernel(case.profile, case.observation, "")
-    reported = any(report in line for line in case.observation.kernel_log for report in REPORTS)
-    return _verdict(
-        case.tier,
-        case.observation,
-        [each for each in violations if not (reported and each.kind == "call trace")],
-    )
+    """Of many damaged blocks two oopses are mostly two bugs: each has its place in the kernel for a role."""
+    return _verdict(case.tier, case.observation, _of_kernel(case.profile, case.observation, ""))
 
 
 def _of_kernel(profile: Profile, seen: Observation, whose: str) -> list[Violation]:
-    """whose: the role, "" for what the kernel's own words say."""
+    """whose: the role, "" for what the kernel's own words say. XFS and f2fs print a call trace with their own
+    reports of corruption."""
     violations = []
     if seen.death:
         stage = f" during {seen.death_during}" if seen.death_during else ""
@@ -82,7 +76,7 @@ def _of_kernel(profile: Profile, seen: Observation, whose: str) -> list[Violatio
         kind = "busy inodes" if BUSY in line else sign(line)
         if kind and kind != LINES_OF_ERRORS:
             kinds.setdefault(kind, line[2:])
-    if len(kinds) > 1:
+    if len(kinds) > 1 or any(report in line for line in lines for report in REPORTS):
         kinds.pop("call trace", None)  # it says less than the report that it belongs to
     return violations + [
         _violation(profile, whose or place((line, *lines)), kind, "no such line", line)

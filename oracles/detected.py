@@ -28,6 +28,7 @@ NOT_CHECKED = (
 
 DATA_CHECKSUMS = ("btrfs",)
 METADATA_CHECKSUMS = ("btrfs", "ext4", "xfs")
+BAD_BLOCK = ("EBADMSG", "EUCLEAN")
 CUT_DATA = "cut data came back"
 OF_DATA = ("foreign bytes", "stale data", CUT_DATA)
 
@@ -43,6 +44,7 @@ def judge(case: FaultCase) -> Verdict | None:
 
 def _judge_reading(case: FaultCase, one: Case, reading: Recovered) -> tuple[int, list[Violation]]:
     checked, violations = historical.judge_reading(one, reading)
+    refused = {node.path for node in one.observation.tree or () if any(map(is_bad_block, node.errors))}
     without = {path for inode in uncovered(one) for path in reading.paths.get(inode, ())}
     covered = case.profile.filesystem in DATA_CHECKSUMS and "nodatacow" not in case.profile.mount_options
     return checked, [
@@ -56,7 +58,8 @@ def _judge_reading(case: FaultCase, one: Case, reading: Recovered) -> tuple[int,
             Tier.FS,
         )
         for each in violations
-        if each.kind not in OF_DATA or (covered and each.subject not in without)
+        if (each.kind not in OF_DATA or (covered and each.subject not in without))
+        and each.subject not in refused
     ]
 
 
@@ -84,6 +87,11 @@ def _of_damage(case: DamageCase, one: Violation) -> Violation:
         case.promise("detected"),
         Tier.FS,
     )
+
+
+def is_bad_block(error: str) -> bool:
+    """ "stat: EBADMSG" has detected it: the block does not have its checksum."""
+    return error.endswith(BAD_BLOCK)
 
 
 def uncovered(case: Case) -> list[int]:

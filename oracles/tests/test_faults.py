@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from oracles.fault_court import judge_fault
-from oracles.observation import FaultRun, FaultStep, Observation, Run
+from oracles.observation import FaultRun, FaultStep, Node, Observation, Run
 from oracles.profiles import profile
 from oracles.tests.made import Bench, node_at, replaced, without
 from oracles.verdict import Answer, Tier
@@ -174,6 +174,14 @@ def test_a_read_error_or_a_refused_mount_has_detected_it():
     assert silent(one.judge("F:corrupt@2", None, bad=[2], seen={"mount_errno": errno.EIO}))
 
 
+@pytest.mark.parametrize(("error", "kinds"), [("EBADMSG", []), ("ENOENT", ["name leads nowhere undetected"])])
+def test_a_name_whose_inode_does_not_have_its_checksum_is_detected(error, kinds):
+    one = Faulted(OVERWRITE, "ext4")
+    node = Node("foo", "unknown", 0, 0, 0, 0, 0, dtype="file", errors=(f"stat: {error}",))
+    tree = tuple(node if each.path == "foo" else each for each in one.bench.tree())
+    assert one.judge("F:corrupt@2", tree, bad=[2])["detected"] == kinds
+
+
 def test_a_file_without_checksums_is_not_asked_about():
     """chattr +C: nodatacow."""
     one = Faulted("setup\n  creat foo\n  chattr foo +C\nrun\n  write foo 0 8K\n  fsync foo\n")
@@ -187,6 +195,8 @@ def test_a_file_without_checksums_is_not_asked_about():
     [
         ({"kernel_log": ("3 BTRFS error (device dm-4): bdev errs",)}, ""),
         ({"kernel_log": ("4 WARNING: CPU: 0 PID: 1 at fs/btrfs/disk-io.c:1",)}, "warning"),
+        ({"kernel_log": ("4 Call Trace:",)}, "call trace"),
+        ({"kernel_log": ("1 XFS (dm-4): Internal error xfs_trans_cancel at line 978", "4 Call Trace:")}, ""),
         ({"kernel_log": ("2 VFS: Busy inodes after unmount of dm-4",)}, "busy inodes"),
         ({"umount_errno": errno.EBUSY}, "unmount failed"),
         ({"umount_errno": errno.EINVAL}, ""),
