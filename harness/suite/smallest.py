@@ -86,7 +86,8 @@ def rows_of(bug: Bug, kernel: str, folder: Path, progress: Progress) -> tuple[Ro
     place = folder / f"{bug.name.rpartition('/')[2]}.json"
     if not place.exists():
         make = _fault_rows if bug.faults else _rows
-        rows = tuple(make(bug, kernel, folder / place.stem, progress))
+        if not (rows := tuple(make(bug, kernel, folder / place.stem, progress))):
+            return ()
         write_whole(place, msgspec.json.encode(rows))
     return msgspec.json.decode(place.read_bytes(), type=tuple[Row, ...])
 
@@ -148,8 +149,8 @@ def preference(finding: Finding) -> tuple[int, str]:
 
 def is_new(finding: Finding) -> bool:
     """Seen in most repeats on its own kernel, and in none on the stock one: a race is not won every time."""
-    own, *stock = (one.shown for one in finding.after.repeats)
-    return 2 * own > TIMES and stock == [0]
+    shown = [one.shown for one in finding.after.repeats]
+    return len(shown) == 2 and 2 * shown[0] > TIMES and not shown[1]
 
 
 def _row(bug: Bug, finding: Finding, first: Path, folder: Path, progress: Progress) -> Row:
