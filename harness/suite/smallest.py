@@ -31,7 +31,7 @@ from harness.sweep import Bug
 from oracles.profiles import profile
 from oracles.spec import in_order
 from reports.export import FORMS
-from reports.results import FAULTS, Finding, read_experiment, read_summary
+from reports.results import CRASH, Finding, read_experiment, read_summary
 from workloads.library import SUFFIX, select
 from workloads.shrinking import operation_count
 from workloads.text import parse
@@ -85,7 +85,7 @@ def rows_of(bug: Bug, kernel: str, folder: Path, progress: Progress) -> tuple[Ro
     """From the folder, when they are there. Errors: as of run(), command_minimize(), verified()."""
     place = folder / f"{bug.name.rpartition('/')[2]}.json"
     if not place.exists():
-        make = _fault_rows if bug.faults else _rows
+        make = _rows if bug.kind == CRASH else _fault_rows
         if not (rows := tuple(make(bug, kernel, folder / place.stem, progress))):
             return ()
         write_whole(place, msgspec.json.encode(rows))
@@ -104,9 +104,9 @@ def _rows(bug: Bug, kernel: str, folder: Path, progress: Progress) -> Iterator[R
 
 
 def _fault_rows(bug: Bug, kernel: str, folder: Path, progress: Progress) -> Iterator[Row]:
-    """Of a device that fails: as small as they were found, for minimize and export know no such points."""
+    """Of a device that fails, and of damage: as small as found; minimize and export know no such points."""
     word = f"{kernel}+{bug.name}"
-    wish = msgspec.structs.replace(_wish(bug, word), kernels=(kernel, word), kind=FAULTS)
+    wish = msgspec.structs.replace(_wish(bug, word), kernels=(kernel, word), kind=bug.kind)
     began = time.monotonic()
     first, summary = run(wish, folder / "first", progress)
     stock = {one.signature for one in summary.findings if one.kernel == kernel}
@@ -134,7 +134,7 @@ def _refusal(run: Path, finding: Finding) -> str:
         find(run, finding.id)
     except NoResults as error:
         return str(error)
-    raise AssertionError("findings of a device that fails can be exported by now")
+    raise AssertionError("findings of no power failure can be exported by now")
 
 
 def _wish(bug: Bug, *kernels: str) -> Wish:

@@ -19,7 +19,7 @@ from harness.progress import Progress
 from harness.suite.smallest import FAILED, KEPT, REFUSED, TRIED, kept_in, rows_of
 from harness.sweep import planted_bugs
 from reports.export import FORMS
-from reports.results import read_summary
+from reports.results import CRASH, read_summary
 
 pytestmark = [pytest.mark.minimize, pytest.mark.timeout(3600)]
 OPERATIONS_MAX = 8
@@ -62,7 +62,7 @@ def handed_on(row, bug):
     failed = {one.form for one in row.programs if one.answer == FAILED}
     if failed != OPEN.get(bug.name, set()):
         return False
-    return answers == {REFUSED} if bug.faults else not answers or TRIED in answers
+    return answers == {REFUSED} if bug.kind != CRASH else not answers or TRIED in answers
 
 
 @pytest.fixture(scope="module")

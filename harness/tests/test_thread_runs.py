@@ -12,6 +12,7 @@ from oracles.checks import NoCheck
 from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.tests.made import overlapping
+from reports.results import State
 from workloads.library import BadSelection
 from workloads.text import parse
 
@@ -58,4 +59,4 @@ def test_a_finding_behind_the_begin_of_a_block_is_not_exported(tmp_path: Path) -
         facts = Facts
 
     with pytest.raises(NoCheck, match="threads run in parallel before the power fails"):
-        reproducer(None, One, case, None, "log", tmp_path)  # type: ignore[arg-type]
+        reproducer(None, One, case, State("O:7", "", 0, 0), None, "log", tmp_path)  # type: ignore[arg-type]
