@@ -106,6 +106,8 @@ def _fast_commit(heading: str, workload: str, signatures: tuple[str, ...]) -> Kn
 # A kernel with our fix of the one f2fs bug that hides others.
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "Opening a file for reading changes it after a direct write was cut"
+UNFLUSHED = "sync and syncfs leave data in the disk's cache"
+LARGER = "A hole punched across the end of a file makes it larger"
 STRICT = "In strict mode f2fs flushes less than in posix mode"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
@@ -179,6 +181,7 @@ KNOWN = (
     KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
     *FAST_COMMIT,
     *(_strict(workload, "durable: data lost (fdatasynced file)") for workload in STRICT_FDATASYNC),
+    _strict("punch-hole-across-end-fsync", "durable: data lost (fsynced file)"),
     _strict(
         "fsync-after-sync",
         "durable: preallocation lost (fsynced file)",
@@ -256,6 +259,22 @@ KNOWN = (
         "f2fs",
         EVERYWHERE,
         ("stable: blocks changed (recovered tree)", "stable: times changed (recovered tree)"),
+    ),
+    *(
+        KnownBug(UNFLUSHED, (*BOTH, "7.2"), "xfs", workload, ("durable: data lost (synced file)",))
+        for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
+    ),
+    KnownBug(
+        LARGER,
+        ("6.12", F2FS_FIXED),
+        "f2fs",
+        "punch-hole-across-end-fsync",
+        (
+            "durable: size lost (fsynced file)",
+            "durable: size lost (synced file)",
+            "historical: size that never was (old file)",
+        ),
+        ("f2fs",),
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
