@@ -21,12 +21,21 @@ from harness.block_names import block_name
 from harness.crash import State, parse_spec, states
 from harness.damaging import Damaging, chosen_states
 from harness.disk import BadEntry
-from harness.experiment import Outcome, Plan, Tell, facts_of, loud_lines, not_done, repro_script
+from harness.experiment import (
+    UNRECORDED,
+    Outcome,
+    Plan,
+    Tell,
+    facts_of,
+    loud_lines,
+    not_recorded,
+    repro_script,
+)
 from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import DamageJudge, decode
 from harness.log import BadLog, Log, open_log
 from harness.rebuild import Rebuilding
-from harness.record import NotRecorded, Recording, record
+from harness.record import Recording, record
 from harness.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, asks_of
 from harness.store import compress_file, experiment_folder, keep_base, write_experiment
 from reports.results import Coverage, ReadBlock
@@ -47,10 +56,8 @@ def run_damage_experiment(
     started = time.monotonic()
     try:
         recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
-    except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-        keeper.drop()
-        console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
-        return not_done(plan, run, f"recording: {error}", console)
+    except UNRECORDED as error:
+        return not_recorded(plan, keeper, run, error)
     recorded = time.monotonic()
     judge = DamageJudge(recording.history, plan.profile, plan.tier)
     trouble = ""

@@ -35,6 +35,8 @@ from workloads.text import format as format_workload
 from workloads.workload import Workload
 
 LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's own log
+# What ends a recording: nothing of it can be judged.
+UNRECORDED = (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest)
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -77,10 +79,8 @@ def run_experiment(
     try:
         others = tuple(counted(plan, keeper, pristine) for _ in range(plan.recordings - 1))
         recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
-    except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-        keeper.drop()
-        console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
-        return not_done(plan, run, f"recording: {error}", console)
+    except UNRECORDED as error:
+        return not_recorded(plan, keeper, run, error)
     seconds = {"record": time.monotonic() - started}
     with open_log(recording.log) as log:
         return _recover_and_keep(plan, keeper, recording, log, scratch, run, tell, seconds, others)
@@ -196,6 +196,13 @@ def repro_script(run: Path, number: int) -> str:
         'here=$(cd "$(dirname "$0")" && pwd) || exit 2\n'
         f'exec "${{POWERCUT:-{command}}}" repro "$here" --state "$state" "$@"\n'
     )
+
+
+def not_recorded(plan: Plan, keeper: Keeper, run: Path, error: Exception) -> Outcome:
+    """What is kept after one of UNRECORDED; the next experiment has a guest of its own."""
+    keeper.drop()
+    console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
+    return not_done(plan, run, f"recording: {error}", console)
 
 
 def not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:

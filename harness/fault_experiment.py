@@ -12,14 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from harness.disk import BadEntry
-from harness.experiment import LOUD, Outcome, Plan, Tell, facts_of, not_done, repro_script
+from harness.experiment import LOUD, UNRECORDED, Outcome, Plan, Tell, facts_of, not_recorded, repro_script
 from harness.fault_points import points_of
 from harness.faulting import Faulting
 from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import FaultJudge, decode
-from harness.log import BadLog, open_log
-from harness.record import NotRecorded, Recording, record
+from harness.log import open_log
+from harness.record import Recording, record
 from harness.recover import asks_of
 from harness.store import compress_file, experiment_folder, keep_base, write_experiment
 from oracles.faulted import met_fault
@@ -45,10 +44,8 @@ def run_fault_experiment(
     started = time.monotonic()
     try:
         recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
-    except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-        keeper.drop()
-        console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
-        return not_done(plan, run, f"recording: {error}", console)
+    except UNRECORDED as error:
+        return not_recorded(plan, keeper, run, error)
     recorded = time.monotonic()
     judge = FaultJudge(recording.history, plan.profile, plan.tier)
     with open_log(recording.log) as log:
