@@ -27,9 +27,9 @@ from harness.experiment import (
     Plan,
     Tell,
     facts_of,
+    keep_evidence,
     loud_lines,
     not_recorded,
-    repro_script,
 )
 from harness.guest import GuestTrouble, Keeper, LostGuest
 from harness.judging import DamageJudge, decode
@@ -37,9 +37,7 @@ from harness.log import BadLog, Log, open_log
 from harness.rebuild import Rebuilding
 from harness.record import Recording, record
 from harness.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, asks_of
-from harness.store import compress_file, experiment_folder, keep_base, write_experiment
 from reports.results import Coverage, ReadBlock
-from workloads.text import format as format_workload
 
 # A kernel that keeps some of its words to itself: of each message of btrfs at most ten in 5 s are printed
 # (btrfs_printk_ratelimited() in fs/btrfs/messages.h; DEFAULT_RATELIMIT_BURST), and all that went before
@@ -79,21 +77,8 @@ def run_damage_experiment(
         undamaged=judge.undamaged,
         reads=judge.read,
     )
-    loud = ["== while recording ==", *recording.kernel_log, *loud_lines(judgement, judge)]
-    with experiment_folder(run, plan.number) as folder:
-        compress_file(recording.log, folder / "log.zst")
-        keep_base(recording.base, folder)
-        write_experiment(
-            folder,
-            facts,
-            format_workload(plan.workload),
-            recording.history,
-            judgement,
-            judge.observations(),
-            "\n".join(loud) + "\n",
-            repro_script(run, plan.number),
-        )
-    return Outcome(plan.number, trouble)
+    loud = loud_lines(judgement, judge)
+    return keep_evidence(run, plan, facts, recording, judge, judgement, loud)
 
 
 class Bench:

@@ -7,7 +7,7 @@ Not here: many experiments at once (run.py), the parts themselves.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from harness.disk import BadEntry
 from harness.examine import Breadth, Examination
 from harness.guest import GuestTrouble, Keeper, LostGuest
-from harness.judging import DamageJudge, Judge
+from harness.judging import DamageJudge, FaultJudge, Judge
 from harness.log import SECTOR_BYTES, BadLog, Log, open_log
 from harness.machine import UML
 from harness.record import NotRecorded, Recording, record
@@ -108,7 +108,6 @@ def _recover_and_keep(
     asks = asks_of(recording.history)
     recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch, asks)
     examination = Examination(plan.breadth, plan.profile.atomic_bytes, log, scratch)
-    kernel_log = ["== while recording ==", *recording.kernel_log]
     trouble = ""
     started, judging_s = time.monotonic(), 0.0
     try:
@@ -123,7 +122,7 @@ def _recover_and_keep(
     seconds["judge"] = judging_s
     seconds["recover"] = time.monotonic() - started - judging_s
     judgement = judge.judgement()
-    kernel_log += loud_lines(judgement, judge)
+    kernel_log = loud_lines(judgement, judge)
     rounded = {stage: round(value, 4) for stage, value in seconds.items()}
     facts = msgspec.structs.replace(
         facts_of(plan, trouble, recording, log),
@@ -132,10 +131,29 @@ def _recover_and_keep(
         planned=examination.planned,
         coverage=examination.coverage,
     )
+    return keep_evidence(run, plan, facts, recording, judge, judgement, kernel_log, examination.recoveries)
+
+
+def keep_evidence(
+    run: Path,
+    plan: Plan,
+    facts: ExperimentFacts,
+    recording: Recording,
+    judge: Judge | DamageJudge | FaultJudge,
+    judgement: Judgement,
+    kernel_log: Sequence[str],
+    recoveries: Path | None = None,
+) -> Outcome:
+    """
+    The experiment's folder. kernel_log: what was said after the recording. recoveries: as keep_recoveries().
+    Errors: OSError.
+    """
+    lines = ["== while recording ==", *recording.kernel_log, *kernel_log]
     with experiment_folder(run, plan.number) as folder:
         compress_file(recording.log, folder / "log.zst")
         keep_base(recording.base, folder)
-        keep_recoveries(examination.recoveries, folder)
+        if recoveries is not None:
+            keep_recoveries(recoveries, folder)
         write_experiment(
             folder,
             facts,
@@ -143,10 +161,10 @@ def _recover_and_keep(
             recording.history,
             judgement,
             judge.observations(),
-            "\n".join(kernel_log) + "\n",
+            "\n".join(lines) + "\n",
             repro_script(run, plan.number),
         )
-    return Outcome(plan.number, trouble)
+    return Outcome(plan.number, facts.trouble)
 
 
 def loud_lines(judgement: Judgement, judge: Judge | DamageJudge) -> list[str]:

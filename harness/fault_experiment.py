@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.experiment import LOUD, UNRECORDED, Outcome, Plan, Tell, facts_of, not_recorded, repro_script
+from harness.experiment import LOUD, UNRECORDED, Outcome, Plan, Tell, facts_of, keep_evidence, not_recorded
 from harness.fault_points import points_of
 from harness.faulting import Faulting
 from harness.guest import GuestTrouble, Keeper, LostGuest
@@ -20,12 +20,10 @@ from harness.judging import FaultJudge, decode
 from harness.log import open_log
 from harness.record import Recording, record
 from harness.recover import asks_of
-from harness.store import compress_file, experiment_folder, keep_base, write_experiment
 from oracles.faulted import met_fault
 from oracles.observation import Observation
-from reports.results import EntrySummary, ExperimentFacts
+from reports.results import EntrySummary
 from workloads.faults import SCRIPT, FaultPoint
-from workloads.text import format as format_workload
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -60,8 +58,7 @@ def run_fault_experiment(
         points_unmet=swept.unmet,
         points_left_out=swept.left_out,
     )
-    keep(run, plan, facts, recording, judge, swept)
-    return Outcome(plan.number, swept.trouble)
+    return keep_evidence(run, plan, facts, recording, judge, judge.judgement(), swept.kernel_log)
 
 
 def sweep(
@@ -140,21 +137,3 @@ def refusal(plan: Plan, judge: FaultJudge) -> str:
         f"kernel {plan.kernel} cannot do {asked}: device mapper has no such target or feature there "
         "(dm-flakey: error_reads and unharmed pages under corrupt_bio_byte since v6.5)"
     )
-
-
-def keep(
-    run: Path, plan: Plan, facts: ExperimentFacts, recording: Recording, judge: FaultJudge, swept: Swept
-) -> None:
-    with experiment_folder(run, plan.number) as folder:
-        compress_file(recording.log, folder / "log.zst")
-        keep_base(recording.base, folder)
-        write_experiment(
-            folder,
-            facts,
-            format_workload(plan.workload),
-            recording.history,
-            judge.judgement(),
-            judge.observations(),
-            "\n".join(["== while recording ==", *recording.kernel_log, *swept.kernel_log]) + "\n",
-            repro_script(run, plan.number),
-        )
