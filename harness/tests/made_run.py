@@ -6,19 +6,37 @@ Out:      experiments in it, as experiment.py keeps them.
 Not here: recording and recovery.
 """
 
+import shutil
 from pathlib import Path
 
 import msgspec
 
-from harness.judging import Judge
+from harness.judging import DamageJudge, FaultJudge, Judge
 from harness.log import Entry, write_log
 from harness.recover import Recovered
-from harness.store import compress_file, experiment_folder, keep_base, write_experiment, write_question
+from harness.store import (
+    compress_file,
+    experiment_folder,
+    keep_base,
+    write_experiment,
+    write_question,
+    write_summary,
+)
+from harness.summing import sum_up
 from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.tests.made import Bench
 from oracles.verdict import Tier
-from reports.results import EntryFlag, EntrySummary, ExperimentFacts, Judgement, Question
+from reports.html import write_report
+from reports.results import (
+    EntryFlag,
+    EntrySummary,
+    ExperimentFacts,
+    Judgement,
+    Question,
+    read_experiment,
+)
+from reports.tests.make_run import make_run
 from workloads.text import format as format_workload
 
 SOURCE = "run\n  creat foo\n  fsync foo\n"
@@ -80,6 +98,29 @@ def keep(
     base.unlink()
     log.unlink()
     return run / "experiments" / f"{number:04d}"
+
+
+def of_one_kind(run: Path, bench: Bench, judge: FaultJudge | DamageJudge, **facts: object) -> Path:
+    """A run of one experiment: the bench's workload, judged by this judge. facts: of ExperimentFacts. The
+    report's folder."""
+    make_run(run, good=True)
+    first, *others = sorted((run / "experiments").iterdir())
+    made = read_experiment(first).facts
+    for folder in others:
+        shutil.rmtree(folder)
+    with experiment_folder(run, made.number) as folder:
+        write_experiment(
+            folder,
+            msgspec.structs.replace(made, workload="w", **facts),
+            format_workload(bench.history.workload),
+            bench.history,
+            judge.judgement(),
+            judge.observations(),
+            "",
+            "",
+        )
+    write_summary(run, sum_up(run, 1.0))
+    return write_report(run)
 
 
 def question(run: Path, command: tuple[str, ...] = ("powercut", "run")) -> None:

@@ -4,18 +4,15 @@ import errno
 
 import msgspec
 import pytest
-import zstandard
 
 from harness.judging import DamageJudge, judge_again
-from harness.summing import sum_up
+from harness.tests.made_run import of_one_kind
 from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.tests.made import Bench, without
 from oracles.verdict import Tier
-from reports.html import write_report
 from reports.results import DAMAGE, DamageCounts, ReadBlock, read_experiment, read_summary
 from reports.terminal import damage as damage_lines
-from reports.tests.make_run import make_run
 
 WORKLOAD = "setup\n  write foo 0 8K\nrun\n  write bar 0 8K\n  fsync bar\n"
 BLOCKS = (ReadBlock(16, "superblock"), ReadBlock(9540, "log tree leaf"), ReadBlock(9541, "log tree leaf"))
@@ -29,7 +26,6 @@ def encoded(tree=None, **more):
 @pytest.fixture
 def report(tmp_path):
     """Of a run whose one experiment has four damaged states of one state, one of them BROKEN."""
-    run = make_run(tmp_path, good=True)
     bench = Bench(WORKLOAD)
     whole = bench.tree()
     judge = DamageJudge(bench.history, profile("btrfs"), Tier.FS)
@@ -40,28 +36,16 @@ def report(tmp_path):
     judge.add("D:O:6/9540^77", "", encoded(whole, kernel_log=(WARNING,)))
     judge.add("D:O:6/9540.3=0", "", encoded(without(whole, "foo")))
     judge.add("D:O:6/9541.0=0", "", encoded(whole))
-    first, other = sorted((run / "experiments").iterdir())
-    for path in other.iterdir():
-        path.unlink()
-    other.rmdir()
-    experiment = read_experiment(first)
-    facts = msgspec.structs.replace(
-        experiment.facts,
+    return of_one_kind(
+        tmp_path,
+        bench,
+        judge,
         kind=DAMAGE,
-        workload="w",
         planned={"D": 4},
         undamaged=judge.undamaged,
         reads=judge.read,
         device_bytes=256 << 20,
     )
-    pack = zstandard.ZstdCompressor().compress
-    (first / "workload").write_text(WORKLOAD)
-    (first / "experiment.json").write_bytes(msgspec.json.encode(facts))
-    (first / "history.json").write_bytes(msgspec.json.encode(bench.history))
-    (first / "verdicts.json.zst").write_bytes(pack(msgspec.json.encode(judge.judgement())))
-    (first / "observations.json.zst").write_bytes(pack(judge.observations()))
-    (run / "summary.json").write_bytes(msgspec.json.encode(sum_up(run, 1.0)))
-    return write_report(run)
 
 
 def test_every_block_that_was_read_is_on_the_map_with_what_came_of_it(report):

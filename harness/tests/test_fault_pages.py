@@ -4,17 +4,14 @@ import errno
 
 import msgspec
 import pytest
-import zstandard
 
 from harness.judging import FaultJudge
-from harness.summing import sum_up
+from harness.tests.made_run import of_one_kind
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import profile
 from oracles.tests.made import Bench
 from oracles.verdict import Tier
-from reports.html import write_report
-from reports.results import FAULTS, read_experiment, read_summary
-from reports.tests.make_run import make_run
+from reports.results import FAULTS, read_summary
 
 WORKLOAD = "setup\n  write foo 0 8K\nrun\n  write foo 0 8K\n  fsync foo\n"
 POINTS = {"F:drop-writes@1-": 0, "F:error-writes@2": 0, "F:error-writes@2:8192+8": -errno.EIO}
@@ -33,25 +30,11 @@ def observed(bench, result):
 @pytest.fixture
 def report(tmp_path):
     """Of a run whose one experiment is a sweep of three points, one of them BROKEN."""
-    run = make_run(tmp_path, good=True)
     bench = Bench(WORKLOAD)
     judge = FaultJudge(bench.history, profile("btrfs"), Tier.FS)
     for spec, result in POINTS.items():
         judge.add(spec, observed(bench, result))
-    first, other = sorted((run / "experiments").iterdir())
-    for path in other.iterdir():
-        path.unlink()
-    other.rmdir()
-    experiment = read_experiment(first)
-    facts = msgspec.structs.replace(experiment.facts, kind=FAULTS, workload="w", points_unmet=4, planned={})
-    pack = zstandard.ZstdCompressor().compress
-    (first / "workload").write_text(WORKLOAD)
-    (first / "experiment.json").write_bytes(msgspec.json.encode(facts))
-    (first / "history.json").write_bytes(msgspec.json.encode(bench.history))
-    (first / "verdicts.json.zst").write_bytes(pack(msgspec.json.encode(judge.judgement())))
-    (first / "observations.json.zst").write_bytes(pack(judge.observations()))
-    (run / "summary.json").write_bytes(msgspec.json.encode(sum_up(run, 1.0)))
-    return write_report(run)
+    return of_one_kind(tmp_path, bench, judge, kind=FAULTS, points_unmet=4, planned={})
 
 
 def test_every_point_is_a_row_with_what_failed_and_what_the_calls_said(report):
