@@ -45,8 +45,7 @@ class FaultCase:
     """
     before:  what came back, held against what was acknowledged before the fault began; all that came later
              may be there. None where nothing was mounted.
-    after:   the same, held against every call that then said its work was durable, too. running: of these
-             only the calls before the first that failed.
+    after:   the same, held against every call that then said its work was durable, too.
     unsure:  files, as the model counts them, on which a call failed half-way. met: whether anything came
              past the fault.
     """
@@ -60,7 +59,6 @@ class FaultCase:
     history: History
     before: Case
     after: Case
-    running: Case
     unsure: frozenset[int]
     met: bool
 
@@ -70,6 +68,15 @@ class FaultCase:
         ones were not. Then nothing that was on it is owed."""
         lied = "drop-writes" in self.kinds and not (self.point.stays and self.kinds == {"drop-writes"})
         return "corrupt" in self.kinds or lied
+
+    def before_errors(self) -> Case:
+        """`after`, of its calls only those before the first that told of an error."""
+        told = [step.index for step in self.run.steps if told_error(step.result, step.index, self.point)]
+        if not told:
+            return self.after
+        model, end = self.after.window.model, len(self.history.run)
+        early = _with_persists(model, [each for each in model.persists if each.step < min(told)])
+        return _case(self.history, self.profile, self.tier, early, (end, end), self.observation)
 
     def verdict(self, oracle: str, checked: int, violations: Iterable[Violation]) -> Verdict:
         broken = tuple(violations)
@@ -102,11 +109,6 @@ def fault_case(
     before = _case(own, profile, tier, _with_persists(model, done), (begun, completed), observation)
     promised = told_persists(model, own, run, done, point)
     after = _case(own, profile, tier, _with_persists(model, promised), (begun, begun), observation)
-    failed = min(
-        (index for index, result in results.items() if told_error(result, index, point)), default=begun
-    )
-    early = _with_persists(model, [each for each in promised if each.step < failed])
-    running = _case(own, profile, tier, early, (begun, begun), observation)
     return FaultCase(
         point,
         kinds_of(point, history.workload),
@@ -117,7 +119,6 @@ def fault_case(
         own,
         before,
         after,
-        running,
         unsure,
         met_fault(run, point),
     )

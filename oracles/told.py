@@ -43,13 +43,13 @@ def judge(case: FaultCase) -> Verdict | None:
     untold = [each for each in broken if (each.kind, each.subject) not in known and asked(case, each)]
     if not untold or not stopped(case):
         return case.verdict(NAME, checked, [retold(case, each) for each in untold])
-    _, running = best_reading(case.running, durable.judge_reading)
-    early = {(each.kind, each.subject) for each in running}
+    _, early = best_reading(case.before_errors(), durable.judge_reading)
+    kept_quiet = {(each.kind, each.subject) for each in early}
     return case.verdict(
         NAME,
         checked,
         [
-            retold(case, each) if (each.kind, each.subject) in early else told_afterwards(case, each)
+            retold(case, each) if (each.kind, each.subject) in kept_quiet else told_afterwards(case, each)
             for each in untold
         ],
     )

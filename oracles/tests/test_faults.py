@@ -250,6 +250,12 @@ def test_a_success_after_the_filesystem_stopped_is_one_finding_whatever_it_lost(
     assert found["told"] == ["name lost untold"]
 
 
+def test_a_filesystem_that_stopped_without_telling_anyone_lost_it_untold():
+    one = Faulted(OVERWRITE)
+    found = one.judge(FAILS, one.bench.tree(0), bad=[2], kernel_log=STOPPED_LOG)
+    assert found["told"] == ["data lost untold"]
+
+
 def test_a_sync_whose_flush_failed_promises_nothing():
     """A FLUSH is not counted, and sync(2) cannot tell."""
     one = Faulted("run\n  creat foo\n  sync\n  mkdir A\n")
