@@ -10,19 +10,21 @@ Not here: the text (reports/export*.py), what is asked (oracles/checks.py), the 
 Of the states that show the finding the earliest at the end of an operation comes first, by dm-flakey, as
 fstests has it. Where there is none, or it does not reproduce (dm-flakey keeps what was never flushed), the
 log is replayed up to that operation's end, and then to every entry within the earliest one. What R, T or N
-alone shows is made from the log.
+alone shows is made from the log, and so is what a damaged disk shows: of the damages that do, some blocks'
+first ones are tried.
 """
 
 import argparse
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from harness import packages
 from harness.bare import Ran, run_in_guest
+from harness.block_names import OTHER
 from harness.filesystem import find_tool
 from harness.followups import find, learnt
 from harness.fstests import check_in, require_checkout, stand_ins
@@ -33,18 +35,23 @@ from harness.summing import EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.word import source_word
-from oracles.case import Case, prepare
-from oracles.checks import NoCheck, checks
+from oracles.case import Case, Prepared, prepare
+from oracles.checks import Check, NoCheck, checks
 from oracles.content import size_of
+from oracles.damage import split
+from oracles.damage_court import damage_case
+from oracles.device_checks import of_damage
 from oracles.finding import signature
 from oracles.profiles import profile
 from oracles.spec import model_of, place_of
 from oracles.verdict import Tier, Violation
 from reports import export_c, export_fstests, export_sh
 from reports.export import FORMS, NotInThisForm, Reproducer, Way
-from reports.results import Experiment, Finding, State
+from reports.results import CRASH, DAMAGE, Experiment, Finding, State
 
 SUFFIX = {"sh": ".sh", "c": ".c", "fstests": ""}
+DAMAGES_TRIED = 6
+PANIC = "Kernel panic"
 BROKEN, KEPT = 1, 0  # exit statuses of every form; of a test of fstests the output decides
 
 
@@ -77,7 +84,7 @@ def add_export(command: argparse.ArgumentParser) -> None:
 
 def command_export(arguments: argparse.Namespace) -> int:
     """Errors: NoResults, NoExport, KernelError, NoFilesystemTool, OSError."""
-    finding, experiment = find(arguments.run, arguments.finding)
+    finding, experiment = find(arguments.run, arguments.finding, (CRASH, DAMAGE))
     if arguments.fstests and arguments.to != "fstests":
         raise NoExport(f"--fstests: only a test of fstests is run there: --to fstests, not {arguments.to}")
     if arguments.fstests:
@@ -182,7 +189,7 @@ def try_on(
         command = "./repro"
     else:
         command = f"sh {name}"
-    return seen_of(word, run_in_guest(kernel, folder, command, space, fstests))
+    return seen_of(word, run_in_guest(kernel, folder, command, space, fstests), one.asks("survives"))
 
 
 def compile_in(folder: Path, name: str) -> None:
@@ -194,8 +201,12 @@ def compile_in(folder: Path, name: str) -> None:
         raise NoExport(f"the program does not compile, which is our mistake:\n{done.stderr.strip()[-2000:]}")
 
 
-def seen_of(word: str, ran: Ran) -> Seen:
+def seen_of(word: str, ran: Ran, survives: bool = False) -> Seen:
+    """survives: whether it asks that the kernel does; then a panic is an answer, and no trouble of ours."""
     said = [line for line in ran.lines if line.strip()]
+    panic = next((line for line in said if PANIC in line), "")
+    if survives and ran.status == -1 and panic:
+        return Seen(word, True, panic.strip())
     if ran.status not in (BROKEN, KEPT):
         return Seen(word, None, f"status {ran.status}: {' / '.join(said[-4:])}")
     if ran.status == KEPT:
@@ -223,6 +234,9 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
         raise NoResults(f"{run}: nothing was recorded: {experiment.facts.trouble}")
     prepared = prepare(history, profile(experiment.facts.profile), Tier(experiment.facts.tier))
     showing = list(states_showing(finding, experiment))
+    if experiment.facts.kind == DAMAGE:
+        yield from damaged(finding, experiment, prepared, showing, run)
+        return
     reasons = set()
     ends = [each for each in showing if is_between(experiment, each[0])]
     ordered = model_of(showing[0][0].spec) == "O"
@@ -233,14 +247,61 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
     for way, (state, violation) in candidates:
         case = prepared.case(place_of(state.spec), experiment.observations[state.observation])
         try:
-            yield reproducer(finding, experiment, case, state, violation, way, run)
+            asked = checks(case, finding.oracle, violation)
+            yield reproducer(finding, experiment, case, state, violation, way, run, asked)
         except NoCheck as error:
             reasons.add(str(error))
     if reasons:
-        raise NoExport(
-            f"{finding.id} is not exported: {'; '.join(sorted(reasons))}. Instead: another finding of the "
-            f"same states, or the disk itself: {finding.repro} --keep FILE"
-        )
+        raise not_asked(finding, reasons)
+
+
+def not_asked(finding: Finding, reasons: set[str]) -> NoExport:
+    return NoExport(
+        f"{finding.id} is not exported: {'; '.join(sorted(reasons))}. Instead: another finding of the "
+        f"same states, or the disk itself: {finding.repro} --keep FILE"
+    )
+
+
+def damaged(
+    finding: Finding,
+    experiment: Experiment,
+    prepared: Prepared,
+    showing: Sequence[tuple[State, Violation]],
+    run: Path,
+) -> Iterator[Reproducer]:
+    """Errors: NoExport, when no damage can be asked about."""
+    facts, reasons, some = experiment.facts, set(), 0
+    for state, violation in first_damages(experiment, showing):
+        outer, damage = split(state.spec)
+        seen = experiment.observations[state.observation]
+        whole = experiment.observations[facts.undamaged[outer]]
+        name = next((each.name for each in facts.reads.get(outer, ()) if each.block == damage.block), OTHER)
+        try:
+            case = damage_case(prepared, state.spec, name, whole, (), seen)
+            asked = of_damage(case, finding.oracle, violation)
+            held = prepared.case(place_of(state.spec), whole)
+            one = reproducer(finding, experiment, held, state, violation, "log", run, asked)
+        except NoCheck as error:
+            reasons.add(str(error))
+            continue
+        some += 1
+        yield msgspec.structs.replace(one, damage=damage, block=name)
+    if not some:
+        raise not_asked(finding, reasons)
+
+
+def first_damages(
+    experiment: Experiment, showing: Sequence[tuple[State, Violation]]
+) -> list[tuple[State, Violation]]:
+    """Those of disks as they were at an operation's end come first, then one of each block."""
+    seen: dict[tuple[bool, int], int] = {}
+    ranked = []
+    for at, (state, violation) in enumerate(showing):
+        within = not is_between(experiment, state)
+        _, damage = split(state.spec)
+        again = seen[within, damage.block] = seen.get((within, damage.block), -1) + 1
+        ranked.append((within, again, at, (state, violation)))
+    return [each for *_, each in sorted(ranked, key=lambda one: one[:3])][:DAMAGES_TRIED]
 
 
 def states_showing(finding: Finding, experiment: Experiment) -> Iterator[tuple[State, Violation]]:
@@ -271,6 +332,7 @@ def reproducer(
     violation: Violation,
     way: Way,
     run: Path,
+    asked: tuple[Check, ...],
 ) -> Reproducer:
     """Errors: NoCheck."""
     history, facts = case.history, experiment.facts
@@ -307,7 +369,7 @@ def reproducer(
         run=history.workload.run[:begun],
         way=way,
         returned=begun == completed,
-        checks=checks(case, finding.oracle, violation),
+        checks=asked,
         offsets={
             step.index: append_offset(case, step.index) for step in steps if step.operation.word == "append"
         },

@@ -6,7 +6,7 @@ Out:      followups.json: Followup by kernel and signature, so that judging agai
 Not here: learning it (repeats.py, minimize.py, export.py), showing it (reports/).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import msgspec
@@ -66,9 +66,9 @@ def learnt(run: Path, finding: Finding, after: Followup) -> Summary:
     return summary
 
 
-def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
-    """A finding of a run and its witness. wanted: "F1", or "" for the first.
-    Errors: NoResults, also of a finding that no power failure shows: what is done next knows only those."""
+def find(run: Path, wanted: str, kinds: Collection[str] = (CRASH,)) -> tuple[Finding, Experiment]:
+    """A finding of a run and its witness. wanted: "F1", or "" for the first. kinds: of results.KINDS, what is
+    done next knows. Errors: NoResults, also of a finding of another kind."""
     if not (run / "summary.json").exists():
         raise NoResults(
             f"{run}: no run of ours with a summary.json; a stopped one: powercut run --resume {run}"
@@ -81,10 +81,10 @@ def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
             raise NoResults(f"{run}: no finding {wanted}; there are: {', '.join(findings)}")
         finding = findings[wanted or next(iter(findings))]
         experiment = read_experiment(run / "experiments" / f"{finding.experiment:04d}")
-    if experiment.facts.kind != CRASH:
+    if experiment.facts.kind not in kinds:
         what = {DAMAGE: "a disk that was damaged"}.get(experiment.facts.kind, "a device that fails")
         raise NoResults(
-            f"{run}: {finding.id} is of {what}, and only findings of power failures can be "
-            f"minimized, exported and repeated so far. Instead: {finding.repro}"
+            f"{run}: {finding.id} is of {what}, and this cannot be done with such a finding so far. "
+            f"Instead: {finding.repro}"
         )
     return finding, experiment

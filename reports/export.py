@@ -20,6 +20,7 @@ from typing import Literal
 import msgspec
 
 from oracles.checks import Check
+from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES, Damage
 from workloads.text import format_operation
 from workloads.workload import Operation
 
@@ -37,7 +38,8 @@ class Reproducer(msgspec.Struct, frozen=True):
     title:   the signature. about: where it comes from, lines for a comment.
     setup:   made durable first. run: up to and with the operation at or in which the power fails.
     returned: whether that one had returned. offsets: of appends, where each began, by index over both.
-    model: of the crash, one of oracles.spec.MODELS; all but O by the log. atomic_bytes: that no crash tears.
+    model: of the crash, one of oracles.spec.MODELS, or D for damage at rest; all but O by the log.
+    atomic_bytes: that no crash tears. damage: of model D; block: what its block is, by name.
     """
 
     title: str
@@ -57,6 +59,8 @@ class Reproducer(msgspec.Struct, frozen=True):
     offsets: dict[int, int]
     model: str = "O"
     atomic_bytes: int = 512
+    damage: Damage = Damage(0)
+    block: str = NOTHING
 
     @property
     def last(self) -> int:
@@ -80,13 +84,15 @@ BESIDE = {
     "R": ", the disk loses some of what no flush had followed",
     "T": ", in the middle of a write",
     "N": ", and again during the recovery from that",
+    "D": ", {damage} ({block})",
 }
 
 
 def cut_sentence(one: Reproducer) -> str:
     """When the power fails, for a reader."""
     when = "after" if one.returned else "during"
-    return f"the power fails {when} '{format_operation(one.run[-1])}'{BESIDE[one.model]}"
+    beside = BESIDE[one.model].format(damage=one.damage.words, block=one.block)
+    return f"the power fails {when} '{format_operation(one.run[-1])}'{beside}"
 
 
 def story(one: Reproducer, mark: str) -> str:
@@ -390,6 +396,11 @@ def check_of(check: Check, shell: Shell) -> Iterator[str]:
         case "blocks":
             yield f"found=$(stat -c %b {path} 2>/dev/null || echo -1)"
             yield f'[ $found -ge {check.values[0]} ] || bad "{name} has $found blocks, not {check.values[0]}"'
+        case "leads":
+            directory, _, last = name.rpartition("/")
+            listed = f"ls -A {shell.path(directory or '.')} 2>/dev/null | grep -qxF {shlex.quote(last)}"
+            yield f"! {listed} || stat {path} >/dev/null 2>&1 ||"
+            yield f'\tbad "{name} is listed, and leads nowhere"'
         case "usable":
             yield from usable_of(shell)
         case "mode" | "owner" | "mtime" | "link count" | "target" | "xattr":
@@ -446,6 +457,8 @@ def mount_line(one: Reproducer) -> str:
 
 def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
     """Mount, ask, unmount, and ask what is asked of a disk that is not mounted. W is a folder of our own."""
+    if one.model == "D":
+        return as_before_lines(one, shell) if one.asks("as before") else damaged_lines(one, shell)
     mount = mount_line(one)
     lines = ["dmesg -C"] if one.asks("quiet") else []
     lines += [f"if ! {mount}; then", '\tbad "it does not mount"', "else"]
@@ -460,6 +473,67 @@ def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
         lines.append(f"dmesg | grep -E '{LOUD}' >\"$W/loud\" &&")
         lines.append('\tbad "the kernel says: $(head -n 1 "$W/loud")"')
     return lines
+
+
+# Words of the kernel that are a bug of its own, whatever the disk may be like.
+BUG = "BUG|WARNING: |Oops|blocked for more than|soft lockup|[Aa]ssertion failed"
+
+
+def damaged_lines(one: Reproducer, shell: Shell) -> list[str]:
+    """The same of a damaged disk: the mount may be refused. Asked twice, for what the first mount took for
+    good must not get onto the disk either."""
+    return [
+        "dmesg -C",
+        "for mount in first second; do",
+        f"\t{mount_line(one)} 2>/dev/null || break # refused: the damage was noticed",
+        *(f"\t{line}" for line in check_lines(one.checks, shell)),
+        '\tumount "$M"',
+        "done",
+        *(alive_lines() if one.asks("survives") else []),
+    ]
+
+
+def alive_lines() -> list[str]:
+    return [
+        f"dmesg | grep -E '{BUG}' >\"$W/loud\" &&",
+        '\tbad "the kernel says: $(head -n 1 "$W/loud")"',
+    ]
+
+
+# The tree in lines, without times; what the mount and the calls say goes beside it.
+LISTED = (
+    "find . -printf '%p %y inode %i size %s blocks %b links %n mode %m %U:%G %l\\n' | sort; "
+    "find . -type f -exec cksum {} + | sort; getfattr -R -h -d . 2>/dev/null"
+)
+
+
+def as_before_lines(one: Reproducer, shell: Shell) -> list[str]:
+    """What the disk shows, as $W/$disk.tree, and what is said about it. When disk is "damaged", both are held
+    against those of the same disk whole."""
+    return [
+        "dmesg -C",
+        'rm -f "$W/$disk.tree" && : >"$W/$disk.said"',
+        f"if {mount_line(one)} 2>/dev/null; then",
+        f'\t(cd "$M" && {{ {LISTED}; }}) >"$W/$disk.tree" 2>"$W/$disk.said"',
+        '\tumount "$M"',
+        "fi",
+        'dmesg -t -l emerg,alert,crit,err,warn >>"$W/$disk.said"',
+        'if [ $disk = damaged ] && [ -e "$W/damaged.tree" ] &&',
+        '\t! cmp -s "$W/whole.tree" "$W/damaged.tree" &&',
+        '\t! grep -qvxFf "$W/whole.said" "$W/damaged.said"; then',
+        '\tother=$(grep -vxFf "$W/whole.tree" "$W/damaged.tree" | head -n 1)',
+        '\tbad "the tree is another, and nothing tells of it: ${other:-something is missing}"',
+        "fi",
+    ]
+
+
+def damage_place(one: Reproducer) -> tuple[int, int]:
+    """The byte of the disk and the bit that is flipped, or the byte where the sector begins that is zeroed,
+    and -1."""
+    start = one.damage.block * BLOCK_BYTES
+    if one.damage.bit >= 0:
+        return start + one.damage.bit // 8, one.damage.bit % 8
+    return start + one.damage.sector * SECTOR_BYTES, -1
 
 
 def c_text(text: str) -> str:

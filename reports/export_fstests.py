@@ -178,6 +178,11 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
             "a test cannot say that a mount or the kernel's log failed: _scratch_mount and _check_dmesg end "
             "it; --to sh can"
         )
+    if one.model == "D":
+        raise NotInThisForm(
+            "_scratch_mount ends a test whose mount is refused, and of a damaged disk it may be; --to sh and "
+            "--to c can"
+        )
     if one.model != "O":
         raise NotInThisForm(
             f"replay-log of fstests writes every entry of a log, whole and in order, and this state is of "

@@ -142,7 +142,7 @@ def tools(one: Reproducer) -> list[str]:
     words = {operation.word for operation in (*one.setup, *one.run)}
     wanted = [one.mkfs[0]]
     wanted += ["setfattr"] if words & {"setxattr", "removexattr"} else []
-    wanted += ["getfattr"] if one.asks("xattr") else []
+    wanted += ["getfattr"] if one.asks("xattr") or one.asks("as before") else []
     wanted += ["setfacl"] if "setfacl" in words else []
     wanted += [one.fsck[0]] if one.asks("clean") else []
     wanted += (

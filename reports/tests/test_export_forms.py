@@ -8,8 +8,19 @@ import msgspec
 import pytest
 
 from oracles.checks import Check, Source
+from oracles.damage import Damage
 from reports import export_c, export_fstests, export_sh
-from reports.export import NotInThisForm, Reproducer, Shell, byte_of, check_lines, command
+from reports.export import (
+    LISTED,
+    NotInThisForm,
+    Reproducer,
+    Shell,
+    ask_lines,
+    byte_of,
+    check_lines,
+    command,
+    cut_sentence,
+)
 from workloads.library import library
 from workloads.text import parse
 
@@ -91,6 +102,108 @@ def test_what_only_another_model_shows_is_said_in_a_shell_and_in_c(tmp_path, mod
     compiled(tmp_path, export_c.program(one, "F1.c"))
     with pytest.raises(NotInThisForm, match=f"of model {model}; --to sh and --to c can"):
         export_fstests.test(one, "999")
+
+
+DAMAGES = (Damage(7680, bit=8 * 154 + 2), Damage(7680, sector=3))
+
+
+def damaged(damage=DAMAGES[0], checks=CHECKS[:1], returned=True, block="log tree leaf"):
+    return made(SMALL, checks, "log", returned, model="D", damage=damage, block=block)
+
+
+@pytest.mark.parametrize("returned", [True, False])
+@pytest.mark.parametrize("damage", DAMAGES, ids=["bit", "sector"])
+@pytest.mark.parametrize("checks", [CHECKS, (Check("as before"),), (Check("survives"),)])
+def test_what_a_damaged_disk_shows_is_said_in_a_shell_and_in_c(tmp_path, checks, damage, returned):
+    """A test of fstests ends where a mount is refused."""
+    one = damaged(damage, checks, returned)
+    understood("sh", export_sh.script(one, "F1.sh"), tmp_path)
+    compiled(tmp_path, export_c.program(one, "F1.c"))
+    with pytest.raises(NotInThisForm, match="--to sh and --to c can"):
+        export_fstests.test(one, "999")
+
+
+def test_a_reader_is_told_what_was_damaged():
+    assert cut_sentence(damaged()) == (
+        "the power fails after 'fsync A', bit 2 of byte 154 of block 7680 flipped (log tree leaf)"
+    )
+
+
+def function_of(script, name):
+    """Its lines."""
+    return re.search(rf"^(used=.*\n)?{name}\(\) \{{\n.*?^\}}\n", script, re.MULTILINE | re.DOTALL)[0]
+
+
+@pytest.mark.parametrize("block", ["log tree leaf", "zeros"])
+@pytest.mark.parametrize("damage", [Damage(1, bit=8 * 154 + 2), Damage(1, sector=3)], ids=["bit", "sector"])
+def test_a_script_damages_a_disk_as_the_state_was(tmp_path, damage, block):
+    disk = bytes(12500) if block == "zeros" else bytes(range(1, 251)) * 50
+    (tmp_path / "state").write_bytes(disk)
+    text = function_of(export_sh.script(damaged(damage, block=block), "F1.sh"), "damage")
+    text += "damage; echo $used"
+    environment = {"W": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, env=environment, check=True)
+    expected = disk[:4096] + damage.of(disk[4096:8192]) + disk[8192:]
+    assert ((tmp_path / "state").read_bytes(), done.stdout, done.stderr) == (expected, "yes\n", "")
+
+
+def test_a_script_sees_that_a_block_is_empty(tmp_path):
+    (tmp_path / "state").write_bytes(bytes(12500))
+    text = function_of(export_sh.script(damaged(Damage(1, bit=9)), "F1.sh"), "damage") + "damage; echo $used"
+    environment = {"W": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == "no\n"
+
+
+# In place of a mount, its kernel's log, and of what lies on the disks "whole" and "damaged".
+STAND_INS = """\
+bad() { echo "$*"; }
+mount() { [ -d "$W/$disk" ] && M=$W/$disk; }
+umount() { :; }
+dmesg() { [ "$1" = -C ] || cat "$W/$disk.dmesg" 2>/dev/null; }
+"""
+
+
+def as_before(folder, refused=False, said=""):
+    """What the question says of folder/whole and folder/damaged."""
+    if refused:
+        shutil.rmtree(folder / "damaged")
+    (folder / "damaged.dmesg").write_text(said)
+    lines = "\n".join(ask_lines(damaged(checks=(Check("as before"),)), Shell("M")))
+    text = f"{STAND_INS}for disk in whole damaged; do\n{lines}\ndone"
+    environment = {"W": str(folder), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, env=environment, check=False)
+    return done.stdout
+
+
+@pytest.fixture
+def two_trees(tmp_path):
+    """The same file twice, by link, so that no inode number tells them apart."""
+    for name in ("whole", "damaged"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "whole" / "foo").write_text("foo")
+    (tmp_path / "damaged" / "foo").hardlink_to(tmp_path / "whole" / "foo")
+    return tmp_path
+
+
+def without_root(script):
+    """The two roots are two directories here, and one on a disk."""
+    return script.replace("find . -printf", "find . -mindepth 1 -printf")
+
+
+def test_a_tree_that_is_another_must_be_told(two_trees, monkeypatch):
+    monkeypatch.setattr("reports.export.LISTED", without_root(LISTED))
+    assert as_before(two_trees) == ""
+    (two_trees / "damaged" / "bar").write_text("bar")
+    assert "the tree is another, and nothing tells of it: ./bar f inode" in as_before(two_trees)
+    assert as_before(two_trees, said="BTRFS warning: checksum verify failed\n") == ""
+    assert as_before(two_trees, refused=True) == ""
+
+
+def test_a_file_that_is_missing_is_another_tree(two_trees, monkeypatch):
+    monkeypatch.setattr("reports.export.LISTED", without_root(LISTED))
+    (two_trees / "whole" / "bar").write_text("bar")
+    assert "something is missing" in as_before(two_trees)
 
 
 def compiled(tmp_path, text):
@@ -278,12 +391,25 @@ def tree(tmp_path):
         (Check("blocks", "foo", values=("0",)), ""),
         (Check("object", "no", values=("3",), optional=True), ""),
         (Check("object", "no", values=("3",)), "no is another file (inode none)"),
+        (Check("leads", "foo"), ""),
+        (Check("leads", "no"), ""),
+        (Check("leads", "gone"), ""),
         (Check("absent", "foo", given="no"), ""),
         (Check("absent", "foo", given="gone"), "foo is back"),
     ],
 )
 def test_a_check_complains_of_what_it_is_for_and_nothing_else(tree, check, expected):
     assert said(tree, check, made3="1") == expected
+
+
+def test_a_name_whose_object_cannot_be_reached_leads_nowhere(tree, tmp_path_factory):
+    """As on a disk whose inode is not what it was: the directory has it, stat(2) fails."""
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "stat").write_text("#!/bin/sh\nexit 1\n")
+    (programs / "stat").chmod(0o755)
+    path = f"{programs}:/usr/bin:/bin"
+    assert said(tree, Check("leads", "foo"), PATH=path) == "foo is listed, and leads nowhere"
+    assert said(tree, Check("leads", "no"), PATH=path) == ""
 
 
 def test_an_object_is_known_by_its_inode_number(tree):
