@@ -11,13 +11,13 @@ Of the states that show the finding the earliest at the end of an operation come
 fstests has it. Where there is none, or it does not reproduce (dm-flakey keeps what was never flushed), the
 log is replayed up to that operation's end, and then to every entry within the earliest one. What R, T or N
 alone shows is made from the log, and so is what a damaged disk shows: of the damages that do, some blocks'
-first ones are tried.
+first ones are tried. What a failing device shows is made to fail the same way.
 """
 
 import argparse
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -25,6 +25,7 @@ import msgspec
 from harness import packages
 from harness.bare import Ran, run_in_guest
 from harness.block_names import OTHER
+from harness.fault_points import with_sectors
 from harness.filesystem import find_tool
 from harness.followups import find, learnt
 from harness.fstests import check_in, require_checkout, stand_ins
@@ -35,22 +36,30 @@ from harness.summing import EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.word import source_word
+from oracles import told
 from oracles.case import Case, Prepared, prepare
 from oracles.checks import Check, NoCheck, checks
 from oracles.content import size_of
 from oracles.damage import split
 from oracles.damage_court import damage_case
-from oracles.device_checks import of_damage
+from oracles.device_checks import of_damage, of_fault, promising
+from oracles.faulted import fault_case
 from oracles.finding import signature
-from oracles.profiles import profile
+from oracles.model import Model
+from oracles.model import build as build_model
+from oracles.observation import Observation
+from oracles.profiles import Profile, profile
 from oracles.spec import model_of, place_of
 from oracles.verdict import Tier, Violation
 from reports import export_c, export_fstests, export_sh
 from reports.export import FORMS, NotInThisForm, Reproducer, Way
-from reports.results import CRASH, DAMAGE, Experiment, Finding, State
+from reports.results import DAMAGE, FAULTS, Experiment, Finding, State
+from workloads.faults import parse_point
+from workloads.history import History
+from workloads.workload import Operation
 
 SUFFIX = {"sh": ".sh", "c": ".c", "fstests": ""}
-DAMAGES_TRIED = 6
+DAMAGES_TRIED, POINTS_TRIED = 6, 4
 PANIC = "Kernel panic"
 BROKEN, KEPT = 1, 0  # exit statuses of every form; of a test of fstests the output decides
 
@@ -84,7 +93,7 @@ def add_export(command: argparse.ArgumentParser) -> None:
 
 def command_export(arguments: argparse.Namespace) -> int:
     """Errors: NoResults, NoExport, KernelError, NoFilesystemTool, OSError."""
-    finding, experiment = find(arguments.run, arguments.finding, (CRASH, DAMAGE))
+    finding, experiment = find(arguments.run, arguments.finding)
     if arguments.fstests and arguments.to != "fstests":
         raise NoExport(f"--fstests: only a test of fstests is run there: --to fstests, not {arguments.to}")
     if arguments.fstests:
@@ -194,9 +203,8 @@ def try_on(
 
 def compile_in(folder: Path, name: str) -> None:
     """Errors: NoExport."""
-    done = subprocess.run(
-        ["gcc", "-O1", "-Wall", "-o", "repro", name], cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = ["gcc", "-O1", "-Wall", "-pthread", "-o", "repro", name]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NoExport(f"the program does not compile, which is our mistake:\n{done.stderr.strip()[-2000:]}")
 
@@ -237,6 +245,9 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
     if experiment.facts.kind == DAMAGE:
         yield from damaged(finding, experiment, prepared, showing, run)
         return
+    if experiment.facts.kind == FAULTS:
+        yield from failed(finding, experiment, showing, run)
+        return
     reasons = set()
     ends = [each for each in showing if is_between(experiment, each[0])]
     ordered = model_of(showing[0][0].spec) == "O"
@@ -245,9 +256,16 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
     candidates += [("log", ends[0])] if ends else []
     candidates += [("log", showing[0])] if showing[:1] != ends[:1] else []
     for way, (state, violation) in candidates:
-        case = prepared.case(place_of(state.spec), experiment.observations[state.observation])
+        seen = experiment.observations[state.observation]
+        case = prepared.case(place_of(state.spec), seen)
+        beside = any(step.operation.parallel for step in history.run[: history.begun_count(case.prefix)])
+        if beside and way == "flakey":
+            continue  # where threads meet, the power fails within their calls
         try:
-            asked = checks(case, finding.oracle, violation)
+            if beside:
+                asked = asked_in_orders(prepared, state, seen, finding.oracle, violation)
+            else:
+                asked = checks(case, finding.oracle, violation)
             yield reproducer(finding, experiment, case, state, violation, way, run, asked)
         except NoCheck as error:
             reasons.add(str(error))
@@ -288,6 +306,70 @@ def damaged(
         yield msgspec.structs.replace(one, damage=damage, block=name)
     if not some:
         raise not_asked(finding, reasons)
+
+
+def failed(
+    finding: Finding, experiment: Experiment, showing: Sequence[tuple[State, Violation]], run: Path
+) -> Iterator[Reproducer]:
+    """By a device that fails: the whole device before a part of it. Errors: NoExport."""
+    history, facts = experiment.history, experiment.facts
+    assert history is not None
+    one, model = profile(facts.profile), build_model(history)
+    reasons, some = set(), 0
+    points = [(parse_point(state.spec, history.workload), state, violation) for state, violation in showing]
+    for point, state, violation in sorted(points, key=lambda each: bool(each[0].part))[:POINTS_TRIED]:
+        seen = experiment.observations[state.observation]
+        try:
+            asked, promises = asked_after(experiment, one, state, seen, finding, violation)
+        except NoCheck as error:
+            reasons.add(str(error))
+            continue
+        some += 1
+        workload = history.workload
+        yield Reproducer(
+            title=finding.signature,
+            about=about(finding, experiment, violation, run),
+            expected=violation.expected,
+            found=violation.found,
+            filesystem=one.filesystem,
+            mkfs=one.mkfs,
+            mount_options=one.mount_options,
+            fsck=one.fsck,
+            size_bytes=one.size_bytes,
+            setup=workload.setup,
+            run=tuple(with_sectors(operation, facts.entries) for operation in workload.run),
+            way="fault",
+            returned=True,
+            checks=asked,
+            offsets={
+                step.index: append_offset(model, step.index)
+                for step in (*history.setup, *history.run)
+                if step.operation.word == "append"
+            },
+            fault=point,
+            promising=promises,
+        )
+    if not some:
+        raise not_asked(finding, reasons)
+
+
+def asked_after(
+    experiment: Experiment,
+    one: Profile,
+    state: State,
+    seen: Observation,
+    finding: Finding,
+    violation: Violation,
+) -> tuple[tuple[Check, ...], tuple[int, ...]]:
+    """The checks, and the calls that have to succeed for them. Of a kernel that died nothing else is known.
+    Errors: NoCheck."""
+    if seen.death:
+        return (Check("survives"),), ()
+    history = experiment.history
+    assert history is not None
+    case = fault_case(history, one, Tier(experiment.facts.tier), state.spec, seen)
+    asked = of_fault(case, finding.oracle, violation)
+    return asked, promising(case) if finding.oracle == told.NAME else ()
 
 
 def first_damages(
@@ -344,20 +426,14 @@ def reproducer(
     one = profile(facts.profile)
     steps = (*history.setup, *history.run[:begun])
     failed = [step for step in steps if step.result < 0]
-    if any(step.operation.parallel for step in steps):
-        raise NoCheck(
-            "threads run in parallel before the power fails, and when they take turns no exported program "
-            "can say; minimize shows it one operation after the other where that is enough"
-        )
+    beside = any(step.operation.parallel for step in steps)
+    if beside and model_of(state.spec) != "O":
+        raise NoCheck(f"{state.spec}: of threads a program asks the prefixes of a log, and no other disks")
     if failed:
         raise NoCheck(f"operation {failed[0].index} failed while it was recorded: minimize leaves it out")
     return Reproducer(
         title=finding.signature,
-        about=(
-            f"Promise, of tier {violation.tier}: {violation.promise}",
-            f"Found by Powercut in {run.resolve().name} ({finding.id}, workload {facts.workload}), on kernel "
-            f"{facts.kernel}, profile {facts.profile}.",
-        ),
+        about=about(finding, experiment, violation, run),
         expected=violation.expected,
         found=violation.found,
         filesystem=one.filesystem,
@@ -366,22 +442,66 @@ def reproducer(
         fsck=one.fsck,
         size_bytes=one.size_bytes,
         setup=history.workload.setup,
-        run=history.workload.run[:begun],
+        run=until_all_have_ended(history, begun) if beside else history.workload.run[:begun],
         way=way,
         returned=begun == completed,
         checks=asked,
         offsets={
-            step.index: append_offset(case, step.index) for step in steps if step.operation.word == "append"
+            step.index: append_offset(case.model, step.index)
+            for step in steps
+            if step.operation.word == "append"
         },
         model=model_of(state.spec),
         atomic_bytes=one.atomic_bytes,
+        begun=with_marks(history, history.begun(case.prefix)) if beside else (),
+        ended=with_marks(history, history.returned(case.prefix)) if beside else (),
     )
 
 
-def append_offset(case: Case, index: int) -> int:
+def until_all_have_ended(history: History, begun: int) -> tuple[Operation, ...]:
+    """With threads the steps stand in the order in which they began. The workload up to the last of them, and
+    with it all of its block."""
+    last = max(step.index for step in history.run[:begun]) - len(history.setup)
+    run = history.workload.run
+    while last + 1 < len(run) and run[last].parallel and run[last + 1].parallel == run[last].parallel:
+        last += 1
+    return run[: last + 1]
+
+
+def with_marks(history: History, indexes: Collection[int]) -> tuple[int, ...]:
+    """In order, without `await`, which is no call."""
+    words = {step.index: step.operation.word for step in history.run}
+    return tuple(sorted(index for index in indexes if words[index] != "await"))
+
+
+def asked_in_orders(
+    prepared: Prepared, state: State, seen: Observation, oracle: str, violation: Violation
+) -> tuple[Check, ...]:
+    """Those that are the same whatever the order of the effects was: no program knows it. Errors: NoCheck."""
+    assert prepared.orders is not None
+    found: tuple[Check, ...] = ()
+    number = 0
+    while prepared.orders.get(number) is not None:
+        asked = checks(prepared.case(place_of(state.spec), seen, number), oracle, violation)
+        if number and asked != found:
+            raise NoCheck("what may be there depends on the order of what ran beside each other")
+        found, number = asked, number + 1
+    return found
+
+
+def about(finding: Finding, experiment: Experiment, violation: Violation, run: Path) -> tuple[str, ...]:
+    facts = experiment.facts
+    return (
+        f"Promise, of tier {violation.tier}: {violation.promise}",
+        f"Found by Powercut in {run.resolve().name} ({finding.id}, workload {facts.workload}), on kernel "
+        f"{facts.kernel}, profile {facts.profile}.",
+    )
+
+
+def append_offset(model: Model, index: int) -> int:
     """The size of the file before it."""
-    step = case.model.steps[index]
-    for inode in case.model.ids(step.inode, "file", index + 1):
-        timeline = case.model.content[inode]
-        return size_of(timeline.at(index)) if case.model.inodes[inode].born <= index else 0
+    step = model.steps[index]
+    for inode in model.ids(step.inode, "file", index + 1):
+        timeline = model.content[inode]
+        return size_of(timeline.at(index)) if model.inodes[inode].born <= index else 0
     return 0

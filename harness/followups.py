@@ -6,15 +6,13 @@ Out:      followups.json: Followup by kernel and signature, so that judging agai
 Not here: learning it (repeats.py, minimize.py, export.py), showing it (reports/).
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from harness.store import NoResults, pretty, reading, write_summary, write_whole
 from reports.results import (
-    CRASH,
-    DAMAGE,
     Experiment,
     Finding,
     Followup,
@@ -66,9 +64,8 @@ def learnt(run: Path, finding: Finding, after: Followup) -> Summary:
     return summary
 
 
-def find(run: Path, wanted: str, kinds: Collection[str] = (CRASH,)) -> tuple[Finding, Experiment]:
-    """A finding of a run and its witness. wanted: "F1", or "" for the first. kinds: of results.KINDS, what is
-    done next knows. Errors: NoResults, also of a finding of another kind."""
+def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
+    """A finding of a run and its witness. wanted: "F1", or "" for the first. Errors: NoResults."""
     if not (run / "summary.json").exists():
         raise NoResults(
             f"{run}: no run of ours with a summary.json; a stopped one: powercut run --resume {run}"
@@ -81,10 +78,4 @@ def find(run: Path, wanted: str, kinds: Collection[str] = (CRASH,)) -> tuple[Fin
             raise NoResults(f"{run}: no finding {wanted}; there are: {', '.join(findings)}")
         finding = findings[wanted or next(iter(findings))]
         experiment = read_experiment(run / "experiments" / f"{finding.experiment:04d}")
-    if experiment.facts.kind not in kinds:
-        what = {DAMAGE: "a disk that was damaged"}.get(experiment.facts.kind, "a device that fails")
-        raise NoResults(
-            f"{run}: {finding.id} is of {what}, and this cannot be done with such a finding so far. "
-            f"Instead: {finding.repro}"
-        )
     return finding, experiment

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.examiner import Examiner, Sight, Subject
+from harness.crash import DEFAULT_MODELS
+from harness.examiner import Examiner, Sight, Subject, like
 from harness.followups import find, learnt
 from harness.machine import arch_of
 from harness.progress import Progress
@@ -27,11 +28,12 @@ from harness.store import NoResults, write_whole
 from harness.summing import EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.workspace import workspace
 from kernel.build import build
+from oracles.damage import split
 from oracles.profiles import profile
 from oracles.spec import MODELS, model_of
 from oracles.verdict import Tier
 from reports.repeats import repeat_words
-from reports.results import Experiment, Finding, Summary
+from reports.results import DAMAGE, Experiment, Finding, Summary
 from workloads.library import SUFFIX
 from workloads.shrinking import Shrinker, config_lines, operation_count
 from workloads.text import format as format_workload
@@ -123,7 +125,9 @@ def command_minimize(arguments: argparse.Namespace) -> int:
     with Progress(arguments.quiet) as progress:
         smallest, state, asked = minimize(finding, experiment, arguments.budget, progress)
         named = with_header(smallest, finding, experiment, arguments.run, asked)
-        folder, summary = run(wish_of(finding, experiment, named, arguments.words), arguments.out, progress)
+        folder, summary = run(
+            wish_of(finding, experiment, named, arguments.words, state), arguments.out, progress
+        )
         again = next((one for one in summary.findings if one.signature == finding.signature), None)
         if again is not None:
             again, summary = repeat_one(folder, again.id, TIMES, progress)
@@ -141,7 +145,13 @@ def minimize(
     kernel = build(word, progress.building(word), facts.config, arch_of(facts.guest))
     one = profile(finding.profile)
     subject = Subject(
-        word, spec_of(kernel, experiment), one, Tier(facts.tier), (finding.signature,), models_up_to(finding)
+        word,
+        spec_of(kernel, experiment),
+        one,
+        Tier(facts.tier),
+        (finding.signature,),
+        models_up_to(finding),
+        like(finding, experiment),
     )
     with workspace() as space, Examiner(subject, space) as examiner:
         question = Question(examiner, finding.signature, budget, progress)
@@ -157,8 +167,11 @@ def minimize(
 
 
 def models_up_to(finding: Finding) -> tuple[str, ...]:
-    """Every simpler model is asked first: the smaller workload may show itself to it."""
+    """Every simpler model is asked first: the smaller workload may show itself to it. A failing device and a
+    damaged disk are of no model."""
     models = tuple(MODELS)
+    if model_of(finding.state) not in models:
+        return DEFAULT_MODELS
     return models[: models.index(model_of(finding.state)) + 1]
 
 
@@ -180,8 +193,10 @@ def with_header(
     return msgspec.structs.replace(workload, name=NAME, theme="", comment=comment)
 
 
-def wish_of(finding: Finding, experiment: Experiment, workload: Workload, words: list[str]) -> Wish:
-    """A run of it, as the first run was."""
+def wish_of(
+    finding: Finding, experiment: Experiment, workload: Workload, words: list[str], state: str
+) -> Wish:
+    """A run of it, as the first run was; with the damage of this state, which was the last that showed it."""
     facts = experiment.facts
     return Wish(
         workloads=(workload,),
@@ -195,6 +210,8 @@ def wish_of(finding: Finding, experiment: Experiment, workload: Workload, words:
         models=models_up_to(finding),
         command=("powercut", *words),
         repeats=False,
+        kind=facts.kind,
+        damages=(split(state)[1],) if facts.kind == DAMAGE else (),
     )
 
 
@@ -224,6 +241,7 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
     where = shown(folder)
     told = [finding.signature]
     bare = msgspec.structs.replace(workload, comment=())
+    of_crash = "|fstests" if model_of(finding.state) in MODELS else ""
     told += [f"  {line}" for line in format_workload(bare).splitlines()]
     return [
         *told,
@@ -234,6 +252,6 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
         f"repeated  {repeat_words(finding.after.repeats)}",
         f"workload  {where}/{NAME}{SUFFIX}",
         f"again     ./powercut repro {where} {finding.id}",
-        f"export    ./powercut export {where} {finding.id} --to sh|c|fstests",
+        f"export    ./powercut export {where} {finding.id} --to sh|c{of_crash}",
         f"report    {where}/report/index.html",
     ]

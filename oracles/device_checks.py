@@ -1,22 +1,26 @@
 """
-What a program without us can ask where a disk was damaged.
+What a program without us can ask where a disk was damaged, or a device failed.
 
-In:       a DamageCase, and a violation that an oracle of damage found in it.
+In:       a DamageCase or a FaultCase, and a violation that an oracle of these found in it.
 Out:      Check after Check; NoCheck when no program could ask it in a line or two.
 Not here: a power failure alone (checks.py), the programs (reports/export*.py).
 
 Of a damaged disk a mount may be refused, a file may be missing, a call may fail: all of that has noticed the
-damage. So what the oracle `detected` saw is asked only of what is there.
+damage. So what the oracle `detected` saw is asked only of what is there. Of a device that fails a
+call tells of the error or has to be believed: what `told` saw is asked only where the calls that it believed
+succeed again.
 """
 
 import msgspec
 
-from oracles import alive, noticed
+from oracles import alive, detected, noticed, told
 from oracles.case import Case
 from oracles.checks import Check, NoCheck, checks
 from oracles.damage import DamageCase
+from oracles.faulted import FaultCase
 from oracles.verdict import Violation
 
+UNTOLD = " untold"  # of told.py, behind the kind of violation that durable gives
 UNDETECTED = " undetected"  # of detected.py, behind the kind of violation that historical gives
 
 
@@ -54,3 +58,26 @@ def where_it_is(check: Check) -> Check:
         return check
     values = ("", *check.values) if check.kind == "xattr" else check.values
     return msgspec.structs.replace(check, given=check.given or check.path, values=values)
+
+
+def of_fault(case: FaultCase, oracle: str, violation: Violation) -> tuple[Check, ...]:
+    """At least one. Errors: NoCheck."""
+    kind = violation.kind
+    if oracle == alive.NAME and kind in ("unmount failed", "device busy"):
+        raise NoCheck(f"{oracle}: {kind}: a program has nothing to look at after that")
+    if oracle == alive.NAME:
+        return (Check("survives"),)
+    if oracle == detected.NAME:
+        return undetected((case.before,), violation)
+    if kind == "all lost":
+        return (Check("mounts"),)
+    plain = msgspec.structs.replace(violation, kind=kind.removesuffix(UNTOLD))
+    return checks(case.after if oracle == told.NAME else case.before, oracle, plain)
+
+
+def promising(case: FaultCase) -> tuple[int, ...]:
+    """Calls since the fault that made something durable, as they said: what stands or falls with them. sync
+    has no way to say more."""
+    persists = {persist.step for persist in case.after.model.persists if persist.step >= case.point.operation}
+    steps = {step.index: step.operation.word for step in case.history.run}
+    return tuple(sorted(index for index in persists if steps.get(index, "sync") != "sync"))

@@ -5,10 +5,11 @@ In:       a Reproducer: what was done, when the power fails, what is asked after
 Out:      its operations and checks as lines of a shell.
 Not here: the forms (export_sh.py, export_c.py, export_fstests.py), trying them on guests (harness/export.py).
 
-The power fails in one of two ways. "flakey": dm-flakey drops all writes from the end of an operation on, as
+The power fails in one of three ways. "flakey": dm-flakey drops all writes from the end of an operation on, as
 fstests does. What was written before is on the disk then, flushed or not. "log": dm-log-writes keeps what
 was flushed, and the disk is built again as it was at a mark, or, for an operation in flight, after every
-entry between its two marks. So a script does not depend on the numbers of one log.
+entry between its two marks. So a script does not depend on the numbers of one log. "fault": the device fails
+before that, and what it was told then counts (failing.py).
 """
 
 import json
@@ -21,12 +22,16 @@ import msgspec
 
 from oracles.checks import Check
 from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES, Damage
+from workloads.faults import FLUSH, SCRIPT, FaultPoint
 from workloads.text import format_operation
 from workloads.workload import Operation
 
-Way = Literal["flakey", "log"]
+Way = Literal["flakey", "log", "fault"]
 COMMENT_COLUMNS = 80
 FORMS = ("sh", "c", "fstests")
+
+
+THREADS = "threads that meet each other in the middle of their calls are none of a shell's; --to c can"
 
 
 class NotInThisForm(Exception):
@@ -40,6 +45,10 @@ class Reproducer(msgspec.Struct, frozen=True):
     returned: whether that one had returned. offsets: of appends, where each began, by index over both.
     model: of the crash, one of oracles.spec.MODELS, or D for damage at rest; all but O by the log.
     atomic_bytes: that no crash tears. damage: of model D; block: what its block is, by name.
+    fault: of the way "fault": what fails, and during which operation; calls from there on may fail.
+    promising: of these, by index, what makes something durable: when one of them tells of an error,
+    nothing is asked.
+    begun, ended: of a run with threads, by index: which calls had begun, and which had returned.
     """
 
     title: str
@@ -61,6 +70,10 @@ class Reproducer(msgspec.Struct, frozen=True):
     atomic_bytes: int = 512
     damage: Damage = Damage(0)
     block: str = NOTHING
+    fault: FaultPoint | None = None
+    promising: tuple[int, ...] = ()
+    begun: tuple[int, ...] = ()
+    ended: tuple[int, ...] = ()
 
     @property
     def last(self) -> int:
@@ -77,6 +90,16 @@ class Reproducer(msgspec.Struct, frozen=True):
     def asks(self, kind: str) -> bool:
         return any(check.kind == kind for check in self.checks)
 
+    @property
+    def parallel(self) -> bool:
+        return any(operation.parallel for operation in self.run)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether a mount that is refused is in order: it has noticed what was done to the disk."""
+        spoilt = self.fault is not None and self.fault.kind == "corrupt"
+        return self.model == "D" or spoilt or self.asks("survives")
+
 
 # By model: what happens to the disk beside the power failure.
 BESIDE = {
@@ -90,9 +113,37 @@ BESIDE = {
 
 def cut_sentence(one: Reproducer) -> str:
     """When the power fails, for a reader."""
+    if one.fault is not None:
+        return f"{fault_words(one.fault, (*one.setup, *one.run))}; then the power fails"
+    if one.parallel:
+        every = (*one.setup, *one.run)
+        flying = " and ".join(f"'{format_operation(every[at])}'" for at in one.begun if at not in one.ended)
+        when = f"during {flying}, after" if flying else "after"
+        done = next(at for at in reversed(one.ended))
+        return f"threads run beside each other, and the power fails {when} '{format_operation(every[done])}'"
     when = "after" if one.returned else "during"
     beside = BESIDE[one.model].format(damage=one.damage.words, block=one.block)
     return f"the power fails {when} '{format_operation(one.run[-1])}'{beside}"
+
+
+FAILING = {
+    "drop-writes": "writes{where} are dropped",
+    "error-writes": "writes{where} fail",
+    "error-reads": "reads{where} fail",
+    "corrupt": "a byte of each write{where} is changed",
+    "delay": "the device is slow",
+}
+
+
+def fault_words(point: FaultPoint, operations: Sequence[Operation]) -> str:
+    if point.kind == SCRIPT:
+        return "the device fails as the fault lines say"
+    if point.part == FLUSH:
+        what = "every FLUSH fails"
+    else:
+        what = FAILING[point.kind].format(where=f" to sectors {point.part}" if point.part else "")
+    when = "from" if point.stays else "during"
+    return f"{what} {when} '{format_operation(operations[point.operation])}'{' on' if point.stays else ''}"
 
 
 def story(one: Reproducer, mark: str) -> str:
@@ -457,8 +508,10 @@ def mount_line(one: Reproducer) -> str:
 
 def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
     """Mount, ask, unmount, and ask what is asked of a disk that is not mounted. W is a folder of our own."""
-    if one.model == "D":
-        return as_before_lines(one, shell) if one.asks("as before") else damaged_lines(one, shell)
+    if one.asks("as before"):
+        return as_before_lines(one, shell)
+    if one.may_refuse:
+        return damaged_lines(one, shell)
     mount = mount_line(one)
     lines = ["dmesg -C"] if one.asks("quiet") else []
     lines += [f"if ! {mount}; then", '\tbad "it does not mount"', "else"]

@@ -8,6 +8,7 @@ Not here: the program around them (export_c.py), the same in a shell (replay_sh.
 
 from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
 from reports.export import Reproducer, c_text, damage_place, mount_line
+from reports.threads_c import reading
 
 READING = """
 /*
@@ -238,6 +239,8 @@ def replay(one: Reproducer) -> str:
     moment = damaged_moment(one) if one.model == "D" else MOMENT[one.model]
     moment = moment.replace("ATOMIC", f"{one.atomic_bytes}")
     moment = moment.replace("RECOVERY", c_text("\n".join(recovery(one))))
+    if one.parallel:
+        return READING + moment + reading(one)
     after = IN_USE.format(block=one.damage.block) if one.model == "D" else ""
     step = REPLAY.format(within=int(not one.returned), step=STEP[one.model], after=after)
     return READING + moment + step

@@ -10,17 +10,13 @@ from harness.bare import Ran, run_in_guest
 from harness.export import NoExport, compile_in, reproducers, seen_of, verified
 from harness.followups import find
 from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
-from harness.judging import DamageJudge
 from harness.progress import Progress
-from harness.tests.made_run import ENTRY_COUNT, of_one_kind
+from harness.tests.made_run import ENTRY_COUNT, keep_damages, keep_faults
 from harness.workspace import workspace
 from oracles.checks import NoCheck
 from oracles.observation import Observation
-from oracles.profiles import profile
-from oracles.tests.made import Bench, without
-from oracles.verdict import Tier
 from reports import export_fstests
-from reports.results import DAMAGE, ReadBlock
+from workloads.faults import FaultPoint
 from workloads.text import format_operation
 
 
@@ -59,32 +55,47 @@ def test_a_torn_write_that_others_followed_is_refused(run: Path) -> None:
         only_shown_by(run, f"T:{ENTRY_COUNT}-1/3")
 
 
-# --- damage at rest
+# --- a device that fails, damage at rest
 
 
-WHOLE_BLOCK = ReadBlock(9540, "log tree leaf")
+def test_a_device_fails_as_a_whole_before_it_fails_in_part(tmp_path: Path) -> None:
+    """The places of a filesystem's blocks are not the same everywhere."""
+    first, *others = ways(keep_faults(tmp_path))
+    assert first.fault == FaultPoint("error-writes", 2)
+    assert [one.fault.part for one in others if one.fault] == ["8192+8", "16384+8"]
+    assert {(one.way, one.promising) for one in (first, *others)} == {("fault", (2,))}
+    assert [format_operation(operation) for operation in first.run] == ["write foo 0 8K", "fsync foo"]
+    assert [check.kind for check in first.checks] == ["bytes"]
+
+
+def test_of_a_kernel_that_died_nothing_else_is_asked(tmp_path: Path) -> None:
+    finding, experiment = find(keep_faults(tmp_path), "F1")
+    dead = Observation(death="panic", death_during="run")
+    died = msgspec.structs.replace(experiment, observations=(dead,) * len(experiment.observations))
+    (first, *_) = reproducers(finding, died, tmp_path)
+    assert ([check.kind for check in first.checks], first.promising) == (["survives"], ())
+
+
+def test_a_fault_that_no_program_can_ask_about_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NoCheck("that takes a filesystem of ours")
+
+    run = keep_faults(tmp_path)
+    monkeypatch.setattr(subject, "of_fault", refuse)
+    with pytest.raises(NoExport, match=r"that takes a filesystem of ours\. Instead: .* repro .* F1"):
+        ways(run)
 
 
 @pytest.fixture
 def damaged_run(tmp_path: Path) -> Path:
-    """Of one experiment, in which three damages of two blocks take foo away, and nothing tells of it."""
-    bench = Bench("setup\n  write foo 0 8K\nrun\n  write bar 0 8K\n  fsync bar\n")
-    judge = DamageJudge(bench.history, profile("btrfs"), Tier.FS)
-    lost = msgspec.json.encode(Observation(tree=without(bench.tree(), "foo")))
-    for spec in ("O:5", "O:6"):
-        judge.add_undamaged(spec, msgspec.json.encode(Observation(tree=bench.tree())))
-    judge.read = {spec: (WHOLE_BLOCK, ReadBlock(9541, "log tree leaf")) for spec in ("O:5", "O:6")}
-    for spec in ("D:O:5/9540^7", "D:O:6/9540.3=0", "D:O:6/9540^77", "D:O:6/9541.0=0"):
-        judge.add(spec, "", lost)
-    facts = {"undamaged": judge.undamaged, "reads": judge.read, "device_bytes": 256 << 20}
-    of_one_kind(tmp_path, bench, judge, kind=DAMAGE, planned={"D": 4}, **facts)
-    return tmp_path
+    return keep_damages(tmp_path)
 
 
 def test_a_damage_is_done_to_the_disk_of_a_replayed_log(damaged_run: Path) -> None:
     """A disk at an operation's end comes before one within it, and another block before the same again."""
-    finding, experiment = find(damaged_run, "F1", (DAMAGE,))
-    found = list(reproducers(finding, experiment, damaged_run))
+    found = ways(damaged_run)
     assert [one.damage.spec for one in found] == ["9540.3=0", "9541.0=0", "9540^77", "9540^7"]
     assert [one.returned for one in found] == [True, True, True, False]
     assert {(one.way, one.model, one.block) for one in found} == {("log", "D", "log tree leaf")}
@@ -99,7 +110,7 @@ def test_a_damage_that_no_program_can_ask_about_is_refused_with_the_disk(
 
     monkeypatch.setattr(subject, "of_damage", refuse)
     with pytest.raises(NoExport, match=r"an older tree is allowed\. Instead: .* --keep FILE"):
-        list(reproducers(*find(damaged_run, "F1", (DAMAGE,)), damaged_run))
+        ways(damaged_run)
 
 
 def test_a_panic_is_an_answer_where_the_kernel_has_to_survive() -> None:
