@@ -166,7 +166,7 @@ def _program(form: str, small: Path, wanted: str, progress: Progress) -> Program
 
 # --- as text -------------------------------------------------------------------------------------
 
-NAME_WIDTH, STATE_WIDTH, SEEN_WIDTH, CELL_WIDTH = 46, 16, 8, 9
+NAME_WIDTH, STATE_WIDTH, SEEN_WIDTH, CELL_WIDTH = 46, 28, 8, 9
 
 
 def table(folder: Path) -> list[str]:

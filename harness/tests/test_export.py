@@ -7,7 +7,7 @@ import pytest
 
 from harness import export as subject
 from harness.bare import Ran, run_in_guest
-from harness.export import NoExport, compile_in, reproducers, seen_of, verified
+from harness.export import NoExport, Seen, compile_in, reproducers, seen_of, tried_on, verified
 from harness.followups import find
 from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
 from harness.progress import Progress
@@ -84,7 +84,9 @@ def test_a_fault_that_no_program_can_ask_about_is_refused(
 
     run = keep_faults(tmp_path)
     monkeypatch.setattr(subject, "of_fault", refuse)
-    with pytest.raises(NoExport, match=r"that takes a filesystem of ours\. Instead: .* repro .* F1"):
+    with pytest.raises(
+        NoExport, match=r"filesystem of ours\. Instead: .* the run itself: .* F1$"
+    ):
         ways(run)
 
 
@@ -170,6 +172,23 @@ def test_what_does_not_tell_the_kernels_apart_is_not_shown(tried, own: int, stoc
             }
         )
     assert "Instead: --to c, --to fstests; or the disk itself" in str(error.value)
+
+
+@pytest.mark.parametrize(("answers", "shows", "count"), [((0, 1, 1), True, 2), ((0, 0, 0), False, 3)])
+def test_threads_get_several_chances_to_meet(
+    run: Path, monkeypatch: pytest.MonkeyPatch, answers: tuple[int, ...], shows: bool, count: int
+) -> None:
+    """A program without them is run once."""
+    left = list(answers)
+    monkeypatch.setattr(subject, "try_on", lambda word, *_: Seen(word, left.pop(0) == 1, ""))
+    first = ways(run)[0]
+    beside = [msgspec.structs.replace(operation, parallel=1, thread=1) for operation in first.run]
+    threads = msgspec.structs.replace(first, run=tuple(beside))
+    quiet = Progress(quiet=True)
+    assert tried_on("6.12", run, threads, "c", None, None, quiet).shows is shows  # type: ignore[arg-type]
+    assert len(left) == len(answers) - count
+    left[:] = [0, 1]
+    assert tried_on("6.12", run, first, "c", None, None, quiet).shows is False  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
