@@ -22,11 +22,12 @@ from textwrap import indent
 import msgspec
 import pytest
 
-from harness.export import NoExport, NotInAnyWay, require_tools, verified
+from harness.export import require_tools, verified
 from harness.followups import find
 from harness.minimize import BUDGET, NAME, command_minimize
 from harness.progress import Progress
 from harness.repeats import TIMES
+from harness.reproducers import NoExport, NotInAnyWay
 from harness.run import ROOT, Wish, run
 from harness.store import write_whole
 from harness.sweep import Bug

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.export import NoExport, command_export
+from harness.export import command_export
 from harness.followups import find
 from harness.progress import Progress
+from harness.reproducers import NoExport
 from harness.suite.smallest import FAILED, KEPT, TRIED, kept_in, rows_of
 from harness.sweep import planted_bugs
 from reports.export import FORMS

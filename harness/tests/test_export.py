@@ -6,11 +6,13 @@ import msgspec
 import pytest
 
 from harness import export as subject
+from harness import reproducers as evidence
 from harness.bare import Ran, run_in_guest
-from harness.export import NoExport, Seen, compile_in, reproducers, seen_of, tried_on, verified
+from harness.export import Seen, compile_in, seen_of, tried_on, verified
 from harness.followups import find
 from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
 from harness.progress import Progress
+from harness.reproducers import NoExport, reproducers
 from harness.tests.made_run import ENTRY_COUNT, keep_damages, keep_faults
 from harness.workspace import workspace
 from oracles.checks import NoCheck
@@ -83,10 +85,8 @@ def test_a_fault_that_no_program_can_ask_about_is_refused(
         raise NoCheck("that takes a filesystem of ours")
 
     run = keep_faults(tmp_path)
-    monkeypatch.setattr(subject, "of_fault", refuse)
-    with pytest.raises(
-        NoExport, match=r"filesystem of ours\. Instead: .* the run itself: .* F1$"
-    ):
+    monkeypatch.setattr(evidence, "of_fault", refuse)
+    with pytest.raises(NoExport, match=r"filesystem of ours\. Instead: .* the run itself: .* F1$"):
         ways(run)
 
 
@@ -110,7 +110,7 @@ def test_a_damage_that_no_program_can_ask_about_is_refused_with_the_disk(
     def refuse(*_: object) -> None:
         raise NoCheck("an older tree is allowed")
 
-    monkeypatch.setattr(subject, "of_damage", refuse)
+    monkeypatch.setattr(evidence, "of_damage", refuse)
     with pytest.raises(NoExport, match=r"an older tree is allowed\. Instead: .* --keep FILE"):
         ways(damaged_run)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.export import NoExport, asked_in_orders, reproducers
 from harness.main import chosen_workloads, parser
 from harness.record import program
+from harness.reproducers import NoExport, asked_in_orders, reproducers
 from oracles.case import prepare
 from oracles.checks import NoCheck
 from oracles.court import judge_observation
