@@ -97,8 +97,9 @@ class Reproducer(msgspec.Struct, frozen=True):
     @property
     def may_refuse(self) -> bool:
         """Whether a mount that is refused is in order: it has noticed what was done to the disk."""
-        spoilt = self.fault is not None and self.fault.kind == "corrupt"
-        return self.model == "D" or spoilt or self.asks("survives")
+        corrupt = any(operation.word == "fault" and operation.mode == "corrupt" for operation in self.run)
+        corrupt |= self.fault is not None and self.fault.kind == "corrupt"
+        return self.model == "D" or corrupt or self.asks("survives")
 
 
 # By model: what happens to the disk beside the power failure.

@@ -1,8 +1,8 @@
 """
-Exported programs that make a device fail, or damage a disk, in a guest of the stock kernel.
+A device that fails and a damaged disk on a real guest, as exported programs and minimize have them.
 
-In:       the stock kernel; Reproducers made by hand.
-Out:      that what they do to the disk is there: a question that it must fail fails, and no other.
+In:       the stock kernel; Reproducers, small workloads.
+Out:      that what is done to the disk is there: a question that must fail by it fails, and no other.
 Not here: planted bugs (test_minimize.py), what the programs say (reports/tests/test_export_forms.py).
 """
 
@@ -10,15 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from harness.agent_binary import agent_binary
 from harness.bare import run_in_guest
+from harness.examiner import Examiner, Like, Subject
+from harness.guest import GuestSpec
 from harness.log import open_log
 from harness.record import record
+from harness.run import LOG_BYTES, processors
 from harness.workspace import workspace
 from oracles.checks import Check, Source
-from oracles.damage import Damage
+from oracles.damage import Damage, Outcome
 from oracles.profiles import profile
+from oracles.verdict import Tier, Violation
 from reports import export_sh
 from reports.export import Reproducer
+from reports.results import DAMAGE, FAULTS
 from workloads.faults import FaultPoint
 from workloads.history import stamped
 from workloads.text import parse
@@ -97,3 +103,45 @@ def test_a_block_is_damaged_after_the_log_was_replayed(stock_kernel, keeper_for)
     status, line = ended(stock_kernel, empty)
     assert status == 2
     assert "holds nothing" in line
+
+
+STOPPED = "ext4 told: success after the filesystem stopped (filesystem)"  # FINDINGS.md has it
+AGAIN = parse("run\n  write foo 0 8K\n  fsync foo\n  fsync foo\n")
+
+
+def subject_of(stock_kernel, name, signature, like):
+    """What is asked of small workloads."""
+    one = profile(name)
+    spec = GuestSpec(Path(stock_kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1])
+    return Subject("6.12", spec, one, Tier.FS, (signature,), like=like)
+
+
+@pytest.mark.parametrize(("kind", "seen"), [("error-writes", True), ("delay", False)])
+def test_a_smaller_workload_is_looked_at_at_every_point_of_that_kind(stock_kernel, kind, seen):
+    """As minimize does, without a run that is kept."""
+    like = Like(FAULTS, fault=kind)
+    with workspace() as space, Examiner(subject_of(stock_kernel, "ext4", STOPPED, like), space) as examiner:
+        sight = examiner.examine(AGAIN)
+    assert not sight.trouble
+    assert [spec.partition("@")[0] for spec in sight.first.values()] == (["F:error-writes"] if seen else [])
+
+
+def test_a_damage_is_done_again_to_a_smaller_workload(stock_kernel, monkeypatch):
+    """Without a superblock the mount is refused, which is in order; for an oracle made up here it is not."""
+    signature = "btrfs noticed: refused (superblock)"
+    like = Like(DAMAGE, damage=Damage(16, sector=0), block="superblock")
+    with (
+        workspace() as space,
+        Examiner(subject_of(stock_kernel, "btrfs", signature, like), space) as examiner,
+    ):
+        monkeypatch.setattr("harness.examiner.DAMAGES", 1)
+        sound = examiner.examine(WORKLOAD)
+        monkeypatch.setattr("oracles.noticed.judge", refused_is_broken)
+        broken = examiner.examine(WORKLOAD)
+    assert (sound.first, sound.trouble, broken.trouble) == ({}, "", "")
+    assert broken.first[signature].endswith("/16.0=0")
+
+
+def refused_is_broken(case):
+    broken = [Violation("refused", case.what, ".", "", "", "", Tier.FS)]
+    return case.verdict("noticed", 1, broken if case.outcome is Outcome.REFUSED else [])

@@ -250,6 +250,16 @@ def test_lines_of_a_fault_are_the_devices_own(tmp_path):
     assert cut_sentence(one) == "the device fails as the fault lines say; then the power fails"
 
 
+def test_a_mount_that_is_refused_has_noticed_what_was_corrupted():
+    lines = "run\n  write foo 0 4K\n  fault {}\n  fsync foo\n"
+    for words, refused in (("corrupt 9 7", True), ("error-writes", False)):
+        workload = parse(lines.format(words))
+        one = failing(FaultPoint("script", 1, stays=True), workload=workload)
+        assert ("it does not mount" not in export_sh.script(one, "F1.sh")) is refused
+    assert "it does not mount" not in export_sh.script(failing("F:corrupt@1:0+16"), "F1.sh")
+    assert "it does not mount" in export_sh.script(failing("F:error-writes@2"), "F1.sh")
+
+
 END = 2048  # of a filesystem of 1 MiB, in sectors
 ERROR = "flakey $D {} 0 180 1 error_writes"
 
