@@ -11,6 +11,7 @@ needs no search of its own: an examination ends at the first state that shows it
 """
 
 import argparse
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,7 @@ from harness.store import NoResults, write_whole
 from harness.summing import EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.workspace import workspace
 from kernel.build import build
+from kernel.word import source_word
 from oracles.damage import split
 from oracles.profiles import profile
 from oracles.spec import MODELS, model_of
@@ -54,10 +56,21 @@ class NotShown(Exception):
 
 class Question:
     """Whether a workload still shows the signature. Remembers the state of the last yes. What needed n
-    recordings to show itself is asked n times before the answer is no."""
+    recordings to show itself is asked n times before the answer is no.
 
-    def __init__(self, examiner: Examiner, signature: str, budget: int, progress: Progress) -> None:
+    stock: asked, too, after each yes: what the series alone shows is not to become what every kernel shows.
+    Not where it shows the first workload itself."""
+
+    def __init__(
+        self,
+        examiner: Examiner,
+        signature: str,
+        budget: int,
+        progress: Progress,
+        stock: Examiner | None = None,
+    ) -> None:
         self._examiner = examiner
+        self._stock = stock
         self._signature = signature
         self._budget = budget
         self._progress = progress
@@ -68,7 +81,7 @@ class Question:
 
     @property
     def asked(self) -> int:
-        return self._examiner.recordings
+        return self._examiner.recordings + (self._stock.recordings if self._stock else 0)
 
     def __call__(self, workload: Workload) -> bool:
         """Errors: BudgetSpent."""
@@ -78,9 +91,16 @@ class Question:
             sight = self._examiner.examine(workload)
             self._heartbeat()
             if self._signature in sight.first:
+                if self._stock_shows(workload):
+                    return False
                 self.state = sight.first[self._signature]
                 return True
         return False
+
+    def _stock_shows(self, workload: Workload) -> bool:
+        if self._stock is None:
+            return False
+        return any(self._signature in self._stock.examine(workload).first for _ in range(self._times))
 
     def first(self, workload: Workload) -> Sight:
         """The workload as it was found: up to TIMES recordings until it shows itself. Errors: NotShown."""
@@ -89,6 +109,8 @@ class Question:
             if self._signature in sight.first:
                 self.state = sight.first[self._signature]
                 self.smallest = operation_count(workload)
+                if self._stock_shows(workload):
+                    self._stock = None
                 return sight
         trouble = f" ({sight.trouble})" if sight.trouble else ""
         raise NotShown(f"{self._signature}: not seen again in {TIMES} recordings{trouble}")
@@ -141,20 +163,15 @@ def minimize(
     """The smallest workload, its state, and how many recordings it took."""
     facts, history = experiment.facts, experiment.history
     assert history is not None
-    word = facts.kernel
-    kernel = build(word, progress.building(word), facts.config, arch_of(facts.guest))
-    one = profile(finding.profile)
-    subject = Subject(
-        word,
-        spec_of(kernel, experiment),
-        one,
-        Tier(facts.tier),
-        (finding.signature,),
-        models_up_to(finding),
-        like(finding, experiment),
-    )
-    with workspace() as space, Examiner(subject, space) as examiner:
-        question = Question(examiner, finding.signature, budget, progress)
+    own, stock = facts.kernel, source_word(facts.kernel)
+    with contextlib.ExitStack() as stack:
+        examiner, *beside = (
+            stack.enter_context(
+                Examiner(subject_on(word, finding, experiment, progress), stack.enter_context(workspace()))
+            )
+            for word in dict.fromkeys((own, stock))
+        )
+        question = Question(examiner, finding.signature, budget, progress, *beside)
         sight = question.first(history.workload)
         count = operation_count(history.workload)
         progress.line(f"{finding.signature}: {count} operations, {question.state} of {sight.entry_count}")
@@ -164,6 +181,21 @@ def minimize(
         except BudgetSpent:
             progress.line(f"{budget} recordings are spent: this is as small as it got; --budget allows more")
         return shrinker.smallest, question.state, question.asked
+
+
+def subject_on(word: str, finding: Finding, experiment: Experiment, progress: Progress) -> Subject:
+    """What is asked of a workload on this kernel. Errors: KernelError."""
+    facts = experiment.facts
+    kernel = build(word, progress.building(word), facts.config, arch_of(facts.guest))
+    return Subject(
+        word,
+        spec_of(kernel, experiment),
+        profile(finding.profile),
+        Tier(facts.tier),
+        (finding.signature,),
+        models_up_to(finding),
+        like(finding, experiment),
+    )
 
 
 def models_up_to(finding: Finding) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ from workloads.history import History
 from workloads.workload import Operation
 
 DAMAGES_TRIED, POINTS_TRIED = 6, 4
+SYNC = Operation("sync")
 
 
 class NoExport(Exception):
@@ -146,7 +147,7 @@ def of_log(
     """Errors: NoCheck."""
     history = case.history
     begun, completed = history.begun_count(case.prefix), history.completed_count(case.prefix)
-    if not begun:
+    if not begun and not (history.setup and state.spec.startswith("D:")):
         raise NoCheck("the power fails before the first operation")
     if state.spec.startswith("T:") and "-" in state.spec:
         raise NoCheck(f"{state.spec}: a program tears the last write that reached the disk, and no other")
@@ -160,7 +161,8 @@ def of_log(
     made = whole(finding, experiment, violation, run, way, asked, case.model)
     return msgspec.structs.replace(
         made,
-        run=until_all_have_ended(history, begun) if beside else history.workload.run[:begun],
+        # Of a damaged disk nothing has to be run: then the power fails when setup has reached it.
+        run=until_all_have_ended(history, begun) if beside else history.workload.run[:begun] or (SYNC,),
         returned=begun == completed,
         model=model_of(state.spec),
         begun=with_marks(history, history.begun(case.prefix)) if beside else (),

@@ -104,6 +104,24 @@ def test_a_damage_is_done_to_the_disk_of_a_replayed_log(damaged_run: Path) -> No
     assert [check.kind for check in found[0].checks] == ["as before"]
 
 
+def test_a_disk_may_be_damaged_before_anything_was_run(damaged_run: Path) -> None:
+    """Then setup was made durable, and that is all."""
+    finding, experiment = find(damaged_run, "F1")
+    moved = {
+        state.spec: state.spec.replace("O:5/", "O:0/").replace("O:6/", "O:0/")
+        for state in experiment.judgement.states
+    }
+    states = tuple(
+        msgspec.structs.replace(each, spec=moved[each.spec]) for each in experiment.judgement.states
+    )
+    facts = msgspec.structs.replace(experiment.facts, undamaged={"O:0": 0}, reads={})
+    judgement = msgspec.structs.replace(experiment.judgement, states=states)
+    early = msgspec.structs.replace(experiment, facts=facts, judgement=judgement)
+    (one, *_) = reproducers(finding, early, damaged_run)
+    assert [format_operation(operation) for operation in one.setup] == ["write foo 0 8K"]
+    assert ([format_operation(operation) for operation in one.run], one.returned) == (["sync"], True)
+
+
 def test_a_damage_that_no_program_can_ask_about_is_refused_with_the_disk(
     damaged_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

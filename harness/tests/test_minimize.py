@@ -29,7 +29,7 @@ from oracles.damage import Damage, split
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from reports.results import DAMAGE, FAULTS, Repeat, read_summary
-from workloads.shrinking import lines_of
+from workloads.shrinking import lines_of, operation_count
 from workloads.text import parse
 from workloads.workload import Workload
 
@@ -94,6 +94,31 @@ def test_what_shows_itself_only_sometimes_gets_several_chances() -> None:
     assert fake.recordings == 9
 
 
+class Stock(FakeExaminer):
+    """Shows it, too, when nothing but the two calls is left."""
+
+    def examine(self, workload: Workload) -> Sight:
+        self.recordings += 1
+        return Sight({SIGNATURE: "O:3"} if operation_count(workload) <= 2 else {}, 9)
+
+
+def test_what_the_stock_kernel_shows_is_another_bug() -> None:
+    """The same signature, and not what the series does."""
+    small, larger = (
+        parse("run\n  creat foo\n  fsync foo\n"),
+        parse("run\n  creat foo\n  creat bar\n  fsync foo\n"),
+    )
+    fake, stock = FakeExaminer(), Stock()
+    ask = Question(fake, SIGNATURE, 100, Progress(quiet=True), stock)  # type: ignore[arg-type]
+    ask.first(WORKLOAD)
+    assert ask(larger)
+    assert not ask(small)
+    assert (fake.recordings, stock.recordings, ask.asked) == (3, 3, 6)
+    of_both = Question(fake, SIGNATURE, 100, Progress(quiet=True), Stock())  # type: ignore[arg-type]
+    of_both.first(small)
+    assert of_both(small)
+
+
 def test_what_does_not_come_again_is_said() -> None:
     fake, ask = asker()
     fake.never = True
@@ -108,8 +133,8 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "build", lambda *_: "a kernel")
         monkeypatch.setattr(module, "spec_of", lambda *_: None)
         monkeypatch.setattr(module, "Examiner", FakeExaminer)
+        monkeypatch.setattr(module, "source_word", lambda word: word.partition("+")[0])
     monkeypatch.setattr(repeats, "find_built", lambda *_: None)
-    monkeypatch.setattr(repeats, "source_word", lambda word: word.partition("+")[0])
 
 
 def test_a_workload_becomes_small(run: Path, made_up: None) -> None:
