@@ -100,7 +100,7 @@ UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (files
 
 
 def _fast_commit(heading: str, workload: str, signatures: tuple[str, ...]) -> KnownBug:
-    return KnownBug(heading, ("6.12",), "ext4", workload, signatures, ("ext4-fast-commit",))
+    return KnownBug(heading, ("6.1", "6.12"), "ext4", workload, signatures, ("ext4-fast-commit",))
 
 
 # A kernel with our fix of the one f2fs bug that hides others.
@@ -128,13 +128,15 @@ NAMELESS = "A fast commit with a file without names cannot be mounted"
 REUSED = "A fast commit with a new directory in the place of a removed one cannot be mounted"
 COUNTS = "A fast commit does not count directories in their parents"
 
+UNDER_WAY_SIGNATURES = ("durable: data lost (fsynced file)", "durable: size lost (fsynced file)")
+
 FAST_COMMIT = (
     # These come and go with how threads take turns.
     *(
         KnownBug(heading, kernels, "ext4", EVERYWHERE, signatures, ("ext4-fast-commit",))
         for heading, kernels, signatures in (
-            (EXTENDED, ("6.12", "7.2"), ("fsck: not clean (filesystem)",)),
-            (UNDER_WAY, ("7.2",), tuple(f"durable: {what} lost (fsynced file)" for what in ("data", "size"))),
+            (EXTENDED, ("6.1", "6.12", "7.2"), ("fsck: not clean (filesystem)",)),
+            (UNDER_WAY, ("6.1", "6.12", "7.2"), UNDER_WAY_SIGNATURES),
         )
     ),
     _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
