@@ -174,7 +174,7 @@ class DamageJudge:
     """
 
     def __init__(self, history: History, profile: Profile, tier: Tier) -> None:
-        self._prepared = prepare(history, profile, tier)
+        self._history, self._profile, self._tier = history, profile, tier
         self._states: list[State] = []
         self._sets: dict[tuple[Verdict, ...], int] = {}
         self._raw: dict[bytes, int] = {}
@@ -183,6 +183,11 @@ class DamageJudge:
         self._trees: frozenset[bytes] = frozenset()
         self.undamaged: dict[str, int] = {}
         self.read: dict[str, tuple[ReadBlock, ...]] = {}
+
+    @functools.cached_property
+    def _prepared(self) -> Prepared:
+        """As Judge's."""
+        return prepare(self._history, self._profile, self._tier)
 
     def add_undamaged(self, spec: str, raw: bytes) -> Observation:
         """What came back of a state of model O."""

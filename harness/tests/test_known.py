@@ -32,6 +32,16 @@ def test_a_bug_that_may_show_in_any_workload_is_known_in_any(kernel):
     assert (f"f2fs {LOST}", "*") not in expected_findings("6.12", "f2fs")
 
 
+def test_bugs_that_show_alike_are_each_named_once():
+    signature = "btrfs durable: name lost (fsynced file)"
+    names = ("rename-over-synced-file", "replace-synced-fsync-other", "fsynced-file-leaves-whiteout")
+    assert known_heading("6.12", signature, [("btrfs", name) for name in names]) == (
+        "A fsynced file replaced by rename is lost when another file is fsynced; "
+        "A whiteout is lost when the file that left it is fsynced"
+    )
+    assert known_heading("6.12", signature, ()) == ""
+
+
 def test_a_bug_of_one_workload_is_news_in_another():
     """Though the signature is the same."""
     signature = "ext4 durable: name lost (hard-linked fsynced file)"
