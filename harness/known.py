@@ -84,7 +84,7 @@ ABORTED = "After the filesystem has stopped, an fsync of what was lost says that
 STOPPED = "told: success after the filesystem stopped (filesystem)"
 THROWN_AWAY = "An unmount that could not write everything back throws the journal away"
 SYNCFS = "syncfs says that all is well when its commit failed"
-REMOVED_BYTES = "Not taken to the ground: bytes of a removed file after a write error"
+REMOVED_BYTES = "Bytes of a removed file show where the write of a new one failed"
 UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
 # oracles/durable.py: way_made(), way_gone().
 MADE = ("", "renamed ", "hard-linked ")
@@ -330,15 +330,25 @@ KNOWN = (
     ),
     KnownBug(
         REMOVED_BYTES,
-        ("6.12",),
+        BOTH,
         "ext4",
         "extent-tree-block-reused",
         ("historical: foreign bytes (new file)",),
-        kind=FAULTS,
+        ("ext4", "ext4-used"),
+        FAULTS,
+    ),
+    KnownBug(
+        REMOVED_BYTES,
+        BOTH,
+        "ext4",
+        "extent-tree-block-reused",
+        ("historical: stale data (new file)",),
+        ("ext4-used",),
+        FAULTS,
     ),
     KnownBug(
         UNCONVERTED,
-        ("6.12",),
+        ("6.12", "7.2"),
         "ext4",
         "append-within-block-fdatasync",
         ("told: data lost untold (fdatasynced file)",),
