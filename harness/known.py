@@ -42,6 +42,7 @@ class KnownBug(msgspec.Struct, frozen=True):
 
 BOTH = ("6.1", "6.12")  # 6.1.192 and 6.12.117
 OLD = ("5.10", *BOTH)  # and 5.10.262
+FIRST = ("5.10",)  # in which fast commits are new
 # btrfs-single of 7.2.13 writes nine entries during the rename, and does not show it; why is not known.
 WITH_LOG_ON_7_2 = ("btrfs", "btrfs-holes", "btrfs-noholes")
 # All that were run but btrfs-single, as above.
@@ -84,7 +85,7 @@ ABORTED = "After the filesystem has stopped, an fsync of what was lost says that
 STOPPED = "told: success after the filesystem stopped (filesystem)"
 THROWN_AWAY = "An unmount that could not write everything back throws the journal away"
 SYNCFS = "syncfs says that all is well when its commit failed"
-REMOVED_BYTES = "Not taken to the ground: bytes of a removed file after a write error"
+REMOVED_BYTES = "Bytes of a removed file show where the write of a new one failed"
 UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
 # oracles/durable.py: way_made(), way_gone().
 MADE = ("", "renamed ", "hard-linked ")
@@ -99,8 +100,10 @@ NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kern
 UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
 
 
-def _fast_commit(heading: str, workload: str, signatures: tuple[str, ...]) -> KnownBug:
-    return KnownBug(heading, ("6.12",), "ext4", workload, signatures, ("ext4-fast-commit",))
+def _fast_commit(
+    heading: str, workload: str, signatures: tuple[str, ...], kernels: tuple[str, ...] = OLD
+) -> KnownBug:
+    return KnownBug(heading, kernels, "ext4", workload, signatures, ("ext4-fast-commit",))
 
 
 # A kernel with our fix of the one f2fs bug that hides others.
@@ -127,25 +130,47 @@ def _strict(workload: str, *signatures: str) -> KnownBug:
 NAMELESS = "A fast commit with a file without names cannot be mounted"
 REUSED = "A fast commit with a new directory in the place of a removed one cannot be mounted"
 COUNTS = "A fast commit does not count directories in their parents"
+BLOCKS = "A fast commit of more than one block is not durable when fsync returns"
+LEFT_OUT = "A fast commit of 5.10 leaves new directories out"
+DIRECTORY_LOST = ("durable: object lost (directory above fsynced file)",)
+
+UNDER_WAY_SIGNATURES = ("durable: data lost (fsynced file)", "durable: size lost (fsynced file)")
 
 FAST_COMMIT = (
     # These come and go with how threads take turns.
     *(
         KnownBug(heading, kernels, "ext4", EVERYWHERE, signatures, ("ext4-fast-commit",))
         for heading, kernels, signatures in (
-            (EXTENDED, ("6.12", "7.2"), ("fsck: not clean (filesystem)",)),
-            (UNDER_WAY, ("7.2",), tuple(f"durable: {what} lost (fsynced file)" for what in ("data", "size"))),
+            (EXTENDED, (*OLD, "7.2"), ("fsck: not clean (filesystem)",)),
+            (UNDER_WAY, (*OLD, "7.2"), UNDER_WAY_SIGNATURES),
         )
     ),
     _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-synced-open-file-fsync", NO_MOUNT),
-    _fast_commit(REUSED, "rmdir-recreate-fsync", NO_MOUNT),
-    _fast_commit(REUSED, "snapshot-deleted-fsync-file-below", NO_MOUNT),
-    _fast_commit(COUNTS, "link-into-new-directory-fsync-root", UNCOUNTED),
-    _fast_commit(COUNTS, "link-old-file-into-new-directory", UNCOUNTED),
+    _fast_commit(REUSED, "rmdir-recreate-fsync", NO_MOUNT, BOTH),
+    _fast_commit(REUSED, "snapshot-deleted-fsync-file-below", NO_MOUNT, BOTH),
+    _fast_commit(LEFT_OUT, "rmdir-recreate-fsync", DIRECTORY_LOST, FIRST),
+    _fast_commit(LEFT_OUT, "snapshot-deleted-fsync-file-below", DIRECTORY_LOST, FIRST),
+    _fast_commit(
+        LEFT_OUT,
+        "link-old-file-into-new-directory",
+        (
+            *DIRECTORY_LOST,
+            "atomic: half an unlink (hard-linked file)",
+            "consistent: wrong link count (file)",
+            "fsck: not clean (filesystem)",
+            "ordered: not a prefix (metadata)",
+        ),
+        FIRST,
+    ),
+    _fast_commit(LEFT_OUT, "rename-over-synced-file", ("ordered: not a prefix (metadata)",), FIRST),
+    _fast_commit(COUNTS, "rmdir-recreate-fsync", UNCOUNTED, FIRST),
+    _fast_commit(COUNTS, "snapshot-deleted-fsync-file-below", UNCOUNTED, FIRST),
+    _fast_commit(COUNTS, "link-into-new-directory-fsync-root", UNCOUNTED, BOTH),
+    _fast_commit(COUNTS, "link-old-file-into-new-directory", UNCOUNTED, BOTH),
     _fast_commit(COUNTS, "open-directory-removed", UNCOUNTED),
-    _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED),
+    _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED, BOTH),
     _fast_commit(COUNTS, "rmdir-file-takes-its-name", UNCOUNTED),
     _fast_commit(
         "A fast commit forgets the block of extended attributes",
@@ -166,10 +191,12 @@ FAST_COMMIT = (
         ),
     ),
     _fast_commit(
-        "A fast commit of more than one block is not durable when fsync returns",
+        BLOCKS,
         "many-names-fsync",
         ("durable: name came back (unlinked fsynced file)", "durable: name lost (hard-linked fsynced file)"),
+        BOTH,
     ),
+    _fast_commit(BLOCKS, "many-names-fsync", NO_MOUNT, FIRST),
 )
 
 WHITEOUT = "A whiteout is lost when the file that left it is fsynced"
@@ -238,7 +265,7 @@ KNOWN = (
     ),
     KnownBug(
         ON_ITS_WAY,
-        (*BOTH, "7.2"),
+        (*OLD, "7.2"),
         "btrfs",
         "same-file-fsynced-at-once-in-first-log",
         ("durable: data lost (fsynced file)",),
@@ -261,7 +288,7 @@ KNOWN = (
         ("stable: blocks changed (recovered tree)", "stable: times changed (recovered tree)"),
     ),
     *(
-        KnownBug(UNFLUSHED, (*BOTH, "7.2"), "xfs", workload, ("durable: data lost (synced file)",))
+        KnownBug(UNFLUSHED, (*OLD, "7.2"), "xfs", workload, ("durable: data lost (synced file)",))
         for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
     ),
     KnownBug(
@@ -328,15 +355,25 @@ KNOWN = (
     ),
     KnownBug(
         REMOVED_BYTES,
-        ("6.12",),
+        BOTH,
         "ext4",
         "extent-tree-block-reused",
         ("historical: foreign bytes (new file)",),
-        kind=FAULTS,
+        ("ext4", "ext4-used"),
+        FAULTS,
+    ),
+    KnownBug(
+        REMOVED_BYTES,
+        BOTH,
+        "ext4",
+        "extent-tree-block-reused",
+        ("historical: stale data (new file)",),
+        ("ext4-used",),
+        FAULTS,
     ),
     KnownBug(
         UNCONVERTED,
-        ("6.12",),
+        ("6.12", "7.2"),
         "ext4",
         "append-within-block-fdatasync",
         ("told: data lost untold (fdatasynced file)",),

@@ -251,6 +251,8 @@ def requirements(one: Reproducer) -> tuple[list[str], list[str]]:
         groups.append(group)
     if one.asks("xattr"):
         needs.append("_require_attrs")
+    if one.asks("clean"):
+        needs.append('_require_xfs_io_command "-T"')
     if one.way == "log":
         groups.append("replay")
     return [each for each in dict.fromkeys(needs) if each], [each for each in dict.fromkeys(groups) if each]

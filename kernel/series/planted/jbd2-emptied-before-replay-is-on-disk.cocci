@@ -1,7 +1,7 @@
 // jbd2 marks the journal as replayed before what it replayed is on the disk
 //
-// re-creates: the class of 79feb521a447 ("jbd2: issue cache flush after checkpointing even with internal
-//             journal") (in v3.4): the journal lets go of blocks whose place on the disk may not have them.
+// re-creates: the class of 353b67d8ced4 ("jbd: Issue cache flush after checkpointing"), of which jbd2 has the like:
+//             the journal lets go of blocks whose place on the disk may not have them.
 // caught by:  durable, fsck, mounts, quiet
 // profiles:   ext4
 // workloads:  fsync-new-file

@@ -1,7 +1,7 @@
 // The superblock forgets the log before the log is replayed
 //
-// re-creates: the class of recovery that cannot be done twice: no fix commit is known for btrfs; jbd2's like is
-//             79feb521a447 ("jbd2: issue cache flush after checkpointing even with internal journal") (in v3.4).
+// re-creates: the class of recovery that cannot be done twice: no fix commit is known for btrfs; ext3's like is
+//             353b67d8ced4 ("jbd: Issue cache flush after checkpointing"), of a journal wiped after its replay.
 // caught by:  durable
 // profiles:   btrfs
 // workloads:  fsync-new-file
