@@ -11,6 +11,7 @@ Not here: what is tried (reproducers.py), the text (reports/export*.py), the gue
 import argparse
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -115,14 +116,11 @@ def verified(
     for one in reproducers(finding, experiment, run):
         with workspace() as space:
             try:
-                seen = [
-                    tried_on(word, path, one, form, fstests, space, progress)
-                    for word, path in kernels.items()
-                ]
+                seen = tried_in_turn(kernels, one, form, fstests, space, progress)
             except NotInThisForm as error:
                 unsaid.append(str(error))
                 continue
-        if [each.shows for each in seen] == [True, False][: len(seen)]:
+        if [each.shows for each in seen] == [True, False][: len(kernels)]:
             return one, seen
         tried.append(f"{one.way}, {format_cut(one)}: " + "; ".join(f"{s.kernel}: {s.said}" for s in seen))
     disk = f"or {itself(finding)}"
@@ -139,6 +137,24 @@ def verified(
 
 def format_cut(one: Reproducer) -> str:
     return "at its end" if one.returned else "within it"
+
+
+def tried_in_turn(
+    kernels: Mapping[str, Path],
+    one: Reproducer,
+    form: str,
+    fstests: Path | None,
+    space: Workspace,
+    progress: Progress,
+) -> list[Seen]:
+    """The finding's kernel first; where that does not show it, the stock one has no say.
+    Errors: NotInThisForm, OSError."""
+    seen: list[Seen] = []
+    for word, path in kernels.items():
+        seen.append(tried_on(word, path, one, form, fstests, space, progress))
+        if not seen[-1].shows:
+            break
+    return seen
 
 
 def tried_on(

@@ -174,8 +174,10 @@ def test_what_fails_here_and_passes_there_is_kept(tried) -> None:
 
 
 def test_what_flakey_does_not_show_the_log_may(tried) -> None:
-    (one, _), _ = tried({("flakey", OWN): 0, ("flakey", STOCK): 0, ("log", OWN): 1, ("log", STOCK): 0})
+    """The stock kernel has no say where there is nothing to see."""
+    (one, _), kernels = tried({("flakey", OWN): 0, ("flakey", STOCK): 0, ("log", OWN): 1, ("log", STOCK): 0})
     assert one.way == "log"
+    assert kernels == [("flakey", OWN), ("log", OWN), ("log", STOCK)]
 
 
 @pytest.mark.parametrize(("own", "stock"), [(0, 0), (1, 1), (0, 1), (2, 0), (1, 2), (1, -1)])
