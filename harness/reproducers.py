@@ -220,17 +220,25 @@ def damaged(
             asked = of_damage(case, finding.oracle, violation)
             held = prepared.case(place_of(state.spec), undamaged)
             made = of_log(finding, experiment, held, state, violation, "log", run, asked)
-            yield msgspec.structs.replace(made, damage=damage, block=name)
+            ended = is_written(history, place_of(state.spec))
+            yield msgspec.structs.replace(made, damage=damage, block=name, returned=ended)
         except NoCheck as error:
             yield error
 
 
+def is_written(history: History, prefix: int) -> bool:
+    """At no operation's time, or with all that one wrote: only the mark of its end is not there."""
+    begun = history.begun_count(prefix)
+    return not begun or history.run[begun - 1].end_entry <= prefix
+
+
 def first_damages(experiment: Experiment, showing: Showing) -> list[tuple[State, Violation]]:
     """Those of disks as they were at an operation's end come first, then one of each block."""
+    assert experiment.history is not None
     seen: dict[tuple[bool, int], int] = {}
     ranked = []
     for at, (state, violation) in enumerate(showing):
-        within = not is_between(experiment, state)
+        within = not is_written(experiment.history, place_of(state.spec))
         _, damage = split(state.spec)
         again = seen[within, damage.block] = seen.get((within, damage.block), -1) + 1
         ranked.append((within, again, at, (state, violation)))

@@ -153,10 +153,10 @@ def keep_damages(run: Path) -> Path:
     bench = Bench("setup\n  write foo 0 8K\nrun\n  write bar 0 8K\n  fsync bar\n")
     judge = DamageJudge(bench.history, profile("btrfs"), Tier.FS)
     lost = msgspec.json.encode(Observation(tree=without(bench.tree(), "foo")))
-    for spec in ("O:5", "O:6"):
+    for spec in ("O:4", "O:6"):
         judge.add_undamaged(spec, msgspec.json.encode(Observation(tree=bench.tree())))
-    judge.read = {spec: (ReadBlock(9540, BLOCK_NAME), ReadBlock(9541, BLOCK_NAME)) for spec in ("O:5", "O:6")}
-    for spec in ("D:O:5/9540^7", "D:O:6/9540.3=0", "D:O:6/9540^77", "D:O:6/9541.0=0"):
+    judge.read = {spec: (ReadBlock(9540, BLOCK_NAME), ReadBlock(9541, BLOCK_NAME)) for spec in ("O:4", "O:6")}
+    for spec in ("D:O:4/9540^7", "D:O:6/9540.3=0", "D:O:6/9540^77", "D:O:6/9541.0=0"):
         judge.add(spec, "", lost)
     facts = {"undamaged": judge.undamaged, "reads": judge.read, "device_bytes": 256 << 20}
     of_one_kind(run, bench, judge, kind=DAMAGE, planned={"D": 4}, **facts)

@@ -12,7 +12,7 @@ from harness.export import Seen, compile_in, seen_of, tried_on, verified
 from harness.followups import find
 from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
 from harness.progress import Progress
-from harness.reproducers import NoExport, reproducers
+from harness.reproducers import NoExport, is_written, reproducers
 from harness.tests.made_run import ENTRY_COUNT, keep_damages, keep_faults
 from harness.workspace import workspace
 from oracles.checks import NoCheck
@@ -104,11 +104,18 @@ def test_a_damage_is_done_to_the_disk_of_a_replayed_log(damaged_run: Path) -> No
     assert [check.kind for check in found[0].checks] == ["as before"]
 
 
+def test_a_disk_with_all_that_an_operation_wrote_is_one_at_its_end(damaged_run: Path) -> None:
+    """Its mark is no write."""
+    _, experiment = find(damaged_run, "F1")
+    assert experiment.history is not None
+    assert [is_written(experiment.history, prefix) for prefix in (3, 4, 5, 6)] == [True, False, True, True]
+
+
 def test_a_disk_may_be_damaged_before_anything_was_run(damaged_run: Path) -> None:
     """Then setup was made durable, and that is all."""
     finding, experiment = find(damaged_run, "F1")
     moved = {
-        state.spec: state.spec.replace("O:5/", "O:0/").replace("O:6/", "O:0/")
+        state.spec: state.spec.replace("O:4/", "O:0/").replace("O:6/", "O:0/")
         for state in experiment.judgement.states
     }
     states = tuple(
