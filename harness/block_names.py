@@ -14,10 +14,9 @@ fs/xfs/libxfs/xfs_format.h, include/linux/jbd2.h, include/linux/f2fs_fs.h.
 from collections.abc import Callable
 from struct import unpack_from
 
-from oracles.damage import BLOCK_BYTES, SECTOR_BYTES
+from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
 
 Read = Callable[[int], bytes]
-NOTHING = "zeros"
 OTHER = "metadata"
 
 

@@ -11,6 +11,7 @@ a few of them again, to learn which blocks their mounts read; then the damaged o
 state to the guest: two blocks more are sent.
 """
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from harness.block_names import block_name
 from harness.crash import State, parse_spec, states
 from harness.damaging import Damaging, chosen_states
 from harness.disk import BadEntry
+from harness.examine import Breadth
 from harness.experiment import (
     UNRECORDED,
     Outcome,
@@ -37,6 +39,8 @@ from harness.log import BadLog, Log, open_log
 from harness.rebuild import Rebuilding
 from harness.record import Recording, record
 from harness.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, asks_of
+from oracles.profiles import Profile
+from oracles.verdict import Verdict
 from reports.results import Coverage, ReadBlock
 
 # A kernel that keeps some of its words to itself: of each message of btrfs at most ten in 5 s are printed
@@ -45,6 +49,7 @@ from reports.results import Coverage, ReadBlock
 TERSE = ("btrfs",)
 # States of a guest that has said nothing yet: mount and read tell of a block up to twice a copy.
 FRESH_STATES = 4
+AT_ONCE = 32  # states recovered before the first of them is looked at
 
 
 def run_damage_experiment(
@@ -60,7 +65,7 @@ def run_damage_experiment(
     judge = DamageJudge(recording.history, plan.profile, plan.tier)
     trouble = ""
     with open_log(recording.log) as log:
-        bench = Bench(plan, keeper, recording, log, scratch, judge)
+        bench = Bench(keeper, plan.profile, plan.breadth, recording, log, scratch, judge)
         try:
             bench.damage(tell)
         except (BadEntry, BadLog, GuestTrouble, LostGuest) as error:
@@ -82,12 +87,14 @@ def run_damage_experiment(
 
 
 class Bench:
-    """damage() of one recording. planned and coverage are known when it has begun."""
+    """damage() of one recording, or shown() where it may end early. planned and coverage are known when it
+    has begun."""
 
     def __init__(
         self,
-        plan: Plan,
         keeper: Keeper,
+        profile: Profile,
+        breadth: Breadth,
         recording: Recording,
         log: Log,
         scratch: Path,
@@ -95,8 +102,9 @@ class Bench:
     ) -> None:
         self.planned = 0
         self.coverage: tuple[Coverage, ...] = ()
-        self._plan = plan
         self._keeper = keeper
+        self._profile = profile
+        self._breadth = breadth
         self._base = recording.base
         self._log = log
         self._scratch = scratch
@@ -105,25 +113,46 @@ class Bench:
 
     def damage(self, tell: Tell) -> None:
         """Errors: as Recovery.run()."""
+        damaging = self._learn("")
+        for one in self._surely(list(self._recovered(damaging.states(), WANT_CHANGES))):
+            self._judge.add(one.spec, one.same_as, one.observation)
+            tell(1)
+
+    def shown(self, only: str) -> Iterator[tuple[str, tuple[Verdict, ...]]]:
+        """By spec the verdicts on each damaged state that breaks a promise, and surely so. only: the name of
+        the blocks that are damaged, "" for all. Errors: as Recovery.run()."""
+        waiting = self._learn(only).states()
+        while some := tuple(itertools.islice(waiting, AT_ONCE)):
+            for one in list(self._recovered(iter(some), WANT_CHANGES)):
+                verdicts = self._judge.add(one.spec, one.same_as, one.observation)
+                if any(verdict.violations for verdict in verdicts):
+                    (sure,) = self._surely([msgspec.structs.replace(one, same_as="")])
+                    yield sure.spec, self._judge.add(sure.spec, "", sure.observation)
+
+    def _learn(self, only: str) -> Damaging:
+        """What comes back of every state whole, and what is done to some."""
         whole = list(self._recovered(states(len(self._log)), 0))
         for one in whole:
             self._judge.add_undamaged(one.spec, one.observation)
         with Rebuilding(self._base, self._log) as disks:
             reads = self._reads(chosen_states(whole), disks)
             self._judge.read = {state.spec: blocks for state, blocks in reads.items()}
-            breadth = self._plan.breadth
-            damaging = Damaging(disks, reads, breadth.budget, breadth.seed)
+            breadth = self._breadth
+            if only:
+                reads = {
+                    state: tuple(block for block in blocks if block.name == only)
+                    for state, blocks in reads.items()
+                }
+            damaging = Damaging(disks, reads, breadth.budget, breadth.seed, breadth.damages)
         self.planned, self.coverage = damaging.count, (damaging.coverage,)
-        for one in self._surely(list(self._recovered(damaging.states(), WANT_CHANGES))):
-            self._judge.add(one.spec, one.same_as, one.observation)
-            tell(1)
+        return damaging
 
     def _recovered(self, wanted: Iterator[State], asks: int) -> Iterator[Recovered]:
-        recovery = Recovery(self._keeper, self._plan.profile, False, self._scratch, self._asks | asks)
+        recovery = Recovery(self._keeper, self._profile, False, self._scratch, self._asks | asks)
         return recovery.run(self._base, self._log, wanted)
 
     def _reads(self, chosen: Sequence[State], disks: Rebuilding) -> dict[State, tuple[ReadBlock, ...]]:
-        filesystem = self._plan.profile.filesystem
+        filesystem = self._profile.filesystem
         found: dict[State, tuple[ReadBlock, ...]] = {}
         for state, one in zip(chosen, self._recovered(iter(chosen), WANT_READS), strict=True):
             disks.move(state)
@@ -148,5 +177,5 @@ class Bench:
             yield msgspec.structs.replace(one, observation=observation)
 
     def _is_doubtful(self, one: Recovered) -> bool:
-        terse = self._plan.profile.filesystem in TERSE
+        terse = self._profile.filesystem in TERSE
         return terse and self._judge.is_untold(one.spec, one.observation)

@@ -46,10 +46,16 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Damaging:
-    """states() of a log, and how much of all there are that is. reads: by chosen state, the blocks."""
+    """states() of a log, and how much of all there are that is. reads: by chosen state, the blocks. also:
+    done in any case, and in every state that reads their block; no part of the budget."""
 
     def __init__(
-        self, disks: Rebuilding, reads: Mapping[State, Sequence[ReadBlock]], budget: int, seed: int
+        self,
+        disks: Rebuilding,
+        reads: Mapping[State, Sequence[ReadBlock]],
+        budget: int,
+        seed: int,
+        also: Sequence[Damage] = (),
     ) -> None:
         known: set[tuple[int, bytes]] = set()
         self._places: list[Place] = []
@@ -68,20 +74,31 @@ class Damaging:
         given = shares([0 if zeros else count for count, zeros in zip(wanted, of_zeros, strict=True)], budget)
         rest = shares([int(zeros) for zeros in of_zeros], budget - sum(given))
         self._shares = [a + b for a, b in zip(given, rest, strict=True)]
-        self.count = sum(self._shares)
         self.coverage = Coverage(
             model="D",
             places=len(wanted),
             whole=sum(share > 0 for share in self._shares),
-            examined=self.count,
+            examined=sum(self._shares),
             space=sum(wanted),
         )
+        self._also = [
+            (state, damage)
+            for state in reads
+            for damage in also
+            if damage.block in {each.block for each in reads[state]}
+        ]
+        self.count = len(list(self.states()))
 
     def states(self) -> Iterator[State]:
         """State after state, so disks go forward."""
-        for place, share in zip(self._places, self._shares, strict=True):
-            for damage in place.damages[:share]:
-                yield msgspec.structs.replace(place.state, damage=damage)
+        drawn = [
+            (place.state, damage)
+            for place, share in zip(self._places, self._shares, strict=True)
+            for damage in place.damages[:share]
+        ]
+        every = dict.fromkeys((*self._also, *drawn))
+        for state, damage in sorted(every, key=lambda one: one[0].prefix):
+            yield msgspec.structs.replace(state, damage=damage)
 
 
 def damages(block: int, content: bytes, draw: random.Random, bits: int) -> Iterator[Damage]:

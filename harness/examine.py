@@ -19,6 +19,7 @@ from harness.recover import MOUNTED, Recovered, Recovery
 from harness.reorder import Reordering
 from harness.spread import even
 from harness.tear import Tearing
+from oracles.damage import Damage
 from oracles.spec import model_of
 from reports.results import Coverage
 
@@ -29,12 +30,14 @@ UNTOUCHED = b'"untouched":true'
 
 class Breadth(msgspec.Struct, frozen=True):
     """What is asked. budget: states of an experiment for each model but O. seed: of what is drawn.
-    atomic_bytes: what a device does not tear, 0 for what the profile says."""
+    atomic_bytes: what a device does not tear, 0 for what the profile says. damages: at rest, done beside
+    those that are drawn, in every state whose mount reads their block."""
 
     models: tuple[str, ...] = DEFAULT_MODELS
     budget: int = DEFAULT_BUDGET
     seed: int = 0
     atomic_bytes: int = 0
+    damages: tuple[Damage, ...] = ()
 
 
 def may_write(report: bytes) -> bool:

@@ -15,26 +15,61 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from harness.crash import DEFAULT_MODELS, State, states
+from harness.damage_experiment import Bench
 from harness.disk import BadEntry
 from harness.examine import Breadth, Examination
+from harness.fault_experiment import met_points
+from harness.fault_points import points_of
+from harness.faulting import Faulting
 from harness.filesystem import make_filesystem
 from harness.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
-from harness.judging import Judge
+from harness.judging import DamageJudge, FaultJudge, Judge
 from harness.log import BadLog, Log, open_log
 from harness.nest import FOLDER
 from harness.record import NotRecorded, Recording, record
 from harness.recover import Recovered, Recovery, asks_of
 from harness.workspace import Workspace
-from oracles import fsck
+from oracles import alive, fsck
+from oracles.damage import Damage, split
 from oracles.finding import signature
 from oracles.profiles import Profile
 from oracles.verdict import Tier, Verdict
+from reports.results import DAMAGE, FAULTS, Experiment, Finding
+from workloads.faults import parse_point
 from workloads.workload import Workload
+
+
+class Like(msgspec.Struct, frozen=True):
+    """Which states are looked at of a finding that no power failure alone shows. kind: FAULTS or DAMAGE.
+
+    fault:  its kind: at every point of a workload that kind of fault is tried, and no other.
+    damage: done in each state that reads its block. block: the name of the blocks in which others are drawn,
+            "" for all.
+    """
+
+    kind: str
+    fault: str = ""
+    damage: Damage | None = None
+    block: str = ""
+
+
+def like(finding: Finding, experiment: Experiment) -> Like | None:
+    """What showed this finding; None for a crash state."""
+    facts = experiment.facts
+    assert experiment.history is not None
+    if facts.kind == FAULTS:
+        return Like(FAULTS, fault=parse_point(finding.state, experiment.history.workload).kind)
+    if facts.kind != DAMAGE:
+        return None
+    _, damage = split(finding.state)
+    of_kernel = finding.oracle == alive.NAME  # its role is a place in the kernel, and else the block's name
+    return Like(DAMAGE, damage=damage, block="" if of_kernel else finding.role)
 
 
 class Subject(msgspec.Struct, frozen=True):
     """What is asked about. kernel: a KERNEL word, spec: the guest that runs it. signatures: as in
-    oracles/finding.py. models: whose states are examined, in this order, until all were seen."""
+    oracles/finding.py. models: whose states are examined, in this order, until all were seen. like: the
+    state that showed it, where that is of no crash model."""
 
     kernel: str
     spec: GuestSpec
@@ -42,10 +77,15 @@ class Subject(msgspec.Struct, frozen=True):
     tier: Tier
     signatures: tuple[str, ...]
     models: tuple[str, ...] = DEFAULT_MODELS
+    like: Like | None = None
 
     @property
     def with_fsck(self) -> bool:
         return any(f" {fsck.NAME}: " in one for one in self.signatures)
+
+
+Shown = tuple[str, tuple[Verdict, ...]]  # a state's spec, and what was said of it
+DAMAGES = 150  # drawn in a recording: a second or two of recovery
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -87,6 +127,8 @@ class Examiner:
         subject = self.subject
         guest = self._keeper.guest()
         recording = record(guest, subject.profile, workload, self._pristine, subject.kernel)
+        if subject.like is not None:
+            return self._of_device(workload, recording, subject.like)
         judge = Judge(recording.history, subject.profile, subject.tier)
         first: dict[str, str] = {}
         with open_log(recording.log) as log:
@@ -98,6 +140,35 @@ class Examiner:
                 if len(first) == len(subject.signatures):
                     break
             return Sight(first, len(log))
+
+    def _of_device(self, workload: Workload, recording: Recording, like: Like) -> Sight:
+        first: dict[str, str] = {}
+        with open_log(recording.log) as log:
+            look = self._faulted if like.kind == FAULTS else self._damaged
+            for spec, verdicts in look(workload, recording, log, like):
+                for name in signatures_of(self.subject.profile, verdicts) & {*self.subject.signatures}:
+                    first.setdefault(name, spec)
+                if len(first) == len(self.subject.signatures):
+                    break
+            return Sight(first, len(log))
+
+    def _faulted(self, workload: Workload, recording: Recording, log: Log, like: Like) -> Iterator[Shown]:
+        one, history = self.subject.profile, recording.history
+        judge = FaultJudge(history, one, self.subject.tier)
+        entries = [log.summary(index) for index in range(len(log))]
+        points = [point for point in points_of(history, entries)[0] if point.kind == like.fault]
+        with Faulting(self._keeper, one, self._pristine, asks_of(history)) as faulting:
+            for met in met_points(faulting, workload, points, entries):
+                if met is not None:
+                    yield met[0].spec, judge.add(met[0].spec, met[1])
+
+    def _damaged(self, workload: Workload, recording: Recording, log: Log, like: Like) -> Iterator[Shown]:
+        subject = self.subject
+        judge = DamageJudge(recording.history, subject.profile, subject.tier)
+        assert like.damage is not None
+        breadth = Breadth(budget=DAMAGES, damages=(like.damage,))
+        bench = Bench(self._keeper, subject.profile, breadth, recording, log, self._space.path, judge)
+        return bench.shown(like.block)
 
     def _recovered(
         self, recording: Recording, log: Log, model: str, first: dict[str, str]

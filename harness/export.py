@@ -4,19 +4,14 @@ A finding as a program that needs none of this, tried before it is shown: `power
 In:       a run's folder, a finding of it, a form (sh, c, fstests).
 Out:      the file, and what it did on the finding's kernel, where it must fail, and on the stock one, where
           it must pass. Nothing is kept that did not reproduce.
-Not here: the text (reports/export*.py), what is asked (oracles/checks.py), the guest that it is tried in
+Not here: what is tried (reproducers.py), the text (reports/export*.py), the guest that it is tried in
           (bare.py).
-
-Of the states that show the finding the earliest at the end of an operation comes first, by dm-flakey, as
-fstests has it. Where there is none, or it does not reproduce (dm-flakey keeps what was never flushed), the
-log is replayed up to that operation's end, and then to every entry within the earliest one. What R, T or N
-alone shows is made from the log.
 """
 
 import argparse
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -27,33 +22,21 @@ from harness.filesystem import find_tool
 from harness.followups import find, learnt
 from harness.fstests import check_in, require_checkout, stand_ins
 from harness.progress import Progress
+from harness.reproducers import NoExport, NotInAnyWay, itself, reproducers
 from harness.run import write_pages
-from harness.store import NoResults, write_whole
+from harness.store import write_whole
 from harness.summing import EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.word import source_word
-from oracles.case import Case, prepare
-from oracles.checks import NoCheck, checks
-from oracles.content import size_of
-from oracles.finding import signature
-from oracles.profiles import profile
-from oracles.spec import model_of, place_of
-from oracles.verdict import Tier, Violation
 from reports import export_c, export_fstests, export_sh
-from reports.export import FORMS, NotInThisForm, Reproducer, Way
-from reports.results import Experiment, Finding, State
+from reports.export import FORMS, NotInThisForm, Reproducer
+from reports.results import Experiment, Finding
 
 SUFFIX = {"sh": ".sh", "c": ".c", "fstests": ""}
+RACES = 3
+PANIC = "Kernel panic"
 BROKEN, KEPT = 1, 0  # exit statuses of every form; of a test of fstests the output decides
-
-
-class NoExport(Exception):
-    """No program for this finding; the message says why, and what can be had instead."""
-
-
-class NotInAnyWay(NoExport):
-    """None was tried, for the form cannot say it."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -133,16 +116,14 @@ def verified(
     for one in reproducers(finding, experiment, run):
         with workspace() as space:
             try:
-                seen = [
-                    try_on(word, path, one, form, fstests, space, progress) for word, path in kernels.items()
-                ]
+                seen = tried_in_turn(kernels, one, form, fstests, space, progress)
             except NotInThisForm as error:
                 unsaid.append(str(error))
                 continue
-        if [each.shows for each in seen] == [True, False][: len(seen)]:
+        if [each.shows for each in seen] == [True, False][: len(kernels)]:
             return one, seen
         tried.append(f"{one.way}, {format_cut(one)}: " + "; ".join(f"{s.kernel}: {s.said}" for s in seen))
-    disk = f"or the disk itself: {finding.repro} --keep FILE"
+    disk = f"or {itself(finding)}"
     reasons = "; ".join(dict.fromkeys(unsaid))
     if not tried:
         raise NotInAnyWay(f"{finding.id} is not exported to {form}: {reasons}; {disk}")
@@ -156,6 +137,42 @@ def verified(
 
 def format_cut(one: Reproducer) -> str:
     return "at its end" if one.returned else "within it"
+
+
+def tried_in_turn(
+    kernels: Mapping[str, Path],
+    one: Reproducer,
+    form: str,
+    fstests: Path | None,
+    space: Workspace,
+    progress: Progress,
+) -> list[Seen]:
+    """The finding's kernel first; where that does not show it, the stock one has no say.
+    Errors: NotInThisForm, OSError."""
+    seen: list[Seen] = []
+    for word, path in kernels.items():
+        seen.append(tried_on(word, path, one, form, fstests, space, progress))
+        if not seen[-1].shows:
+            break
+    return seen
+
+
+def tried_on(
+    word: str,
+    kernel: Path,
+    one: Reproducer,
+    form: str,
+    fstests: Path | None,
+    space: Workspace,
+    progress: Progress,
+) -> Seen:
+    """Threads do not meet in the same way every time: up to RACES tries until they show it, and as many where
+    they must not. Errors: NotInThisForm, OSError."""
+    for _ in range(RACES if one.parallel else 1):
+        seen = try_on(word, kernel, one, form, fstests, space, progress)
+        if seen.shows:
+            break
+    return seen
 
 
 def try_on(
@@ -182,20 +199,23 @@ def try_on(
         command = "./repro"
     else:
         command = f"sh {name}"
-    return seen_of(word, run_in_guest(kernel, folder, command, space, fstests))
+    return seen_of(word, run_in_guest(kernel, folder, command, space, fstests), one.asks("survives"))
 
 
 def compile_in(folder: Path, name: str) -> None:
     """Errors: NoExport."""
-    done = subprocess.run(
-        ["gcc", "-O1", "-Wall", "-o", "repro", name], cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = ["gcc", "-O1", "-Wall", "-pthread", "-o", "repro", name]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NoExport(f"the program does not compile, which is our mistake:\n{done.stderr.strip()[-2000:]}")
 
 
-def seen_of(word: str, ran: Ran) -> Seen:
+def seen_of(word: str, ran: Ran, survives: bool = False) -> Seen:
+    """survives: whether it asks that the kernel does; then a panic is an answer, and no trouble of ours."""
     said = [line for line in ran.lines if line.strip()]
+    panic = next((line for line in said if PANIC in line), "")
+    if survives and ran.status == -1 and panic:
+        return Seen(word, True, panic.strip())
     if ran.status not in (BROKEN, KEPT):
         return Seen(word, None, f"status {ran.status}: {' / '.join(said[-4:])}")
     if ran.status == KEPT:
@@ -211,115 +231,3 @@ def files_of(one: Reproducer, form: str, name: str) -> dict[str, str]:
     if form == "c":
         return {name: export_c.program(one, name)}
     return export_fstests.test(one, name)
-
-
-# --- from the evidence -----------------------------------------------------------------------------
-
-
-def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator[Reproducer]:
-    """The ways to show it, the simplest first. Errors: NoExport."""
-    history = experiment.history
-    if history is None:
-        raise NoResults(f"{run}: nothing was recorded: {experiment.facts.trouble}")
-    prepared = prepare(history, profile(experiment.facts.profile), Tier(experiment.facts.tier))
-    showing = list(states_showing(finding, experiment))
-    reasons = set()
-    ends = [each for each in showing if is_between(experiment, each[0])]
-    ordered = model_of(showing[0][0].spec) == "O"
-    candidates: list[tuple[Way, tuple[State, Violation]]] = []
-    candidates += [("flakey", ends[0])] if ends and ordered else []
-    candidates += [("log", ends[0])] if ends else []
-    candidates += [("log", showing[0])] if showing[:1] != ends[:1] else []
-    for way, (state, violation) in candidates:
-        case = prepared.case(place_of(state.spec), experiment.observations[state.observation])
-        try:
-            yield reproducer(finding, experiment, case, state, violation, way, run)
-        except NoCheck as error:
-            reasons.add(str(error))
-    if reasons:
-        raise NoExport(
-            f"{finding.id} is not exported: {'; '.join(sorted(reasons))}. Instead: another finding of the "
-            f"same states, or the disk itself: {finding.repro} --keep FILE"
-        )
-
-
-def states_showing(finding: Finding, experiment: Experiment) -> Iterator[tuple[State, Violation]]:
-    """In order, each with its violation: those of the finding's own state's model."""
-    for state in experiment.judgement.states:
-        if model_of(state.spec) != model_of(finding.state):
-            continue
-        for verdict in experiment.judgement.verdict_sets[state.verdict_set]:
-            for violation in verdict.violations:
-                if signature(experiment.facts.profile, verdict.oracle, violation) == finding.signature:
-                    yield state, violation
-                    break
-
-
-def is_between(experiment: Experiment, state: State) -> bool:
-    """At no operation's time, and after at least one."""
-    history = experiment.history
-    assert history is not None
-    begun = history.begun_count(place_of(state.spec))
-    return begun > 0 and begun == history.completed_count(place_of(state.spec))
-
-
-def reproducer(
-    finding: Finding,
-    experiment: Experiment,
-    case: Case,
-    state: State,
-    violation: Violation,
-    way: Way,
-    run: Path,
-) -> Reproducer:
-    """Errors: NoCheck."""
-    history, facts = case.history, experiment.facts
-    begun, completed = history.begun_count(case.prefix), history.completed_count(case.prefix)
-    if not begun:
-        raise NoCheck("the power fails before the first operation")
-    if state.spec.startswith("T:") and "-" in state.spec:
-        raise NoCheck(f"{state.spec}: a program tears the last write that reached the disk, and no other")
-    one = profile(facts.profile)
-    steps = (*history.setup, *history.run[:begun])
-    failed = [step for step in steps if step.result < 0]
-    if any(step.operation.parallel for step in steps):
-        raise NoCheck(
-            "threads run in parallel before the power fails, and when they take turns no exported program "
-            "can say; minimize shows it one operation after the other where that is enough"
-        )
-    if failed:
-        raise NoCheck(f"operation {failed[0].index} failed while it was recorded: minimize leaves it out")
-    return Reproducer(
-        title=finding.signature,
-        about=(
-            f"Promise, of tier {violation.tier}: {violation.promise}",
-            f"Found by Powercut in {run.resolve().name} ({finding.id}, workload {facts.workload}), on kernel "
-            f"{facts.kernel}, profile {facts.profile}.",
-        ),
-        expected=violation.expected,
-        found=violation.found,
-        filesystem=one.filesystem,
-        mkfs=one.mkfs,
-        mount_options=one.mount_options,
-        fsck=one.fsck,
-        size_bytes=one.size_bytes,
-        setup=history.workload.setup,
-        run=history.workload.run[:begun],
-        way=way,
-        returned=begun == completed,
-        checks=checks(case, finding.oracle, violation),
-        offsets={
-            step.index: append_offset(case, step.index) for step in steps if step.operation.word == "append"
-        },
-        model=model_of(state.spec),
-        atomic_bytes=one.atomic_bytes,
-    )
-
-
-def append_offset(case: Case, index: int) -> int:
-    """The size of the file before it."""
-    step = case.model.steps[index]
-    for inode in case.model.ids(step.inode, "file", index + 1):
-        timeline = case.model.content[inode]
-        return size_of(timeline.at(index)) if case.model.inodes[inode].born <= index else 0
-    return 0

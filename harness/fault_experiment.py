@@ -7,7 +7,7 @@ Not here: power failures (experiment.py), the runs (faulting.py), the points (fa
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,6 +24,7 @@ from oracles.faulted import met_fault
 from oracles.observation import Observation
 from reports.results import EntrySummary
 from workloads.faults import SCRIPT, FaultPoint
+from workloads.workload import Workload
 
 
 class Swept(msgspec.Struct, frozen=True):
@@ -74,16 +75,13 @@ def sweep(
     points, left_out = points_of(recording.history, entries)
     unmet = 0
     loud: list[str] = []
-    done: set[FaultPoint] = set()
     try:
         with Faulting(keeper, plan.profile, pristine, asks_of(recording.history)) as faulting:
-            for wanted in points:
-                met = find_met(faulting, plan, wanted, entries, done)
+            for met in met_points(faulting, plan.workload, points, entries):
                 unmet += met is None
                 if met is None:
                     continue
                 point, raw, seen = met
-                done.add(point)
                 judge.add(point.spec, raw)
                 lines = seen.fault.kernel_log if seen.fault else ()
                 loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
@@ -94,24 +92,39 @@ def sweep(
     return Swept(unmet, left_out, refusal(plan, judge), tuple(loud))
 
 
+Met = tuple[FaultPoint, bytes, Observation]
+
+
+def met_points(
+    faulting: Faulting, workload: Workload, points: Sequence[FaultPoint], entries: Sequence[EntrySummary]
+) -> Iterator[Met | None]:
+    """For each of the points the run at it, as find_met() has it; none twice."""
+    done: set[FaultPoint] = set()
+    for wanted in points:
+        met = find_met(faulting, workload, wanted, entries, done)
+        if met is not None:
+            done.add(met[0])
+        yield met
+
+
 def find_met(
     faulting: Faulting,
-    plan: Plan,
+    workload: Workload,
     wanted: FaultPoint,
     entries: Sequence[EntrySummary],
     done: set[FaultPoint],
-) -> tuple[FaultPoint, bytes, Observation] | None:
+) -> Met | None:
     """
     The run at this point, or at the same sectors during an earlier operation: a write is logged when a FLUSH
     follows it, and may have been made before the operation that the log shows it in. None when nothing came
     past, or when that point was done already.
     """
-    first = len(plan.workload.setup)
+    first = len(workload.setup)
     for operation in range(wanted.operation, first - 1, -1):
         point = msgspec.structs.replace(wanted, operation=operation)
         if point in done:
             return None
-        raw = faulting.run(plan.workload, point, entries)
+        raw = faulting.run(workload, point, entries)
         seen = decode(raw)
         run = seen.fault
         if run is None or run.refused or run.mount_errno or met_fault(run, point) or is_kept(point, first):

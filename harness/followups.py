@@ -13,8 +13,6 @@ import msgspec
 
 from harness.store import NoResults, pretty, reading, write_summary, write_whole
 from reports.results import (
-    CRASH,
-    DAMAGE,
     Experiment,
     Finding,
     Followup,
@@ -67,8 +65,7 @@ def learnt(run: Path, finding: Finding, after: Followup) -> Summary:
 
 
 def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
-    """A finding of a run and its witness. wanted: "F1", or "" for the first.
-    Errors: NoResults, also of a finding that no power failure shows: what is done next knows only those."""
+    """A finding of a run and its witness. wanted: "F1", or "" for the first. Errors: NoResults."""
     if not (run / "summary.json").exists():
         raise NoResults(
             f"{run}: no run of ours with a summary.json; a stopped one: powercut run --resume {run}"
@@ -81,10 +78,4 @@ def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
             raise NoResults(f"{run}: no finding {wanted}; there are: {', '.join(findings)}")
         finding = findings[wanted or next(iter(findings))]
         experiment = read_experiment(run / "experiments" / f"{finding.experiment:04d}")
-    if experiment.facts.kind != CRASH:
-        what = {DAMAGE: "a disk that was damaged"}.get(experiment.facts.kind, "a device that fails")
-        raise NoResults(
-            f"{run}: {finding.id} is of {what}, and only findings of power failures can be "
-            f"minimized, exported and repeated so far. Instead: {finding.repro}"
-        )
     return finding, experiment

@@ -30,7 +30,7 @@ from harness.cross_command import status as cross_status
 from harness.detection import table
 from harness.disk import BadEntry
 from harness.examine import DEFAULT_BUDGET
-from harness.export import NoExport, add_export, command_export
+from harness.export import add_export, command_export
 from harness.filesystem import NoFilesystemTool, find_tool
 from harness.fstests import NoCheckout
 from harness.generate_command import (
@@ -55,6 +55,7 @@ from harness.probe import WANTED
 from harness.progress import Progress
 from harness.repeats import repeat_one
 from harness.repro import is_finding, locate, repro
+from harness.reproducers import NoExport
 from harness.run import LOG_BYTES, NoGuest, NoRoom, Wish, WorkerFailed, finish, run, write_pages
 from harness.store import NoResults, compress, reading, write_whole
 from harness.summing import EXIT_BAD_INPUT, EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders, shown

@@ -11,13 +11,15 @@ needs no search of its own: an examination ends at the first state that shows it
 """
 
 import argparse
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from harness.examiner import Examiner, Sight, Subject
+from harness.crash import DEFAULT_MODELS
+from harness.examiner import Examiner, Sight, Subject, like
 from harness.followups import find, learnt
 from harness.machine import arch_of
 from harness.progress import Progress
@@ -27,11 +29,13 @@ from harness.store import NoResults, write_whole
 from harness.summing import EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.workspace import workspace
 from kernel.build import build
+from kernel.word import source_word
+from oracles.damage import split
 from oracles.profiles import profile
 from oracles.spec import MODELS, model_of
 from oracles.verdict import Tier
 from reports.repeats import repeat_words
-from reports.results import Experiment, Finding, Summary
+from reports.results import DAMAGE, Experiment, Finding, Summary
 from workloads.library import SUFFIX
 from workloads.shrinking import Shrinker, config_lines, operation_count
 from workloads.text import format as format_workload
@@ -52,10 +56,21 @@ class NotShown(Exception):
 
 class Question:
     """Whether a workload still shows the signature. Remembers the state of the last yes. What needed n
-    recordings to show itself is asked n times before the answer is no."""
+    recordings to show itself is asked n times before the answer is no.
 
-    def __init__(self, examiner: Examiner, signature: str, budget: int, progress: Progress) -> None:
+    stock: asked, too, after each yes: what the series alone shows is not to become what every kernel shows.
+    Not where it shows the first workload itself."""
+
+    def __init__(
+        self,
+        examiner: Examiner,
+        signature: str,
+        budget: int,
+        progress: Progress,
+        stock: Examiner | None = None,
+    ) -> None:
         self._examiner = examiner
+        self._stock = stock
         self._signature = signature
         self._budget = budget
         self._progress = progress
@@ -66,7 +81,7 @@ class Question:
 
     @property
     def asked(self) -> int:
-        return self._examiner.recordings
+        return self._examiner.recordings + (self._stock.recordings if self._stock else 0)
 
     def __call__(self, workload: Workload) -> bool:
         """Errors: BudgetSpent."""
@@ -76,9 +91,16 @@ class Question:
             sight = self._examiner.examine(workload)
             self._heartbeat()
             if self._signature in sight.first:
+                if self._stock_shows(workload):
+                    return False
                 self.state = sight.first[self._signature]
                 return True
         return False
+
+    def _stock_shows(self, workload: Workload) -> bool:
+        if self._stock is None:
+            return False
+        return any(self._signature in self._stock.examine(workload).first for _ in range(self._times))
 
     def first(self, workload: Workload) -> Sight:
         """The workload as it was found: up to TIMES recordings until it shows itself. Errors: NotShown."""
@@ -87,6 +109,8 @@ class Question:
             if self._signature in sight.first:
                 self.state = sight.first[self._signature]
                 self.smallest = operation_count(workload)
+                if self._stock_shows(workload):
+                    self._stock = None
                 return sight
         trouble = f" ({sight.trouble})" if sight.trouble else ""
         raise NotShown(f"{self._signature}: not seen again in {TIMES} recordings{trouble}")
@@ -123,7 +147,9 @@ def command_minimize(arguments: argparse.Namespace) -> int:
     with Progress(arguments.quiet) as progress:
         smallest, state, asked = minimize(finding, experiment, arguments.budget, progress)
         named = with_header(smallest, finding, experiment, arguments.run, asked)
-        folder, summary = run(wish_of(finding, experiment, named, arguments.words), arguments.out, progress)
+        folder, summary = run(
+            wish_of(finding, experiment, named, arguments.words, state), arguments.out, progress
+        )
         again = next((one for one in summary.findings if one.signature == finding.signature), None)
         if again is not None:
             again, summary = repeat_one(folder, again.id, TIMES, progress)
@@ -137,14 +163,15 @@ def minimize(
     """The smallest workload, its state, and how many recordings it took."""
     facts, history = experiment.facts, experiment.history
     assert history is not None
-    word = facts.kernel
-    kernel = build(word, progress.building(word), facts.config, arch_of(facts.guest))
-    one = profile(finding.profile)
-    subject = Subject(
-        word, spec_of(kernel, experiment), one, Tier(facts.tier), (finding.signature,), models_up_to(finding)
-    )
-    with workspace() as space, Examiner(subject, space) as examiner:
-        question = Question(examiner, finding.signature, budget, progress)
+    own, stock = facts.kernel, source_word(facts.kernel)
+    with contextlib.ExitStack() as stack:
+        examiner, *beside = (
+            stack.enter_context(
+                Examiner(subject_on(word, finding, experiment, progress), stack.enter_context(workspace()))
+            )
+            for word in dict.fromkeys((own, stock))
+        )
+        question = Question(examiner, finding.signature, budget, progress, *beside)
         sight = question.first(history.workload)
         count = operation_count(history.workload)
         progress.line(f"{finding.signature}: {count} operations, {question.state} of {sight.entry_count}")
@@ -156,9 +183,27 @@ def minimize(
         return shrinker.smallest, question.state, question.asked
 
 
+def subject_on(word: str, finding: Finding, experiment: Experiment, progress: Progress) -> Subject:
+    """What is asked of a workload on this kernel. Errors: KernelError."""
+    facts = experiment.facts
+    kernel = build(word, progress.building(word), facts.config, arch_of(facts.guest))
+    return Subject(
+        word,
+        spec_of(kernel, experiment),
+        profile(finding.profile),
+        Tier(facts.tier),
+        (finding.signature,),
+        models_up_to(finding),
+        like(finding, experiment),
+    )
+
+
 def models_up_to(finding: Finding) -> tuple[str, ...]:
-    """Every simpler model is asked first: the smaller workload may show itself to it."""
+    """Every simpler model is asked first: the smaller workload may show itself to it. A failing device and a
+    damaged disk are of no model."""
     models = tuple(MODELS)
+    if model_of(finding.state) not in models:
+        return DEFAULT_MODELS
     return models[: models.index(model_of(finding.state)) + 1]
 
 
@@ -180,8 +225,10 @@ def with_header(
     return msgspec.structs.replace(workload, name=NAME, theme="", comment=comment)
 
 
-def wish_of(finding: Finding, experiment: Experiment, workload: Workload, words: list[str]) -> Wish:
-    """A run of it, as the first run was."""
+def wish_of(
+    finding: Finding, experiment: Experiment, workload: Workload, words: list[str], state: str
+) -> Wish:
+    """A run of it, as the first run was; with the damage of this state, which was the last that showed it."""
     facts = experiment.facts
     return Wish(
         workloads=(workload,),
@@ -195,6 +242,8 @@ def wish_of(finding: Finding, experiment: Experiment, workload: Workload, words:
         models=models_up_to(finding),
         command=("powercut", *words),
         repeats=False,
+        kind=facts.kind,
+        damages=(split(state)[1],) if facts.kind == DAMAGE else (),
     )
 
 
@@ -224,6 +273,7 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
     where = shown(folder)
     told = [finding.signature]
     bare = msgspec.structs.replace(workload, comment=())
+    of_crash = "|fstests" if model_of(finding.state) in MODELS else ""
     told += [f"  {line}" for line in format_workload(bare).splitlines()]
     return [
         *told,
@@ -234,6 +284,6 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
         f"repeated  {repeat_words(finding.after.repeats)}",
         f"workload  {where}/{NAME}{SUFFIX}",
         f"again     ./powercut repro {where} {finding.id}",
-        f"export    ./powercut export {where} {finding.id} --to sh|c|fstests",
+        f"export    ./powercut export {where} {finding.id} --to sh|c{of_crash}",
         f"report    {where}/report/index.html",
     ]

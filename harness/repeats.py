@@ -21,7 +21,7 @@ import msgspec
 
 from harness.agent_binary import agent_binary
 from harness.crash import DEFAULT_MODELS
-from harness.examiner import Examiner, Subject
+from harness.examiner import Examiner, Like, Subject, like
 from harness.followups import find, keep_followups, learnt
 from harness.guest import GuestSpec
 from harness.machine import LOG_BYTES, QEMU_TCG, arch_of
@@ -71,8 +71,15 @@ def repeat_new(run: Path, summary: Summary, progress: Progress) -> Summary:
 def repeat_one(run: Path, wanted: str, times: int, progress: Progress) -> tuple[Finding, Summary]:
     """Errors: NoResults, KernelError, NoFilesystemTool, LostGuest, OSError."""
     finding, experiment = find(run, wanted)
-    models = models_of([finding])
-    repeats = repeated(experiment, [finding.signature], times, progress, build_stock=True, models=models)
+    repeats = repeated(
+        experiment,
+        [finding.signature],
+        times,
+        progress,
+        build_stock=True,
+        models=models_of([finding]),
+        of=like(finding, experiment),
+    )
     finding = _with(finding, repeats[finding.signature])
     return finding, learnt(run, finding, finding.after)
 
@@ -94,8 +101,10 @@ def repeated(
     progress: Progress,
     build_stock: bool,
     models: tuple[str, ...] = DEFAULT_MODELS,
+    of: Like | None = None,
 ) -> dict[str, tuple[Repeat, ...]]:
-    """By signature: its own kernel first, then the stock one, when that is another and is built."""
+    """By signature: its own kernel first, then the stock one, when that is another and is built. of: what
+    showed them, where that is no crash state."""
     facts = experiment.facts
     assert experiment.history is not None, "what shows a finding was recorded"
     found: dict[str, tuple[Repeat, ...]] = dict.fromkeys(signatures, ())
@@ -111,6 +120,7 @@ def repeated(
             Tier(facts.tier),
             tuple(signatures),
             models,
+            of,
         )
         seen, trouble = count(subject, experiment.history.workload, times)
         for one in signatures:

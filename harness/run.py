@@ -46,6 +46,7 @@ from harness.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
+from oracles.damage import Damage
 from oracles.damage_court import EVERY_ORACLE
 from oracles.profiles import Profile
 from oracles.spec import in_order
@@ -78,7 +79,7 @@ class Wish(msgspec.Struct, frozen=True):
     parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against.
     kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
-    repeats: whether new findings are repeated (repeats.py)."""
+    repeats: whether new findings are repeated (repeats.py). damages: of Breadth."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -98,6 +99,7 @@ class Wish(msgspec.Struct, frozen=True):
     against: str = ""
     kind: str = CRASH
     repeats: bool = True
+    damages: tuple[Damage, ...] = ()
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -244,7 +246,13 @@ def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
             config,
             recordings,
             guest,
-            Breadth(in_order((*wish.models, *part.models)), wish.budget, wish.seed, wish.atomic_bytes),
+            Breadth(
+                in_order((*wish.models, *part.models)),
+                wish.budget,
+                wish.seed,
+                wish.atomic_bytes,
+                wish.damages,
+            ),
             FAULTS if workload.faulty else part.kind or wish.kind,
         )
         for number, (part, workload, config) in enumerate(wanted, 1)

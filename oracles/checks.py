@@ -44,6 +44,9 @@ Kind = Literal[
     "target",
     "blocks",
     "xattr",
+    "leads",
+    "as before",
+    "survives",
 ]
 
 
@@ -66,6 +69,9 @@ class Check(msgspec.Struct, frozen=True):
             "blocks" the least, "xattr" values ("" is none: they are never empty there), "object" the indexes
             of the operations that made the objects allowed there, "any" of that which made the one asked for.
     sizes:  of "size", ranges from low to high, both allowed. sources: of "bytes". name: of "xattr".
+    "leads": the name, if there is one, leads to an object. "as before":
+    the tree is that of the same disk without the damage, or something tells of it. "survives": no BUG, no
+    panic.
     optional: of "object": the name may be gone. given: asked only where this path is there, "" for always.
     """
 

@@ -27,6 +27,7 @@ from oracles.spec import damage_words
 from oracles.verdict import Answer, Tier, Verdict, Violation
 
 BLOCK_BYTES, SECTOR_BYTES = 4096, 512
+NOTHING = "zeros"  # the name of a block with nothing in it (harness/block_names.py)
 WARNING_LEVEL = 4  # include/linux/kern_levels.h: KERN_WARNING
 HELD_BACK = " callbacks suppressed"  # lib/ratelimit.c ___ratelimit()
 

@@ -5,10 +5,11 @@ In:       a Reproducer: what was done, when the power fails, what is asked after
 Out:      its operations and checks as lines of a shell.
 Not here: the forms (export_sh.py, export_c.py, export_fstests.py), trying them on guests (harness/export.py).
 
-The power fails in one of two ways. "flakey": dm-flakey drops all writes from the end of an operation on, as
+The power fails in one of three ways. "flakey": dm-flakey drops all writes from the end of an operation on, as
 fstests does. What was written before is on the disk then, flushed or not. "log": dm-log-writes keeps what
 was flushed, and the disk is built again as it was at a mark, or, for an operation in flight, after every
-entry between its two marks. So a script does not depend on the numbers of one log.
+entry between its two marks. So a script does not depend on the numbers of one log. "fault": the device fails
+before that, and what it was told then counts (failing.py).
 """
 
 import json
@@ -20,12 +21,17 @@ from typing import Literal
 import msgspec
 
 from oracles.checks import Check
+from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES, Damage
+from workloads.faults import FLUSH, SCRIPT, FaultPoint
 from workloads.text import format_operation
 from workloads.workload import Operation
 
-Way = Literal["flakey", "log"]
+Way = Literal["flakey", "log", "fault"]
 COMMENT_COLUMNS = 80
 FORMS = ("sh", "c", "fstests")
+
+
+THREADS = "threads that meet each other in the middle of their calls are none of a shell's; --to c can"
 
 
 class NotInThisForm(Exception):
@@ -37,7 +43,12 @@ class Reproducer(msgspec.Struct, frozen=True):
     title:   the signature. about: where it comes from, lines for a comment.
     setup:   made durable first. run: up to and with the operation at or in which the power fails.
     returned: whether that one had returned. offsets: of appends, where each began, by index over both.
-    model: of the crash, one of oracles.spec.MODELS; all but O by the log. atomic_bytes: that no crash tears.
+    model: of the crash, one of oracles.spec.MODELS, or D for damage at rest; all but O by the log.
+    atomic_bytes: that no crash tears. damage: of model D; block: what its block is, by name.
+    fault: of the way "fault": what fails, and during which operation; calls from there on may fail.
+    promising: of these, by index, what makes something durable: when one of them tells of an error,
+    nothing is asked.
+    begun, ended: of a run with threads, by index: which calls had begun, and which had returned.
     """
 
     title: str
@@ -57,6 +68,12 @@ class Reproducer(msgspec.Struct, frozen=True):
     offsets: dict[int, int]
     model: str = "O"
     atomic_bytes: int = 512
+    damage: Damage = Damage(0)
+    block: str = NOTHING
+    fault: FaultPoint | None = None
+    promising: tuple[int, ...] = ()
+    begun: tuple[int, ...] = ()
+    ended: tuple[int, ...] = ()
 
     @property
     def last(self) -> int:
@@ -73,6 +90,17 @@ class Reproducer(msgspec.Struct, frozen=True):
     def asks(self, kind: str) -> bool:
         return any(check.kind == kind for check in self.checks)
 
+    @property
+    def parallel(self) -> bool:
+        return any(operation.parallel for operation in self.run)
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether a mount that is refused is in order: it has noticed what was done to the disk."""
+        corrupt = any(operation.word == "fault" and operation.mode == "corrupt" for operation in self.run)
+        corrupt |= self.fault is not None and self.fault.kind == "corrupt"
+        return self.model == "D" or corrupt or self.asks("survives")
+
 
 # By model: what happens to the disk beside the power failure.
 BESIDE = {
@@ -80,13 +108,43 @@ BESIDE = {
     "R": ", the disk loses some of what no flush had followed",
     "T": ", in the middle of a write",
     "N": ", and again during the recovery from that",
+    "D": ", {damage} ({block})",
 }
 
 
 def cut_sentence(one: Reproducer) -> str:
     """When the power fails, for a reader."""
+    if one.fault is not None:
+        return f"{fault_words(one.fault, (*one.setup, *one.run))}; then the power fails"
+    if one.parallel:
+        every = (*one.setup, *one.run)
+        flying = " and ".join(f"'{format_operation(every[at])}'" for at in one.begun if at not in one.ended)
+        when = f"during {flying}, after" if flying else "after"
+        done = next(at for at in reversed(one.ended))
+        return f"threads run beside each other, and the power fails {when} '{format_operation(every[done])}'"
     when = "after" if one.returned else "during"
-    return f"the power fails {when} '{format_operation(one.run[-1])}'{BESIDE[one.model]}"
+    beside = BESIDE[one.model].format(damage=one.damage.words, block=one.block)
+    return f"the power fails {when} '{format_operation(one.run[-1])}'{beside}"
+
+
+FAILING = {
+    "drop-writes": "writes{where} are dropped",
+    "error-writes": "writes{where} fail",
+    "error-reads": "reads{where} fail",
+    "corrupt": "a byte of each write{where} is changed",
+    "delay": "the device is slow",
+}
+
+
+def fault_words(point: FaultPoint, operations: Sequence[Operation]) -> str:
+    if point.kind == SCRIPT:
+        return "the device fails as the fault lines say"
+    if point.part == FLUSH:
+        what = "every FLUSH fails"
+    else:
+        what = FAILING[point.kind].format(where=f" to sectors {point.part}" if point.part else "")
+    when = "from" if point.stays else "during"
+    return f"{what} {when} '{format_operation(operations[point.operation])}'{' on' if point.stays else ''}"
 
 
 def story(one: Reproducer, mark: str) -> str:
@@ -390,6 +448,11 @@ def check_of(check: Check, shell: Shell) -> Iterator[str]:
         case "blocks":
             yield f"found=$(stat -c %b {path} 2>/dev/null || echo -1)"
             yield f'[ $found -ge {check.values[0]} ] || bad "{name} has $found blocks, not {check.values[0]}"'
+        case "leads":
+            directory, _, last = name.rpartition("/")
+            listed = f"ls -A {shell.path(directory or '.')} 2>/dev/null | grep -qxF {shlex.quote(last)}"
+            yield f"! {listed} || stat {path} >/dev/null 2>&1 ||"
+            yield f'\tbad "{name} is listed, and leads nowhere"'
         case "usable":
             yield from usable_of(shell)
         case "mounts" | "quiet" | "clean":
@@ -455,6 +518,10 @@ def mount_line(one: Reproducer) -> str:
 
 def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
     """Mount, ask, unmount, and ask what is asked of a disk that is not mounted. W is a folder of our own."""
+    if one.asks("as before"):
+        return as_before_lines(one, shell)
+    if one.may_refuse:
+        return damaged_lines(one, shell)
     mount = mount_line(one)
     lines = ["dmesg -C"] if one.asks("quiet") else []
     lines += [f"if ! {mount}; then", '\tbad "it does not mount"', "else"]
@@ -469,6 +536,67 @@ def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
         lines.append(f"dmesg | grep -E '{LOUD}' >\"$W/loud\" &&")
         lines.append('\tbad "the kernel says: $(head -n 1 "$W/loud")"')
     return lines
+
+
+# Words of the kernel that are a bug of its own, whatever the disk may be like.
+BUG = "BUG|WARNING: |Oops|blocked for more than|soft lockup|[Aa]ssertion failed"
+
+
+def damaged_lines(one: Reproducer, shell: Shell) -> list[str]:
+    """The same of a damaged disk: the mount may be refused. Asked twice, for what the first mount took for
+    good must not get onto the disk either."""
+    return [
+        "dmesg -C",
+        "for mount in first second; do",
+        f"\t{mount_line(one)} 2>/dev/null || break # refused: the damage was noticed",
+        *(f"\t{line}" for line in check_lines(one.checks, shell)),
+        '\tumount "$M"',
+        "done",
+        *(alive_lines() if one.asks("survives") else []),
+    ]
+
+
+def alive_lines() -> list[str]:
+    return [
+        f"dmesg | grep -E '{BUG}' >\"$W/loud\" &&",
+        '\tbad "the kernel says: $(head -n 1 "$W/loud")"',
+    ]
+
+
+# The tree in lines, without times; what the mount and the calls say goes beside it.
+LISTED = (
+    "find . -printf '%p %y inode %i size %s blocks %b links %n mode %m %U:%G %l\\n' | sort; "
+    "find . -type f -exec cksum {} + | sort; getfattr -R -h -d . 2>/dev/null"
+)
+
+
+def as_before_lines(one: Reproducer, shell: Shell) -> list[str]:
+    """What the disk shows, as $W/$disk.tree, and what is said about it. When disk is "damaged", both are held
+    against those of the same disk whole."""
+    return [
+        "dmesg -C",
+        'rm -f "$W/$disk.tree" && : >"$W/$disk.said"',
+        f"if {mount_line(one)} 2>/dev/null; then",
+        f'\t(cd "$M" && {{ {LISTED}; }}) >"$W/$disk.tree" 2>"$W/$disk.said"',
+        '\tumount "$M"',
+        "fi",
+        'dmesg -t -l emerg,alert,crit,err,warn >>"$W/$disk.said"',
+        'if [ $disk = damaged ] && [ -e "$W/damaged.tree" ] &&',
+        '\t! cmp -s "$W/whole.tree" "$W/damaged.tree" &&',
+        '\t! grep -qvxFf "$W/whole.said" "$W/damaged.said"; then',
+        '\tother=$(grep -vxFf "$W/whole.tree" "$W/damaged.tree" | head -n 1)',
+        '\tbad "the tree is another, and nothing tells of it: ${other:-something is missing}"',
+        "fi",
+    ]
+
+
+def damage_place(one: Reproducer) -> tuple[int, int]:
+    """The byte of the disk and the bit that is flipped, or the byte where the sector begins that is zeroed,
+    and -1."""
+    start = one.damage.block * BLOCK_BYTES
+    if one.damage.bit >= 0:
+        return start + one.damage.bit // 8, one.damage.bit % 8
+    return start + one.damage.sector * SECTOR_BYTES, -1
 
 
 def c_text(text: str) -> str:

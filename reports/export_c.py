@@ -13,6 +13,7 @@ import re
 import shlex
 
 from reports.export import (
+    BUG,
     NotInThisForm,
     Reproducer,
     Shell,
@@ -23,7 +24,10 @@ from reports.export import (
     mount_line,
     story,
 )
+from reports.failing import DEVICES, LOADED, at_the_end, changes, created, may_fail, quoted
 from reports.replay_c import replay
+from reports.threads_c import BELOW_LOG, FAST, INCLUDES, block_lines, functions, marked
+from workloads.faults import OFF
 from workloads.text import format_operation
 from workloads.workload import Operation
 
@@ -73,7 +77,7 @@ static void cannot(const char *what)
 {{
 	fprintf(stderr, "cannot be tried: %s: %s\\n", what, strerror(errno));
 	chdir("/");
-	shell("umount \\"$M\\" 2>/dev/null; dmsetup remove $N 2>/dev/null; losetup -D; rm -rf \\"$W\\"");
+	shell("umount \\"$M\\" 2>/dev/null; dmsetup remove {devices} 2>/dev/null; losetup -D; rm -rf \\"$W\\"");
 	exit(2);
 }}
 
@@ -83,10 +87,30 @@ static void must(const char *line)
 		cannot(line);
 }}
 
-static void check(int result, const char *what)
-{{
+{check}"""
+CHECK = """static void check(int result, const char *what)
+{
 	if (result < 0)
 		cannot(what);
+}
+"""
+# Where the device fails calls do, too. What a call that makes something durable tells is kept in `told`.
+CHECK_FAILING = """static int may_fail, failed, told;
+
+static void check(int result, const char *what)
+{
+	if (result < 0 && !may_fail)
+		cannot(what);
+	failed |= result < 0;
+}
+"""
+ALIVE = """
+static void alive(void)
+{{
+	if (!shell({bug})) {{
+		puts("BROKEN: the kernel says so");
+		_exit(1);
+	}}
 }}
 """
 
@@ -102,6 +126,8 @@ static void fill(int file, off_t offset, size_t length, int byte)
 		ssize_t done = pwrite(file, buffer, length < sizeof(buffer) ? length : sizeof(buffer), offset);
 
 		check(done > 0 ? 0 : -1, "pwrite");
+		if (done <= 0)
+			return;
 		offset += done;
 		length -= done;
 	}
@@ -114,6 +140,8 @@ static void mapped(int file, off_t offset, size_t length, int byte)
 	char *map = mmap(NULL, offset + length - first, PROT_READ | PROT_WRITE, MAP_SHARED, file, first);
 
 	check(map == MAP_FAILED ? -1 : 0, "mmap");
+	if (map == MAP_FAILED)
+		return;
 	if (byte)
 		memset(map + (offset - first), byte, length);
 	else
@@ -182,7 +210,7 @@ int main(void)
 {end}
 	int broken = {verdict};
 
-	shell("umount \\"$M\\" 2>/dev/null; dmsetup remove $N 2>/dev/null; losetup -D; rm -rf \\"$W\\"");
+	shell("umount \\"$M\\" 2>/dev/null; dmsetup remove {devices} 2>/dev/null; losetup -D; rm -rf \\"$W\\"");
 	puts(broken ? "" : "the promise was kept");
 	return broken;
 }}
@@ -199,21 +227,28 @@ def program(one: Reproducer, file: str) -> str:
     """Errors: NotInThisForm."""
     lines = operations(one)
     body = "\n".join(lines)
+    beside = functions(one, lambda operation, index: call(operation, index, one)) if one.parallel else ""
+    devices = f"$N {BELOW_LOG}" if one.parallel else "$N" if one.fault is None else DEVICES
     head = HEAD.format(
         story=story(one, " * "),
         file=file,
         size_bytes=one.size_bytes,
+        check=CHECK if one.fault is None else CHECK_FAILING,
+        devices=devices,
     )
     log = one.way == "log"
     closing = [f"\tclose({name});" for name in variables(one)]
     if log:
+        below = f"/dev/mapper/{BELOW_LOG}" if one.parallel else "$D"
+        slow = f'dmsetup create {BELOW_LOG} --table "0 $S {FAST}"'
         start = " && ".join(
             [
                 'cp --sparse=always "$W/disk" "$W/base"',
                 'truncate -s 256M "$W/log"',
                 ATTACH.format(image="disk"),
                 'L=$(losetup -f --show "$W/log")',
-                'dmsetup create $N --table "0 $S log-writes $D $L"',
+                *([slow] if one.parallel else []),
+                f'dmsetup create $N --table "0 $S log-writes {below} $L"',
                 mount_line(one),
             ]
         )
@@ -221,9 +256,24 @@ def program(one: Reproducer, file: str) -> str:
             f"\tmust({c_text(mark('end'))});",
             *closing,
             '\tcheck(chdir("/"), "chdir");',
-            f"\tmust({c_text('umount $M && dmsetup remove $N && losetup -D')});",
+            f"\tmust({c_text(f'umount $M && dmsetup remove {devices} && losetup -D')});",
         ]
         verdict = "replay()"
+    elif one.fault is not None:
+        start = f"{ATTACH.format(image='disk')} && {created(one)} && {mount_line(one)}"
+        start += " && dmesg -C" if one.asks("survives") else ""
+        dropped = "/* The power fails: what is not on the disk by now never gets there. */"
+        end = [
+            *(line for fault in at_the_end(one) for line in (f"\t{dropped}", changed(fault, one))),
+            *closing,
+            '\tcheck(chdir("/"), "chdir");',
+            f"\tshell({c_text('umount $M')});",
+            *(["\talive();"] if one.asks("survives") else []),
+            changed(OFF, one),
+            "\tif (told)",
+            '\t\tputs("an error was told, so nothing was promised");',
+        ]
+        verdict = "told ? 0 : ask()"
     else:
         start = f"{ATTACH.format(image='disk')} && dmsetup create $N --table {FLAKEY_ON} && {mount_line(one)}"
         end = [
@@ -235,21 +285,36 @@ def program(one: Reproducer, file: str) -> str:
             f"\tmust({c_text(f'{BELOW} && ' + SWITCH.format(table=FLAKEY_ON))});",
         ]
         verdict = "ask()"
-    used = [text for name, text in HELPERS.items() if re.search(rf"\b{name}\(", body)]
+    used = [text for name, text in HELPERS.items() if re.search(rf"\b{name}\(", body + beside)]
+    if one.parallel:
+        body = f'\tcontrol = open("/dev/mapper/control", O_RDWR);\n\tcheck(control, "device mapper");\n{body}'
+        head = head.replace("#include <stdarg.h>\n", f"{INCLUDES}#include <stdarg.h>\n")
+        head = head.replace("gcc -o", "gcc -pthread -o")
+        used = [text.replace("static unsigned char", "static __thread unsigned char") for text in used]
+        used.append("".join(f"static int {name} unused;\n" for name in variables(one)))
     return (
         head
         + "".join(used)
+        + (ALIVE.format(bug=c_text(f"dmesg | grep -E '{BUG}'")) if one.asks("survives") and one.fault else "")
+        + beside
         + (replay(one) if log else "")
         + MAIN.format(
             ask=c_text("\n".join(asked(one))),
-            module="dm-log-writes" if log else "dm-flakey",
+            module={"log": "dm-log-writes", "flakey": "dm-flakey", "fault": "dm-flakey dm-delay"}[one.way],
             mkfs=c_text(f'{shlex.join(one.mkfs)} "$W/disk" >/dev/null'),
             start=c_text(start),
             operations=body,
             end="\n".join(end),
             verdict=verdict,
+            devices=devices,
         )
     ).replace("#include <sys/xattr.h>\n", "#include <sys/wait.h>\n#include <sys/xattr.h>\n")
+
+
+def changed(fault: Operation, one: Reproducer) -> str:
+    """A line that changes the device. Errors: NotInThisForm."""
+    line = f"{BELOW} && {LOADED.format(lines=quoted(fault, one))}"
+    return f'\tif (shell({c_text(line)}))\n\t\tcannot("the device\'s table");'
 
 
 def mark(text: str) -> str:
@@ -274,15 +339,46 @@ def asked(one: Reproducer) -> list[str]:
 
 
 def operations(one: Reproducer) -> list[str]:
+    if one.parallel:
+        return parallel_operations(one)
     lines = [f"\tint {name} unused;" for name in variables(one)]
     every = (*one.setup, *one.run)
     for index, operation in enumerate(every):
         last = index == one.last and one.way == "log"
+        before, after = changes(one, index) if one.fault is not None else ([], [])
+        lines += [changed(fault, one) for fault in before]
         lines += [f"\t/* {format_operation(operation).replace('*/', '* /')} */"]
+        if one.fault is not None and operation.word == "fault":
+            lines += [changed(operation, one), "\tmay_fail = 1;"]
+            continue
+        lines += ["\tmay_fail = 1;"] if one.fault is not None and index == one.fault.operation else []
+        lines += ["\tfailed = 0;"] if index in one.promising else []
         lines += [f"\tmust({c_text(mark('begin'))});"] if last else []
         lines += [f"\t{line}" for line in call(operation, index, one)]
         lines += [f"\tmust({c_text(mark('done'))});"] if last else []
+        lines += ["\ttold |= failed;"] if index in one.promising else []
         lines += made(operation, index) if index in one.makers else []
+        lines += [changed(fault, one) for fault in after]
+        lines += ["\talive();"] if one.asks("survives") and may_fail(one, index) else []
+        lines += ["\tsync();"] if index == len(one.setup) - 1 else []
+    return lines
+
+
+def parallel_operations(one: Reproducer) -> list[str]:
+    """Each of run with its marks; a block where its first operation stands. Kept descriptors are everybody's.
+    Errors: NotInThisForm."""
+    if one.makers:
+        raise NotInThisForm("an object is known by its inode number, which no thread can look at in time")
+    lines: list[str] = []
+    known: set[int] = set()
+    for index, operation in enumerate((*one.setup, *one.run)):
+        if operation.parallel:
+            lines += [] if operation.parallel in known else block_lines(one, operation.parallel, BELOW)
+            known.add(operation.parallel)
+            continue
+        called = [f"\t{line}" for line in call(operation, index, one)]
+        lines += [f"\t/* {format_operation(operation).replace('*/', '* /')} */"]
+        lines += called if index < len(one.setup) else marked(index, called)
         lines += ["\tsync();"] if index == len(one.setup) - 1 else []
     return lines
 

@@ -14,6 +14,7 @@ import shlex
 import msgspec
 
 from reports.export import (
+    THREADS,
     NotInThisForm,
     Reproducer,
     Shell,
@@ -173,6 +174,18 @@ def mkfs_options(one: Reproducer) -> tuple[str, ...]:
 
 def test(one: Reproducer, number: str) -> dict[str, str]:
     """The test and its .out file, by name. Errors: NotInThisForm."""
+    if one.parallel:
+        raise NotInThisForm(THREADS)
+    if one.fault is not None:
+        raise NotInThisForm(
+            "_load_flakey_table of fstests makes the whole device fail or nothing of it, and a call that "
+            "fails there ends in the test's output; --to sh and --to c can"
+        )
+    if one.model == "D":
+        raise NotInThisForm(
+            "_scratch_mount ends a test whose mount is refused, and of a damaged disk it may be; --to sh and "
+            "--to c can"
+        )
     if one.asks("quiet") or one.asks("mounts"):
         raise NotInThisForm(
             "a test cannot say that a mount or the kernel's log failed: _scratch_mount and _check_dmesg end "

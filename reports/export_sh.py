@@ -11,8 +11,22 @@ import shlex
 
 import msgspec
 
-from reports.export import Reproducer, Shell, ask_lines, closing, kept, operations, story
+from reports.export import (
+    BUG,
+    THREADS,
+    NotInThisForm,
+    Reproducer,
+    Shell,
+    ask_lines,
+    closing,
+    kept,
+    operation_lines,
+    operations,
+    story,
+)
+from reports.failing import DEVICES, LOADED, at_the_end, changes, created, may_fail, quoted
 from reports.replay_sh import replay
+from workloads.faults import OFF
 
 SHELL = Shell("M")
 
@@ -65,6 +79,12 @@ cleanup() {
 \trm -rf "$W"
 }"""
 
+CLEANUP = {
+    "flakey": CLEANUP_FLAKEY,
+    "log": CLEANUP_LOG,
+    "fault": CLEANUP_FLAKEY.replace("remove $N", f"remove {DEVICES}"),
+}
+
 FLAKEY = """\
 ON="0 $S flakey $D 0 180 0"
 OFF="0 $S flakey $D 0 0 180 1 drop_writes"
@@ -104,6 +124,32 @@ D= L=
 
 """
 
+FAULT = """\
+told=no
+failing() {{ {load} || cannot "the device's table"; }}
+{alive}{create} || cannot "the device's table"
+must mount -t {filesystem} {options}"/dev/mapper/$N" "$M"
+
+{operations}
+
+{end}{closing}umount "$M"
+{check_alive}failing {sound}
+if [ $told = yes ]; then
+\techo "an error was told, so nothing was promised"
+else
+{recover}
+fi
+"""
+ALIVE = """\
+alive() {{
+\tdmesg | grep -E '{bug}' >"$W/loud" || return 0
+\techo "BROKEN: the kernel says: $(head -n 1 "$W/loud")"
+\ttrap - EXIT # what it holds cannot be taken away any more
+\texit 1
+}}
+dmesg -C
+"""
+
 TAIL = """\
 [ $broken -eq 1 ] || echo "the promise was kept"
 exit $broken
@@ -112,24 +158,28 @@ exit $broken
 
 def script(one: Reproducer, file: str) -> str:
     """Errors: NotInThisForm."""
+    if one.parallel:
+        raise NotInThisForm(THREADS)
     log = one.way == "log"
     shell = msgspec.structs.replace(SHELL, kept=kept(one))
     head = HEAD.format(
         story=story(one, "# "),
         file=file,
         tools=" ".join(tools(one)),
-        module="dm-log-writes" if log else "dm-flakey",
+        module={"log": "dm-log-writes", "flakey": "dm-flakey", "fault": "dm-flakey dm-delay"}[one.way],
         size_bytes=one.size_bytes,
         mkfs=shlex.join(one.mkfs),
         mkfs_quiet=" >/dev/null",
-        cleanup=CLEANUP_LOG if log else CLEANUP_FLAKEY,
+        cleanup=CLEANUP[one.way],
     )
     fields = {
         "filesystem": one.filesystem,
         "options": f"-o {one.mount_options} " if one.mount_options else "",
-        "operations": "\n".join(operations(one, shell)),
         "closing": "".join(f"{line}\n" for line in closing(shell)),
     }
+    if one.fault is not None:
+        return head + "\n" + failing(one, shell, fields) + "\n" + TAIL
+    fields["operations"] = "\n".join(operations(one, shell))
     if log:
         body = LOG.format(**fields) + replay(one, SHELL)
     else:
@@ -137,12 +187,46 @@ def script(one: Reproducer, file: str) -> str:
     return head + "\n" + body + "\n" + TAIL
 
 
+def failing(one: Reproducer, shell: Shell, fields: dict[str, str]) -> str:
+    """Errors: NotInThisForm."""
+    dropped = "# The power fails: what is not on the disk by now never gets there.\n"
+    end = [f"{dropped}failing {quoted(fault, one)}\n" for fault in at_the_end(one)]
+    return FAULT.format(
+        **fields,
+        load=LOADED.format(lines='"$@"'),
+        alive=ALIVE.format(bug=BUG) if one.asks("survives") else "",
+        create=created(one),
+        operations="\n".join(failing_operations(one, shell)),
+        end="".join(end),
+        check_alive="alive\n" if one.asks("survives") else "",
+        sound=quoted(OFF, one),
+        recover="\n".join(f"\t{line}" for line in ask_lines(one, SHELL)),
+    )
+
+
+def failing_operations(one: Reproducer, shell: Shell) -> list[str]:
+    """Errors: NotInThisForm."""
+    lines: list[str] = []
+    for index, operation in enumerate((*one.setup, *one.run)):
+        lines += [shell.sync, ""] if one.setup and index == len(one.setup) else []
+        before, after = changes(one, index)
+        lines += [f"failing {quoted(fault, one)}" for fault in before]
+        if operation.word == "fault":
+            lines.append(f"failing {quoted(operation, one)}")
+        else:
+            called, *made = operation_lines(one, index, shell)
+            lines += [f"{called} || told=yes" if index in one.promising else called, *made]
+        lines += [f"failing {quoted(fault, one)}" for fault in after]
+        lines += ["alive"] if one.asks("survives") and may_fail(one, index) else []
+    return lines
+
+
 def tools(one: Reproducer) -> list[str]:
     """Programs beside those that every script needs."""
     words = {operation.word for operation in (*one.setup, *one.run)}
     wanted = [one.mkfs[0]]
     wanted += ["setfattr"] if words & {"setxattr", "removexattr"} else []
-    wanted += ["getfattr"] if one.asks("xattr") else []
+    wanted += ["getfattr"] if one.asks("xattr") or one.asks("as before") else []
     wanted += ["setfacl"] if "setfacl" in words else []
     wanted += [one.fsck[0]] if one.asks("clean") else []
     wanted += (

@@ -6,7 +6,9 @@ Out:      the functions that do it; `replay()` is 1 when a promise was broken.
 Not here: the program around them (export_c.py), the same in a shell (replay_sh.py).
 """
 
-from reports.export import Reproducer, c_text, mount_line
+from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
+from reports.export import Reproducer, c_text, damage_place, mount_line
+from reports.threads_c import reading
 
 READING = """
 /*
@@ -165,12 +167,49 @@ static void moment(int log unused)
 }
 """,
 }
+DAMAGE = """
+/* What happens to a disk at rest: {words}. */
+static int used = {used};
+
+static void damage(void)
+{{
+	unsigned char block[4096];
+	int file = open_work("state", O_RDWR);
+
+	check(pread(file, block, sizeof(block), {start}LL) == sizeof(block) ? 0 : -1, "the disk");
+	for (size_t i = 0; i < sizeof(block); i++)
+		used |= block[i];
+	{change}
+	check(pwrite(file, block, sizeof(block), {start}LL) == sizeof(block) ? 0 : -1, "the disk");
+	close(file);
+}}
+
+static void moment(int log unused)
+{{
+{asks}
+}}
+"""
+ASK_DAMAGED = """\
+	STATE();
+	damage();
+	broken |= ask();"""
+ASK_BOTH = f"""\
+	setenv("disk", "whole", 1);
+	STATE();
+	broken |= ask();
+	setenv("disk", "damaged", 1);
+{ASK_DAMAGED}"""
 STEP = {
     "O": 'put("base", log, record, record->entry.sectors);',
     "R": "keep(log, record);",
     "T": 'tear(log, record);\n\tput("base", log, record, record->entry.sectors);',
     "N": 'put("base", log, record, record->entry.sectors);',
+    "D": 'put("base", log, record, record->entry.sectors);',
 }
+IN_USE = """errno = 0;
+	if (!used)
+		cannot("block {block} holds nothing: this filesystem is laid out in another way");
+	"""
 REPLAY = """
 static int step(int log, const struct record *record)
 {{
@@ -190,17 +229,37 @@ static int step(int log, const struct record *record)
 static int replay(void)
 {{
 	each("log", step);
-	return broken;
+	{after}return broken;
 }}
 """
 
 
 def replay(one: Reproducer) -> str:
     """W is a folder with the log and `base`, the disk before it."""
-    moment = MOMENT[one.model].replace("ATOMIC", f"{one.atomic_bytes}")
+    moment = damaged_moment(one) if one.model == "D" else MOMENT[one.model]
+    moment = moment.replace("ATOMIC", f"{one.atomic_bytes}")
     moment = moment.replace("RECOVERY", c_text("\n".join(recovery(one))))
-    step = REPLAY.format(within=int(not one.returned), step=STEP[one.model])
+    if one.parallel:
+        return READING + moment + reading(one)
+    after = IN_USE.format(block=one.damage.block) if one.model == "D" else ""
+    step = REPLAY.format(within=int(not one.returned), step=STEP[one.model], after=after)
     return READING + moment + step
+
+
+def damaged_moment(one: Reproducer) -> str:
+    at, bit = damage_place(one)
+    start = one.damage.block * BLOCK_BYTES
+    flipped, zeroed = (
+        f"block[{at - start}] ^= {1 << max(bit, 0)};",
+        f"memset(block + {at - start}, 0, {SECTOR_BYTES});",
+    )
+    return DAMAGE.format(
+        words=f"{one.damage.words} ({one.block})",
+        used=int(one.block == NOTHING),
+        start=start,
+        change=flipped if bit >= 0 else zeroed,
+        asks=ASK_BOTH if one.asks("as before") else ASK_DAMAGED,
+    )
 
 
 def recovery(one: Reproducer) -> list[str]:

@@ -9,7 +9,8 @@ The log is read with od and written to a disk with dd: a few hundred entries tak
 be compiled. Of model O each prefix is asked; of the others what stands in MOMENT and STEP.
 """
 
-from reports.export import Reproducer, Shell, ask_lines, cut_sentence, mount_line
+from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
+from reports.export import Reproducer, Shell, ask_lines, cut_sentence, damage_place, mount_line
 
 ASK = """\
 # Ask the disk $W/state: {question}
@@ -65,7 +66,7 @@ step() {{
 \t[ $asking = no ] || moment
 }}
 entries "$W/log" step
-"""
+{after}"""
 
 MOMENT = {
     "O": """\
@@ -140,18 +141,43 @@ again() {
 }
 """,
 }
+MOMENT_DAMAGED = {
+    "the disk alone": "moment() { state; damage; ask; }\n",
+    "both": """\
+moment() {
+\tdisk=whole; state; ask
+\tdisk=damaged; state; damage; ask
+}
+""",
+}
+DAMAGE = """\
+# What happens to a disk at rest: {words}.
+used={used}
+damage() {{
+\t[ "$(tail -c +{first} "$W/state" | head -c 4096 | tr -d '\\0' | wc -c)" -eq 0 ] || used=yes
+\t{change}
+}}
+"""
+FLIPPED = """\
+byte=$(od -An -v -t u1 -j {at} -N 1 "$W/state")
+\tprintf "\\\\$(printf %03o $((byte ^ {mask})))" | dd of="$W/state" bs=1 seek={at} conv=notrunc 2>/dev/null"""
+ZEROED = 'dd if=/dev/zero of="$W/state" bs=512 seek={sector} count=1 conv=notrunc 2>/dev/null'
+IN_USE = """\
+[ $used = yes ] || cannot "block {block} holds nothing: this filesystem is laid out in another way"
+"""
 STEP = {
     "O": 'put "$W/base" "$@"',
     "R": 'keep "$@"',
     "T": 'tear "$@"; put "$W/base" "$@"',
     "N": 'put "$W/base" "$@"',
+    "D": 'put "$W/base" "$@"',
 }
 
 
 def replay(one: Reproducer, shell: Shell) -> str:
     """W is a folder with the log and `base`, the disk before it; S its sectors."""
     forget = "btrfs device scan --forget >/dev/null 2>&1\n\t" if one.filesystem == "btrfs" else ""
-    moment = MOMENT[one.model]
+    moment = damaged_moment(one) if one.model == "D" else MOMENT[one.model]
     for field, value in (
         ("atomic_bytes", str(one.atomic_bytes)),
         ("forget", forget),
@@ -166,4 +192,17 @@ def replay(one: Reproducer, shell: Shell) -> str:
         begin=":" if one.returned else "asking=yes",
         done="moment; " if one.returned else "",
         step=STEP[one.model],
+        after=IN_USE.format(block=one.damage.block) if one.model == "D" else "",
     )
+
+
+def damaged_moment(one: Reproducer) -> str:
+    at, bit = damage_place(one)
+    flipped = FLIPPED.format(at=at, mask=1 << max(bit, 0))
+    damage = DAMAGE.format(
+        words=f"{one.damage.words} ({one.block})",
+        used="yes" if one.block == NOTHING else "no",
+        first=one.damage.block * BLOCK_BYTES + 1,
+        change=flipped if bit >= 0 else ZEROED.format(sector=at // SECTOR_BYTES),
+    )
+    return damage + MOMENT_DAMAGED["both" if one.asks("as before") else "the disk alone"]

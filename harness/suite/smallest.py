@@ -5,7 +5,9 @@ In:       a planted bug, a stock KERNEL word, a folder that keeps what was done.
 Out:      Row after Row, one a workload that it took; the table of all rows in that folder.
 Not here: what is asked of them (test_minimize.py).
 
-Of a bug's findings those count that an oracle of its header sees in most repeats, the stock kernel in none.
+Of a bug's findings those count that an oracle of its header sees in most repeats, the stock kernel in none;
+of a device that fails or a damaged disk, which a run does not repeat, those that the stock kernel beside it
+does not have.
 The smallest workload of one often shows others, too: these are not made small again. A bug's rows are written
 when all of them are there, so a stopped run goes on with the bugs that have none.
 """
@@ -20,13 +22,14 @@ from textwrap import indent
 import msgspec
 import pytest
 
-from harness.export import NoExport, NotInAnyWay, require_tools, verified
+from harness.export import require_tools, verified
 from harness.followups import find
 from harness.minimize import BUDGET, NAME, command_minimize
 from harness.progress import Progress
 from harness.repeats import TIMES
+from harness.reproducers import NoExport, NotInAnyWay
 from harness.run import ROOT, Wish, run
-from harness.store import NoResults, write_whole
+from harness.store import write_whole
 from harness.sweep import Bug
 from oracles.profiles import profile
 from oracles.spec import in_order
@@ -37,7 +40,10 @@ from workloads.shrinking import operation_count
 from workloads.text import parse
 
 # What a program asks most plainly comes first: names and content, then use, then the checker and the log.
-PREFERRED = ("atomic", "durable", "historical", "usable", "fsck", "mounts", "quiet")
+PREFERRED = (
+    *("atomic", "durable", "historical", "told", "contained", "detected", "noticed"),
+    *("usable", "fsck", "mounts", "alive", "quiet"),
+)
 TRIED, REFUSED, FAILED = "tried", "refused", "failed"
 ROOMS = ("kernel", "workloads", "oracles", "reports", "harness")
 KEPT = pytest.StashKey[Path]()  # of pytest's config: the folder whose table is shown at the end
@@ -85,8 +91,7 @@ def rows_of(bug: Bug, kernel: str, folder: Path, progress: Progress) -> tuple[Ro
     """From the folder, when they are there. Errors: as of run(), command_minimize(), verified()."""
     place = folder / f"{bug.name.rpartition('/')[2]}.json"
     if not place.exists():
-        make = _rows if bug.kind == CRASH else _fault_rows
-        if not (rows := tuple(make(bug, kernel, folder / place.stem, progress))):
+        if not (rows := tuple(_rows(bug, kernel, folder / place.stem, progress))):
             return ()
         write_whole(place, msgspec.json.encode(rows))
     return msgspec.json.decode(place.read_bytes(), type=tuple[Row, ...])
@@ -94,52 +99,22 @@ def rows_of(bug: Bug, kernel: str, folder: Path, progress: Progress) -> tuple[Ro
 
 def _rows(bug: Bug, kernel: str, folder: Path, progress: Progress) -> Iterator[Row]:
     progress.line(f"{bug.name}: {', '.join(bug.workloads)} on {bug.profiles[0]}")
-    first, summary = run(_wish(bug, f"{kernel}+{bug.name}"), folder / "first", progress)
-    seen: set[str] = set()
+    word = f"{kernel}+{bug.name}"
+    of_crash = bug.kind == CRASH
+    wish = _wish(bug, word) if of_crash else _wish(bug, kernel, word)
+    first, summary = run(wish, folder / "first", progress)
+    seen = {one.signature for one in summary.findings if one.kernel == kernel}
     for finding in sorted(summary.findings, key=preference):
-        if finding.oracle in bug.oracles and is_new(finding) and finding.signature not in seen:
+        is_own = is_new(finding) if of_crash else not finding.known
+        if finding.oracle in bug.oracles and is_own and finding.signature not in seen:
             row = _row(bug, finding, first, folder / finding.id, progress)
             seen |= {finding.signature, *row.also}
             yield row
 
 
-def _fault_rows(bug: Bug, kernel: str, folder: Path, progress: Progress) -> Iterator[Row]:
-    """Of a device that fails, and of damage: as small as found; minimize and export know no such points."""
-    word = f"{kernel}+{bug.name}"
-    wish = msgspec.structs.replace(_wish(bug, word), kernels=(kernel, word), kind=bug.kind)
-    began = time.monotonic()
-    first, summary = run(wish, folder / "first", progress)
-    stock = {one.signature for one in summary.findings if one.kernel == kernel}
-    for finding in sorted(summary.findings, key=preference):
-        if finding.oracle not in bug.oracles or finding.signature in stock:
-            continue
-        (workload,) = select((finding.workload,))
-        count = operation_count(workload)
-        yield Row(
-            planted=bug.name,
-            folder=f"{folder.name}/first/{first.name}",
-            signature=finding.signature,
-            workload=finding.workload,
-            state=finding.state,
-            before=count,
-            after=count,
-            shown=TIMES,
-            programs=tuple(Program(form, REFUSED, _refusal(first, finding)) for form in FORMS),
-            seconds=round(time.monotonic() - began, 1),
-        )
-
-
-def _refusal(run: Path, finding: Finding) -> str:
-    try:
-        find(run, finding.id)
-    except NoResults as error:
-        return str(error)
-    raise AssertionError("findings of no power failure can be exported by now")
-
-
 def _wish(bug: Bug, *kernels: str) -> Wish:
     models = in_order(("O", *bug.models))
-    return Wish(select(bug.workloads), (profile(bug.profiles[0]),), kernels, models=models)
+    return Wish(select(bug.workloads), (profile(bug.profiles[0]),), kernels, models=models, kind=bug.kind)
 
 
 def preference(finding: Finding) -> tuple[int, str]:
@@ -192,7 +167,7 @@ def _program(form: str, small: Path, wanted: str, progress: Progress) -> Program
 
 # --- as text -------------------------------------------------------------------------------------
 
-NAME_WIDTH, STATE_WIDTH, SEEN_WIDTH, CELL_WIDTH = 46, 16, 8, 9
+NAME_WIDTH, STATE_WIDTH, SEEN_WIDTH, CELL_WIDTH = 46, 28, 8, 9
 
 
 def table(folder: Path) -> list[str]:

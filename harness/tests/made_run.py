@@ -23,17 +23,20 @@ from harness.store import (
     write_summary,
 )
 from harness.summing import sum_up
-from oracles.observation import Observation
+from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import profile
-from oracles.tests.made import Bench
+from oracles.tests.made import Bench, without
 from oracles.verdict import Tier
 from reports.html import write_report
 from reports.results import (
+    DAMAGE,
+    FAULTS,
     EntryFlag,
     EntrySummary,
     ExperimentFacts,
     Judgement,
     Question,
+    ReadBlock,
     read_experiment,
 )
 from reports.tests.make_run import make_run
@@ -121,6 +124,43 @@ def of_one_kind(run: Path, bench: Bench, judge: FaultJudge | DamageJudge, **fact
         )
     write_summary(run, sum_up(run, 1.0))
     return write_report(run)
+
+
+FAILED = "setup\n  write foo 0 8K\nrun\n  write foo 0 8K\n  fsync foo\n"
+FAULT_POINTS = ("F:error-writes@2:8192+8", "F:error-writes@2:16384+8", "F:error-writes@2")
+
+
+def keep_faults(run: Path) -> Path:
+    """A run of one experiment: at each of the points the fsync succeeds, and the write is not there."""
+    bench = Bench(FAILED)
+    judge = FaultJudge(bench.history, profile("btrfs"), Tier.FS)
+    steps = tuple(
+        FaultStep(step.index, 0, step.inode, 16, 0, 0, int(step.index == 2))
+        for step in (*bench.history.setup, *bench.history.run)
+    )
+    fault = FaultRun(steps=steps, root_inode=256, after_call="")
+    for spec in FAULT_POINTS:
+        judge.add(spec, msgspec.json.encode(Observation(tree=bench.tree(0), probe_steps=1, fault=fault)))
+    of_one_kind(run, bench, judge, kind=FAULTS, planned={})
+    return run
+
+
+BLOCK_NAME = "log tree leaf"
+
+
+def keep_damages(run: Path) -> Path:
+    """A run of one experiment: damages of two blocks take foo away, and nothing tells of it."""
+    bench = Bench("setup\n  write foo 0 8K\nrun\n  write bar 0 8K\n  fsync bar\n")
+    judge = DamageJudge(bench.history, profile("btrfs"), Tier.FS)
+    lost = msgspec.json.encode(Observation(tree=without(bench.tree(), "foo")))
+    for spec in ("O:4", "O:6"):
+        judge.add_undamaged(spec, msgspec.json.encode(Observation(tree=bench.tree())))
+    judge.read = {spec: (ReadBlock(9540, BLOCK_NAME), ReadBlock(9541, BLOCK_NAME)) for spec in ("O:4", "O:6")}
+    for spec in ("D:O:4/9540^7", "D:O:6/9540.3=0", "D:O:6/9540^77", "D:O:6/9541.0=0"):
+        judge.add(spec, "", lost)
+    facts = {"undamaged": judge.undamaged, "reads": judge.read, "device_bytes": 256 << 20}
+    of_one_kind(run, bench, judge, kind=DAMAGE, planned={"D": 4}, **facts)
+    return run
 
 
 def question(run: Path, command: tuple[str, ...] = ("powercut", "run")) -> None:

@@ -72,7 +72,9 @@ def test_the_finding_leads_to_its_damage_and_says_what_was_done(report):
     page = (report / "finding-F1.html").read_text()
     assert "sector 3 of block 9540 zeroed" in page
     assert 'href="experiment-0001.html#state-D-O-6-9540-3-0"' in page
-    assert "minimize" not in page
+    assert "minimize" in page
+    assert "export" in page
+    assert "--to sh" in page
 
 
 def test_the_summary_counts_outcomes_by_what_the_blocks_are(report):

@@ -14,6 +14,7 @@ from harness.disk import BLOCK_BYTES, DiskWrite
 from harness.log import Entry, open_log, write_log
 from harness.rebuild import Rebuilding
 from harness.recover import Recovered, is_mended
+from oracles.damage import Damage
 from reports.results import EntryFlag, ReadBlock
 
 MOUNTED, UNTOUCHED = b'{"mount_errno":0,"tree":[]}', b'{"mount_errno":0,"untouched":true}'
@@ -61,6 +62,22 @@ def test_the_same_seed_damages_the_same(disks: Rebuilding) -> None:
         [state.spec for state in Damaging(disks, reads, 9, seed).states()] for seed in (1, 1, 2)
     )
     assert first == same != other
+
+
+def test_a_damage_that_is_asked_for_is_done_in_every_state_that_reads_its_block(disks: Rebuilding) -> None:
+    """Beside the budget, once, and in the order of the states."""
+    reads = {State(0): blocks(0, 1), State(1): blocks(0), State(2): blocks(0, 1, 5)}
+    wanted = Damage(1, bit=77)
+    damaging = Damaging(disks, reads, 3, 0, (wanted,))
+    made = list(damaging.states())
+    assert [state.prefix for state in made if state.damage == wanted] == [0, 2]
+    assert [state.prefix for state in made] == sorted(state.prefix for state in made)
+    assert damaging.count == len(made) == 5
+    assert damaging.coverage.examined == 3
+    (drawn, *_) = Damaging(disks, reads, 3, 0).states()
+    assert drawn.damage is not None
+    again = list(Damaging(disks, reads, 3, 0, (drawn.damage,)).states())
+    assert len(again) == len(set(again))
 
 
 def test_every_damage_changes_the_disk_and_none_is_left_behind(disks: Rebuilding) -> None:

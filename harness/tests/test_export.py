@@ -6,14 +6,19 @@ import msgspec
 import pytest
 
 from harness import export as subject
+from harness import reproducers as evidence
 from harness.bare import Ran, run_in_guest
-from harness.export import NoExport, compile_in, reproducers, seen_of, verified
+from harness.export import Seen, compile_in, seen_of, tried_on, verified
 from harness.followups import find
 from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
 from harness.progress import Progress
-from harness.tests.made_run import ENTRY_COUNT
+from harness.reproducers import NoExport, is_written, reproducers
+from harness.tests.made_run import ENTRY_COUNT, keep_damages, keep_faults
 from harness.workspace import workspace
+from oracles.checks import NoCheck
+from oracles.observation import Observation
 from reports import export_fstests
+from workloads.faults import FaultPoint
 from workloads.text import format_operation
 
 
@@ -52,6 +57,97 @@ def test_a_torn_write_that_others_followed_is_refused(run: Path) -> None:
         only_shown_by(run, f"T:{ENTRY_COUNT}-1/3")
 
 
+# --- a device that fails, damage at rest
+
+
+def test_a_device_fails_as_a_whole_before_it_fails_in_part(tmp_path: Path) -> None:
+    """The places of a filesystem's blocks are not the same everywhere."""
+    first, *others = ways(keep_faults(tmp_path))
+    assert first.fault == FaultPoint("error-writes", 2)
+    assert [one.fault.part for one in others if one.fault] == ["8192+8", "16384+8"]
+    assert {(one.way, one.promising) for one in (first, *others)} == {("fault", (2,))}
+    assert [format_operation(operation) for operation in first.run] == ["write foo 0 8K", "fsync foo"]
+    assert [check.kind for check in first.checks] == ["bytes"]
+
+
+def test_of_a_kernel_that_died_nothing_else_is_asked(tmp_path: Path) -> None:
+    finding, experiment = find(keep_faults(tmp_path), "F1")
+    dead = Observation(death="panic", death_during="run")
+    died = msgspec.structs.replace(experiment, observations=(dead,) * len(experiment.observations))
+    (first, *_) = reproducers(finding, died, tmp_path)
+    assert ([check.kind for check in first.checks], first.promising) == (["survives"], ())
+
+
+def test_a_fault_that_no_program_can_ask_about_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NoCheck("that takes a filesystem of ours")
+
+    run = keep_faults(tmp_path)
+    monkeypatch.setattr(evidence, "of_fault", refuse)
+    with pytest.raises(NoExport, match=r"filesystem of ours\. Instead: .* the run itself: .* F1$"):
+        ways(run)
+
+
+@pytest.fixture
+def damaged_run(tmp_path: Path) -> Path:
+    return keep_damages(tmp_path)
+
+
+def test_a_damage_is_done_to_the_disk_of_a_replayed_log(damaged_run: Path) -> None:
+    """A disk at an operation's end comes before one within it, and another block before the same again."""
+    found = ways(damaged_run)
+    assert [one.damage.spec for one in found] == ["9540.3=0", "9541.0=0", "9540^77", "9540^7"]
+    assert [one.returned for one in found] == [True, True, True, False]
+    assert {(one.way, one.model, one.block) for one in found} == {("log", "D", "log tree leaf")}
+    assert [check.kind for check in found[0].checks] == ["as before"]
+
+
+def test_a_disk_with_all_that_an_operation_wrote_is_one_at_its_end(damaged_run: Path) -> None:
+    """Its mark is no write."""
+    _, experiment = find(damaged_run, "F1")
+    assert experiment.history is not None
+    assert [is_written(experiment.history, prefix) for prefix in (3, 4, 5, 6)] == [True, False, True, True]
+
+
+def test_a_disk_may_be_damaged_before_anything_was_run(damaged_run: Path) -> None:
+    """Then setup was made durable, and that is all."""
+    finding, experiment = find(damaged_run, "F1")
+    moved = {
+        state.spec: state.spec.replace("O:4/", "O:0/").replace("O:6/", "O:0/")
+        for state in experiment.judgement.states
+    }
+    states = tuple(
+        msgspec.structs.replace(each, spec=moved[each.spec]) for each in experiment.judgement.states
+    )
+    facts = msgspec.structs.replace(experiment.facts, undamaged={"O:0": 0}, reads={})
+    judgement = msgspec.structs.replace(experiment.judgement, states=states)
+    early = msgspec.structs.replace(experiment, facts=facts, judgement=judgement)
+    (one, *_) = reproducers(finding, early, damaged_run)
+    assert [format_operation(operation) for operation in one.setup] == ["write foo 0 8K"]
+    assert ([format_operation(operation) for operation in one.run], one.returned) == (["sync"], True)
+
+
+def test_a_damage_that_no_program_can_ask_about_is_refused_with_the_disk(
+    damaged_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NoCheck("an older tree is allowed")
+
+    monkeypatch.setattr(evidence, "of_damage", refuse)
+    with pytest.raises(NoExport, match=r"an older tree is allowed\. Instead: .* --keep FILE"):
+        ways(damaged_run)
+
+
+def test_a_panic_is_an_answer_where_the_kernel_has_to_survive() -> None:
+    """Else a guest that is gone was our trouble."""
+    ran = Ran(-1, ("Kernel panic - not syncing: BUG!", "the guest ended"))
+    assert seen_of("6.12", ran, survives=True).shows is True
+    assert seen_of("6.12", ran).shows is None
+    assert seen_of("6.12", Ran(-1, ("no end in 600 s",)), survives=True).shows is None
+
+
 OWN, STOCK = "test+planted/a", "test"
 
 
@@ -85,8 +181,10 @@ def test_what_fails_here_and_passes_there_is_kept(tried) -> None:
 
 
 def test_what_flakey_does_not_show_the_log_may(tried) -> None:
-    (one, _), _ = tried({("flakey", OWN): 0, ("flakey", STOCK): 0, ("log", OWN): 1, ("log", STOCK): 0})
+    """The stock kernel has no say where there is nothing to see."""
+    (one, _), kernels = tried({("flakey", OWN): 0, ("flakey", STOCK): 0, ("log", OWN): 1, ("log", STOCK): 0})
     assert one.way == "log"
+    assert kernels == [("flakey", OWN), ("log", OWN), ("log", STOCK)]
 
 
 @pytest.mark.parametrize(("own", "stock"), [(0, 0), (1, 1), (0, 1), (2, 0), (1, 2), (1, -1)])
@@ -101,6 +199,23 @@ def test_what_does_not_tell_the_kernels_apart_is_not_shown(tried, own: int, stoc
             }
         )
     assert "Instead: --to c, --to fstests; or the disk itself" in str(error.value)
+
+
+@pytest.mark.parametrize(("answers", "shows", "count"), [((0, 1, 1), True, 2), ((0, 0, 0), False, 3)])
+def test_threads_get_several_chances_to_meet(
+    run: Path, monkeypatch: pytest.MonkeyPatch, answers: tuple[int, ...], shows: bool, count: int
+) -> None:
+    """A program without them is run once."""
+    left = list(answers)
+    monkeypatch.setattr(subject, "try_on", lambda word, *_: Seen(word, left.pop(0) == 1, ""))
+    first = ways(run)[0]
+    beside = [msgspec.structs.replace(operation, parallel=1, thread=1) for operation in first.run]
+    threads = msgspec.structs.replace(first, run=tuple(beside))
+    quiet = Progress(quiet=True)
+    assert tried_on("6.12", run, threads, "c", None, None, quiet).shows is shows  # type: ignore[arg-type]
+    assert len(left) == len(answers) - count
+    left[:] = [0, 1]
+    assert tried_on("6.12", run, first, "c", None, None, quiet).shows is False  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from harness.store import NoResults, new_run, write_summary
 from harness.summing import sum_up
 from harness.tests.made_run import keep, question
 from reports.repeats import repeat_words
-from reports.results import FAULTS, Followup, Repeat, read_summary
+from reports.results import Followup, Repeat, read_summary
 
 ONCE = Repeat("6.12+fix", 5, 5, False), Repeat("6.12", 0, 5, True)
 
@@ -28,14 +28,6 @@ def test_a_finding_is_found_with_its_witness(run: Path) -> None:
 def test_what_is_not_there_is_told_with_what_is(run: Path, place: str, wanted: str, message: str) -> None:
     with pytest.raises(NoResults, match=message):
         find(run / place, wanted)
-
-
-def test_a_finding_of_a_failing_device_says_what_shows_it(run: Path) -> None:
-    place = run / "experiments" / "0001" / "experiment.json"
-    facts = msgspec.json.decode(place.read_bytes())
-    place.write_bytes(msgspec.json.encode(facts | {"kind": FAULTS}))
-    with pytest.raises(NoResults, match=r"F1 is of a device that fails.* Instead: .*repro .* F1"):
-        find(run, "F1")
 
 
 def test_a_run_without_a_finding_says_so(tmp_path: Path) -> None:

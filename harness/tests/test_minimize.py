@@ -1,20 +1,35 @@
 """minimize: each step is asked of a guest, within a budget; what is new is repeated. No guest is real."""
 
+import contextlib
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from harness import examiner, repeats
 from harness import minimize as subject
-from harness import repeats
-from harness.examiner import Sight
+from harness.examiner import Examiner, Like, Sight, Subject, like
 from harness.followups import find
-from harness.minimize import BudgetSpent, NotShown, Question, minimize, with_header
+from harness.minimize import (
+    BudgetSpent,
+    NotShown,
+    Question,
+    minimize,
+    models_up_to,
+    wish_of,
+    with_header,
+)
 from harness.progress import Progress
+from harness.record import Recording
 from harness.repeats import repeat_new, repeated
 from harness.summing import sum_up
-from reports.results import Repeat, read_summary
-from workloads.shrinking import lines_of
+from harness.tests.made_run import BLOCK_NAME, keep_damages, keep_faults
+from harness.workspace import workspace
+from oracles.damage import Damage, split
+from oracles.profiles import profile
+from oracles.verdict import Answer, Tier, Verdict, Violation
+from reports.results import DAMAGE, FAULTS, Repeat, read_summary
+from workloads.shrinking import lines_of, operation_count
 from workloads.text import parse
 from workloads.workload import Workload
 
@@ -47,8 +62,8 @@ class FakeExaminer:
 
 
 def asker(budget: int = 100) -> tuple[FakeExaminer, Question]:
-    examiner = FakeExaminer()
-    return examiner, Question(examiner, SIGNATURE, budget, Progress(quiet=True))  # type: ignore[arg-type]
+    fake = FakeExaminer()
+    return fake, Question(fake, SIGNATURE, budget, Progress(quiet=True))  # type: ignore[arg-type]
 
 
 def test_a_question_remembers_the_state_of_the_last_yes() -> None:
@@ -69,19 +84,44 @@ def test_a_spent_budget_ends_it() -> None:
 
 
 def test_what_shows_itself_only_sometimes_gets_several_chances() -> None:
-    examiner, ask = asker()
-    examiner.troubles = 3
+    fake, ask = asker()
+    fake.troubles = 3
     ask.first(WORKLOAD)
-    assert examiner.recordings == 4
+    assert fake.recordings == 4
     assert not ask(parse("run\n  mkdir A\n"))
-    assert examiner.recordings == 8
+    assert fake.recordings == 8
     assert ask(WORKLOAD)
-    assert examiner.recordings == 9
+    assert fake.recordings == 9
+
+
+class Stock(FakeExaminer):
+    """Shows it, too, when nothing but the two calls is left."""
+
+    def examine(self, workload: Workload) -> Sight:
+        self.recordings += 1
+        return Sight({SIGNATURE: "O:3"} if operation_count(workload) <= 2 else {}, 9)
+
+
+def test_what_the_stock_kernel_shows_is_another_bug() -> None:
+    """The same signature, and not what the series does."""
+    small, larger = (
+        parse("run\n  creat foo\n  fsync foo\n"),
+        parse("run\n  creat foo\n  creat bar\n  fsync foo\n"),
+    )
+    fake, stock = FakeExaminer(), Stock()
+    ask = Question(fake, SIGNATURE, 100, Progress(quiet=True), stock)  # type: ignore[arg-type]
+    ask.first(WORKLOAD)
+    assert ask(larger)
+    assert not ask(small)
+    assert (fake.recordings, stock.recordings, ask.asked) == (3, 3, 6)
+    of_both = Question(fake, SIGNATURE, 100, Progress(quiet=True), Stock())  # type: ignore[arg-type]
+    of_both.first(small)
+    assert of_both(small)
 
 
 def test_what_does_not_come_again_is_said() -> None:
-    examiner, ask = asker()
-    examiner.never = True
+    fake, ask = asker()
+    fake.never = True
     with pytest.raises(NotShown, match="not seen again in 5 recordings"):
         ask.first(WORKLOAD)
 
@@ -93,8 +133,8 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "build", lambda *_: "a kernel")
         monkeypatch.setattr(module, "spec_of", lambda *_: None)
         monkeypatch.setattr(module, "Examiner", FakeExaminer)
+        monkeypatch.setattr(module, "source_word", lambda word: word.partition("+")[0])
     monkeypatch.setattr(repeats, "find_built", lambda *_: None)
-    monkeypatch.setattr(repeats, "source_word", lambda word: word.partition("+")[0])
 
 
 def test_a_workload_becomes_small(run: Path, made_up: None) -> None:
@@ -149,3 +189,65 @@ def test_trouble_of_ours_is_told_beside_the_count(run: Path, made_up: None, monk
     _, experiment = find(run, "F1")
     (told,) = repeated(experiment, [SIGNATURE], 2, Progress(quiet=True), True).values()
     assert told == (Repeat("test", 0, 2, True, "no guest"),)
+
+
+# --- a device that fails, damage at rest
+
+
+def test_a_fault_is_looked_for_at_every_point_of_its_kind(tmp_path: Path) -> None:
+    finding, experiment = find(keep_faults(tmp_path), "F1")
+    assert like(finding, experiment) == Like(FAULTS, fault="error-writes")
+    assert models_up_to(finding) == ("O",)
+
+
+def test_a_damage_is_looked_for_as_it_was_and_in_blocks_of_that_name(tmp_path: Path) -> None:
+    finding, experiment = find(keep_damages(tmp_path), "F1")
+    assert like(finding, experiment) == Like(DAMAGE, damage=split(finding.state)[1], block=BLOCK_NAME)
+    died = msgspec.structs.replace(finding, oracle="alive", role="tree-log.c")
+    told = like(died, experiment)
+    assert told is not None
+    assert told.block == ""
+
+
+def test_a_crash_state_needs_nothing_like_that(run: Path) -> None:
+    assert like(*find(run, "F1")) is None
+
+
+@pytest.mark.parametrize(("make", "kind"), [(keep_faults, FAULTS), (keep_damages, DAMAGE)])
+def test_the_smallest_workload_is_run_as_the_first_was(tmp_path: Path, make, kind: str) -> None:
+    """With the damage that minimize saw last: what is drawn of another log may leave it out."""
+    finding, experiment = find(make(tmp_path), "F1")
+    wish = wish_of(finding, experiment, WORKLOAD, [], "D:O:3/77^5" if kind == DAMAGE else "F:delay@2")
+    assert wish.kind == kind
+    assert wish.damages == ((Damage(77, bit=5),) if kind == DAMAGE else ())
+
+
+def test_a_subject_of_another_kind_is_asked_until_all_signatures_were_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no further: each state costs a recovery."""
+    first = Violation("data lost untold", "fsynced file", "foo", "", "", "", Tier.POSIX)
+    other = Violation("name lost untold", "fsynced file", "foo", "", "", "", Tier.POSIX)
+    told = [Verdict("told", Tier.FS, Answer.BROKEN, 1, (each,)) for each in (other, first)]
+    asked = []
+
+    def look(*_: object):
+        for number, verdict in enumerate((*told, *told)):
+            asked.append(number)
+            yield f"F:delay@{number}", (verdict,)
+
+    monkeypatch.setattr(Examiner, "_faulted", look)
+    monkeypatch.setattr(examiner, "open_log", lambda _: contextlib.nullcontext([0] * 7))
+    one = Subject(
+        "6.12",
+        None,  # type: ignore[arg-type]
+        profile("btrfs"),
+        Tier.FS,
+        ("btrfs told: data lost untold (fsynced file)",),
+        like=Like(FAULTS, fault="delay"),
+    )
+    with workspace() as space:
+        recording = Recording(tmp_path, tmp_path, None, {}, ())  # type: ignore[arg-type]
+        sight = Examiner(one, space)._of_device(WORKLOAD, recording, Like(FAULTS, fault="delay"))
+    assert sight == Sight({"btrfs told: data lost untold (fsynced file)": "F:delay@1"}, 7)
+    assert asked == [0, 1]

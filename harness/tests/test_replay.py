@@ -3,14 +3,17 @@
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.log import Entry, write_log
+from oracles.damage import Damage
 from reports import export_sh, replay_c, replay_sh
 from reports.export import Reproducer, c_text
-from reports.export_c import HEAD
+from reports.export_c import CHECK, HEAD
 from reports.results import EntryFlag
 from reports.tests.test_export_forms import CHECKS, SMALL, made
+from workloads.text import parse
 
 # Disks are six letters, one a sector. What comes with a FLUSH is volatile as the rest; C is FUA.
 LOG = (
@@ -22,7 +25,7 @@ LOG = (
     Entry(0, 0, EntryFlag.MARK, mark="done"),
     Entry(5, 1, EntryFlag(0), b"E" * 512),
 )
-LETTERS = "fold -w 512 $W/state | cut -c 1 | tr -d '\\n'; echo"
+LETTERS = "tr '\\0' 0 <$W/state | fold -w 512 | cut -c 1 | tr -d '\\n'; echo"
 LAST = 'entries "$W/log" step\n'
 MAIN = f"""
 static int ask(void)
@@ -74,9 +77,81 @@ def test_a_script_asks_the_disks_of_its_model(logged: Path, model: str, returned
 @pytest.mark.parametrize(("model", "returned", "disks"), ASKED)
 def test_a_c_program_asks_the_same(logged: Path, model: str, returned: bool, disks: str) -> None:
     one = reproducer(model, returned)
-    head = HEAD.format(story=" * ", file="x", size_bytes=one.size_bytes)
+    assert disks_of_c(one, logged) == set(disks.split())
+
+
+def disks_of_c(one: Reproducer, logged: Path) -> set[str]:
+    head = HEAD.format(story=" * ", file="x", size_bytes=one.size_bytes, check=CHECK, devices="$N")
     text = head.replace("<sys/xattr.h>", "<sys/wait.h>") + replay_c.replay(one) + MAIN
     (logged / "x.c").write_text(text)
     subprocess.run(["gcc", "-w", "-o", logged / "x", logged / "x.c"], check=True)
-    done = subprocess.run([logged / "x", logged], capture_output=True, text=True, check=False)
-    assert (set(done.stdout.split()), done.stderr, done.returncode) == (set(disks.split()), "", 0)
+    plain = {"PATH": "/usr/bin:/bin"}  # its cleaning up detaches loop devices, where there is losetup
+    done = subprocess.run([logged / "x", logged], capture_output=True, text=True, check=False, env=plain)
+    assert (done.stderr, done.returncode) == ("", 0)
+    return set(done.stdout.split())
+
+
+# Two calls at once, 5 and 7: A is written before them, B and C meanwhile, D when both have returned.
+MET = (
+    Entry(0, 1, EntryFlag.FLUSH, b"A" * 512),
+    Entry(0, 0, EntryFlag.MARK, mark="begin-5"),
+    Entry(0, 0, EntryFlag.MARK, mark="begin-7"),
+    Entry(1, 1, EntryFlag(0), b"B" * 512),
+    Entry(0, 0, EntryFlag.MARK, mark="done-7"),
+    Entry(2, 1, EntryFlag(0), b"C" * 512),
+    Entry(0, 0, EntryFlag.MARK, mark="done-5"),
+    Entry(3, 1, EntryFlag(0), b"D" * 512),
+    Entry(0, 0, EntryFlag.MARK, mark="begin-8"),
+    Entry(4, 1, EntryFlag(0), b"E" * 512),
+    Entry(0, 0, EntryFlag.MARK, mark="end"),
+)
+THREADS = parse("run\n  parallel\n    thread\n      fsync .\n    thread\n      fsync .\n")
+
+
+def threads(begun: tuple[int, ...], ended: tuple[int, ...]) -> Reproducer:
+    return made(THREADS, CHECKS, "log", False, begun=begun, ended=ended)
+
+
+@pytest.mark.parametrize(
+    ("begun", "ended", "disks"),
+    [
+        ((5, 7), (7,), "AB.... ABC... ABCD.."),
+        ((5, 7), (5, 7), "ABC... ABCD.."),
+        ((5, 7, 8), (5, 7), "ABC... ABCD.. ABCDE."),
+    ],
+)
+def test_where_threads_met_the_disks_are_asked_at_which_the_promise_stands(
+    logged: Path, begun: tuple[int, ...], ended: tuple[int, ...], disks: str
+) -> None:
+    """From the return of the last call that makes it, up to the begin of one that nobody had seen."""
+    write_log(logged / "log", MET)
+    assert disks_of_c(threads(begun, ended), logged) == set(disks.split())
+
+
+def test_calls_that_came_in_another_order_are_no_answer(logged: Path) -> None:
+    write_log(logged / "log", MET)
+    with pytest.raises(AssertionError, match="did not come in that order"):
+        disks_of_c(threads((7,), (7,)), logged)
+
+
+# The first bit of an A makes it an @; a sector of zeros is a 0. Of eight sectors: a block.
+@pytest.mark.parametrize(
+    ("damage", "returned", "disks"),
+    [
+        (Damage(0, bit=0), True, "@BCDD..."),
+        (Damage(0, bit=0), False, "@....... @B...... @BC..... @BCDD..."),
+        (Damage(0, sector=1), True, "A0CDD..."),
+    ],
+)
+def test_a_damaged_disk_is_that_of_the_replayed_log(
+    logged: Path, damage: Damage, returned: bool, disks: str
+) -> None:
+    """The next disk is made from one without the damage."""
+    (logged / "base").write_bytes(b"." * 512 * 8)
+    one = msgspec.structs.replace(reproducer("D", returned), damage=damage, block="log")
+    text = replay_sh.replay(one, export_sh.SHELL)
+    lines = f"W={logged}\n{text.replace(LAST, f'ask() {{ {LETTERS}; }}{chr(10)}{LAST}')}"
+    done = subprocess.run(["sh", "-c", lines], capture_output=True, text=True, check=False)
+    assert (set(done.stdout.split()), done.stderr) == (set(disks.split()), "")
+    (logged / "base").write_bytes(b"." * 512 * 8)
+    assert disks_of_c(one, logged) == set(disks.split())

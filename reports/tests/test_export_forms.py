@@ -8,8 +8,21 @@ import msgspec
 import pytest
 
 from oracles.checks import Check, Source
+from oracles.damage import Damage
 from reports import export_c, export_fstests, export_sh
-from reports.export import NotInThisForm, Reproducer, Shell, byte_of, check_lines, command
+from reports.export import (
+    LISTED,
+    NotInThisForm,
+    Reproducer,
+    Shell,
+    ask_lines,
+    byte_of,
+    check_lines,
+    command,
+    cut_sentence,
+)
+from reports.failing import table
+from workloads.faults import FaultPoint
 from workloads.library import library
 from workloads.text import parse
 
@@ -103,6 +116,269 @@ def test_what_only_another_model_shows_is_said_in_a_shell_and_in_c(tmp_path, mod
     compiled(tmp_path, export_c.program(one, "F1.c"))
     with pytest.raises(NotInThisForm, match=f"of model {model}; --to sh and --to c can"):
         export_fstests.test(one, "999")
+
+
+DAMAGES = (Damage(7680, bit=8 * 154 + 2), Damage(7680, sector=3))
+
+
+def damaged(damage=DAMAGES[0], checks=CHECKS[:1], returned=True, block="log tree leaf"):
+    return made(SMALL, checks, "log", returned, model="D", damage=damage, block=block)
+
+
+@pytest.mark.parametrize("returned", [True, False])
+@pytest.mark.parametrize("damage", DAMAGES, ids=["bit", "sector"])
+@pytest.mark.parametrize("checks", [CHECKS, (Check("as before"),), (Check("survives"),)])
+def test_what_a_damaged_disk_shows_is_said_in_a_shell_and_in_c(tmp_path, checks, damage, returned):
+    """A test of fstests ends where a mount is refused."""
+    one = damaged(damage, checks, returned)
+    understood("sh", export_sh.script(one, "F1.sh"), tmp_path)
+    compiled(tmp_path, export_c.program(one, "F1.c"))
+    with pytest.raises(NotInThisForm, match="--to sh and --to c can"):
+        export_fstests.test(one, "999")
+
+
+def test_a_reader_is_told_what_was_damaged():
+    assert cut_sentence(damaged()) == (
+        "the power fails after 'fsync A', bit 2 of byte 154 of block 7680 flipped (log tree leaf)"
+    )
+
+
+def function_of(script, name):
+    """Its lines."""
+    return re.search(rf"^(used=.*\n)?{name}\(\) \{{\n.*?^\}}\n", script, re.MULTILINE | re.DOTALL)[0]
+
+
+@pytest.mark.parametrize("block", ["log tree leaf", "zeros"])
+@pytest.mark.parametrize("damage", [Damage(1, bit=8 * 154 + 2), Damage(1, sector=3)], ids=["bit", "sector"])
+def test_a_script_damages_a_disk_as_the_state_was(tmp_path, damage, block):
+    disk = bytes(12500) if block == "zeros" else bytes(range(1, 251)) * 50
+    (tmp_path / "state").write_bytes(disk)
+    text = function_of(export_sh.script(damaged(damage, block=block), "F1.sh"), "damage")
+    text += "damage; echo $used"
+    environment = {"W": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, env=environment, check=True)
+    expected = disk[:4096] + damage.of(disk[4096:8192]) + disk[8192:]
+    assert ((tmp_path / "state").read_bytes(), done.stdout, done.stderr) == (expected, "yes\n", "")
+
+
+def test_a_script_sees_that_a_block_is_empty(tmp_path):
+    (tmp_path / "state").write_bytes(bytes(12500))
+    text = function_of(export_sh.script(damaged(Damage(1, bit=9)), "F1.sh"), "damage") + "damage; echo $used"
+    environment = {"W": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == "no\n"
+
+
+# In place of a mount, its kernel's log, and of what lies on the disks "whole" and "damaged".
+STAND_INS = """\
+bad() { echo "$*"; }
+mount() { [ -d "$W/$disk" ] && M=$W/$disk; }
+umount() { :; }
+dmesg() { [ "$1" = -C ] || cat "$W/$disk.dmesg" 2>/dev/null; }
+"""
+
+
+def as_before(folder, refused=False, said=""):
+    """What the question says of folder/whole and folder/damaged."""
+    if refused:
+        shutil.rmtree(folder / "damaged")
+    (folder / "damaged.dmesg").write_text(said)
+    lines = "\n".join(ask_lines(damaged(checks=(Check("as before"),)), Shell("M")))
+    text = f"{STAND_INS}for disk in whole damaged; do\n{lines}\ndone"
+    environment = {"W": str(folder), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, env=environment, check=False)
+    return done.stdout
+
+
+@pytest.fixture
+def two_trees(tmp_path):
+    """The same file twice, by link, so that no inode number tells them apart."""
+    for name in ("whole", "damaged"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "whole" / "foo").write_text("foo")
+    (tmp_path / "damaged" / "foo").hardlink_to(tmp_path / "whole" / "foo")
+    return tmp_path
+
+
+def without_root(script):
+    """The two roots are two directories here, and one on a disk."""
+    return script.replace("find . -printf", "find . -mindepth 1 -printf")
+
+
+def test_a_tree_that_is_another_must_be_told(two_trees, monkeypatch):
+    monkeypatch.setattr("reports.export.LISTED", without_root(LISTED))
+    assert as_before(two_trees) == ""
+    (two_trees / "damaged" / "bar").write_text("bar")
+    assert "the tree is another, and nothing tells of it: ./bar f inode" in as_before(two_trees)
+    assert as_before(two_trees, said="BTRFS warning: checksum verify failed\n") == ""
+    assert as_before(two_trees, refused=True) == ""
+
+
+def test_a_file_that_is_missing_is_another_tree(two_trees, monkeypatch):
+    monkeypatch.setattr("reports.export.LISTED", without_root(LISTED))
+    (two_trees / "whole" / "bar").write_text("bar")
+    assert "something is missing" in as_before(two_trees)
+
+
+# --- a device that fails
+
+
+TWICE = parse("setup\n  write foo 0 8K\nrun\n  write foo 0 8K\n  fsync foo\n  open foo @a\n  fdatasync @a\n")
+POINTS = {
+    "F:error-writes@2": FaultPoint("error-writes", 2),
+    "F:error-writes@2:8192+8": FaultPoint("error-writes", 2, part="8192+8"),
+    "F:error-writes@2:flush": FaultPoint("error-writes", 2, part="flush"),
+    "F:error-writes@2-": FaultPoint("error-writes", 2, stays=True),
+    "F:corrupt@1:0+16": FaultPoint("corrupt", 1, part="0+16"),
+    "F:error-reads@2": FaultPoint("error-reads", 2),
+    "F:delay@2": FaultPoint("delay", 2),
+}
+
+
+def failing(point, checks=CHECKS[:1], workload=TWICE, promises=(2, 4), **more):
+    fields = {"fault": POINTS.get(point, point), "promising": promises, "size_bytes": 1 << 20, **more}
+    return made(workload, checks, "fault", **fields)
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("checks", [CHECKS, (Check("mounts"),), (Check("survives"),)])
+def test_what_a_failing_device_shows_is_said_in_a_shell_and_in_c(tmp_path, point, checks):
+    """In a test of fstests a call that fails ends in the output."""
+    understood("sh", export_sh.script(failing(point, checks), "F1.sh"), tmp_path)
+    compiled(tmp_path, export_c.program(failing(point, checks), "F1.c"))
+    with pytest.raises(NotInThisForm, match="--to sh and --to c can"):
+        export_fstests.test(failing(point, checks), "999")
+
+
+def test_lines_of_a_fault_are_the_devices_own(tmp_path):
+    workload = parse("run\n  write foo 0 4K\n  fault error-writes\n  fsync foo\n  fault off\n  fsync foo\n")
+    one = failing(FaultPoint("script", 1, stays=True), workload=workload, promises=(2,))
+    script, program = export_sh.script(one, "F1.sh"), export_c.program(one, "F1.c")
+    understood("sh", script, tmp_path)
+    compiled(tmp_path, program)
+    changes = [line for line in script.splitlines() if line.startswith("failing ")]
+    assert ["error_writes" in line for line in changes] == [True, False, False, False]
+    assert ["drop_writes" in line for line in changes] == [False, False, True, False]
+    assert cut_sentence(one) == "the device fails as the fault lines say; then the power fails"
+
+
+def test_a_mount_that_is_refused_has_noticed_what_was_corrupted():
+    lines = "run\n  write foo 0 4K\n  fault {}\n  fsync foo\n"
+    for words, refused in (("corrupt 9 7", True), ("error-writes", False)):
+        workload = parse(lines.format(words))
+        one = failing(FaultPoint("script", 1, stays=True), workload=workload)
+        assert ("it does not mount" not in export_sh.script(one, "F1.sh")) is refused
+    assert "it does not mount" not in export_sh.script(failing("F:corrupt@1:0+16"), "F1.sh")
+    assert "it does not mount" in export_sh.script(failing("F:error-writes@2"), "F1.sh")
+
+
+END = 2048  # of a filesystem of 1 MiB, in sectors
+ERROR = "flakey $D {} 0 180 1 error_writes"
+
+
+@pytest.mark.parametrize(
+    ("point", "lines"),
+    [
+        ("F:error-writes@2", [f"0 {END} {ERROR.format(0)}", f"{END} 8 {ERROR.format(END)}"]),
+        ("F:error-writes@2:flush", [f"0 {END} linear $D 0", f"{END} 8 {ERROR.format(END)}"]),
+        ("F:corrupt@1:0+16", ["0 16 flakey $D 0 0 180 5 corrupt_bio_byte 101 w 165 0",
+                              f"16 {END - 16} linear $D 16", f"{END} 8 linear $D {END}"]),
+        (FaultPoint("error-writes", 2, part="8+8,32+8"), ["0 8 linear $D 0", f"8 8 {ERROR.format(8)}",
+            "16 16 linear $D 16", f"32 8 {ERROR.format(32)}", f"40 {END - 40} linear $D 40",
+            f"{END} 8 linear $D {END}"]),
+        ("F:delay@2", [f"0 {END} delay $D 0 10", f"{END} 8 linear $D {END}"]),
+    ],
+)  # fmt: skip
+def test_a_table_fails_where_the_point_says(point, lines):
+    one = failing(point)
+    assert table(one.fault.on(), one) == lines
+
+
+def test_only_where_a_flush_fails_the_mounted_device_has_a_write_cache():
+    """Else dm-flakey would fail the FLUSH with the writes of a part."""
+    flushed = [point for point in POINTS if "write through" not in export_sh.script(failing(point), "F1.sh")]
+    assert flushed == ["F:error-writes@2", "F:error-writes@2:flush", "F:error-writes@2-"]
+
+
+def test_the_fault_is_there_for_its_operation_and_then_the_power_fails():
+    one = failing("F:error-writes@2:8192+8", workload=SMALLER, promises=(2,), size_bytes=64 << 20)
+    lines = export_sh.script(one, "F1.sh").splitlines()
+    started = lines.index("sync")
+    told = [line for line in lines[started:] if line.startswith(("xfs_io", "failing", "umount"))]
+    assert [line.split()[0] for line in told] == [
+        "xfs_io", "failing", "xfs_io", "failing", "failing", "umount", "failing"
+    ]  # fmt: skip
+    assert "8192 8 flakey" in told[1]
+    assert told[2].endswith("|| told=yes")
+    assert "drop_writes" in told[4]
+    lasting = export_sh.script(failing("F:error-writes@2-", workload=SMALLER, promises=(2,)), "F1.sh")
+    assert "drop_writes" not in lasting
+
+
+SMALLER = parse("setup\n  write foo 0 8K\nrun\n  write foo 0 8K\n  fsync foo\n")
+
+
+def test_writes_that_fail_with_a_flush_and_without_one_are_refused():
+    workload = parse("run\n  fault error-writes all\n  write foo 0 4K\n  fault error-writes\n  fsync foo\n")
+    one = failing(FaultPoint("script", 0, stays=True), workload=workload)
+    with pytest.raises(NotInThisForm, match="which one device cannot"):
+        export_sh.script(one, "F1.sh")
+
+
+def test_a_reader_is_told_what_fails_and_when():
+    assert cut_sentence(failing("F:error-writes@2:8192+8")) == (
+        "writes to sectors 8192+8 fail during 'fsync foo'; then the power fails"
+    )
+    assert cut_sentence(failing("F:error-writes@2-")) == (
+        "writes fail from 'fsync foo' on; then the power fails"
+    )
+    assert cut_sentence(failing("F:error-writes@2:flush")).startswith("every FLUSH fails during")
+
+
+# --- threads
+
+
+BESIDE = [workload for workload in library() if workload.parallel]
+
+
+@pytest.mark.parametrize("workload", BESIDE, ids=[workload.name for workload in BESIDE])
+def test_threads_are_said_in_c_alone(tmp_path, workload):
+    indexes = range(len(workload.setup), len(workload.setup) + len(workload.run))
+    one = made(workload, CHECKS[:1], "log", False, begun=tuple(indexes), ended=tuple(indexes)[:-1])
+    compiled(tmp_path, export_c.program(one, "F1.c"))
+    for form in (export_sh.script, export_fstests.test):
+        with pytest.raises(NotInThisForm, match="--to c can"):
+            form(one, "999")
+
+
+MEETING = parse(
+    "setup\n  creat foo\nrun\n  chmod foo 600\n  parallel\n    thread\n      fsync foo\n    thread\n"
+    "      await 3\n      fsync foo\n  sync\n"
+)
+DONE = r"my_turn\(\d\)|await_writes\(\d\)|mark\(.*?\)|fsync\(file\)"
+
+
+def test_each_thread_does_its_own_and_marks_it():
+    """`await` is no call, so it has no mark."""
+    one = made(MEETING, CHECKS[:1], "log", False, begun=(1, 2, 4), ended=(1, 4))
+    text = export_c.program(one, "F1.c")
+    first, second = re.findall(r"static void \*block_1_thread_\d\(.*?^\}", text, re.DOTALL | re.MULTILINE)
+    assert re.findall(DONE, first) == [
+        "my_turn(1)", 'mark("begin", 2)', "fsync(file)", 'mark("done", 2)'
+    ]  # fmt: skip
+    assert re.findall(DONE, second) == [
+        "my_turn(2)", "await_writes(3)", 'mark("begin", 4)', "fsync(file)", 'mark("done", 4)'
+    ]  # fmt: skip
+    assert "returned[] = { 1, 4 }, begun[] = { 1, 2, 4 }" in text
+    assert cut_sentence(one) == (
+        "threads run beside each other, and the power fails during 'fsync foo', after 'fsync foo'"
+    )
+
+
+def test_an_object_that_a_thread_made_is_not_asked_for_by_its_number():
+    one = made(MEETING, (Check("object", "foo", values=("0",)),), "log", False, begun=(1,), ended=(1,))
+    with pytest.raises(NotInThisForm, match="inode number"):
+        export_c.program(one, "F1.c")
 
 
 def compiled(tmp_path, text):
@@ -290,12 +566,25 @@ def tree(tmp_path):
         (Check("blocks", "foo", values=("0",)), ""),
         (Check("object", "no", values=("3",), optional=True), ""),
         (Check("object", "no", values=("3",)), "no is another file (inode none)"),
+        (Check("leads", "foo"), ""),
+        (Check("leads", "no"), ""),
+        (Check("leads", "gone"), ""),
         (Check("absent", "foo", given="no"), ""),
         (Check("absent", "foo", given="gone"), "foo is back"),
     ],
 )
 def test_a_check_complains_of_what_it_is_for_and_nothing_else(tree, check, expected):
     assert said(tree, check, made3="1") == expected
+
+
+def test_a_name_whose_object_cannot_be_reached_leads_nowhere(tree, tmp_path_factory):
+    """As on a disk whose inode is not what it was: the directory has it, stat(2) fails."""
+    programs = tmp_path_factory.mktemp("programs")
+    (programs / "stat").write_text("#!/bin/sh\nexit 1\n")
+    (programs / "stat").chmod(0o755)
+    path = f"{programs}:/usr/bin:/bin"
+    assert said(tree, Check("leads", "foo"), PATH=path) == "foo is listed, and leads nowhere"
+    assert said(tree, Check("leads", "no"), PATH=path) == ""
 
 
 def test_an_object_is_known_by_its_inode_number(tree):
