@@ -161,7 +161,7 @@ def of_log(
     made = whole(finding, experiment, violation, run, way, asked, case.model)
     return msgspec.structs.replace(
         made,
-        # Of a damaged disk nothing has to be run: then the power fails when setup has reached it.
+        # Of a damaged disk nothing has to be run: then the power fails when a sync begins behind setup.
         run=until_all_have_ended(history, begun) if beside else history.workload.run[:begun] or (SYNC,),
         returned=begun == completed,
         model=model_of(state.spec),
@@ -220,7 +220,9 @@ def damaged(
             asked = of_damage(case, finding.oracle, violation)
             held = prepared.case(place_of(state.spec), undamaged)
             made = of_log(finding, experiment, held, state, violation, "log", run, asked)
-            ended = is_written(history, place_of(state.spec))
+            prefix = place_of(state.spec)
+            # Before anything was run: a sync that ended would have brought more to the disk.
+            ended = history.begun_count(prefix) > 0 and is_written(history, prefix)
             yield msgspec.structs.replace(made, damage=damage, block=name, returned=ended)
         except NoCheck as error:
             yield error

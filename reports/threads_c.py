@@ -10,12 +10,14 @@ Not here: the operations' own calls and the program around them (export_c.py), t
 While a block runs the disk is slow, so that a thread meets the others in the middle of their calls, and
 `await` counts the device's writes. When the log is replayed, nobody knows in which order the calls of a block
 came: a disk is asked where all had returned on which the promise rests, and nothing had begun that the
-finding had not seen begin. Where that does not come about the program says so.
+finding had not seen begin. Threads that do the same may change places. Where none of that comes about the
+program says so.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from reports.export import Reproducer, c_text
+from reports.export import NotInThisForm, Reproducer, c_text
 from workloads.text import format_operation
 from workloads.workload import Operation
 
@@ -23,6 +25,7 @@ INCLUDES = "#include <linux/dm-ioctl.h>\n#include <pthread.h>\n#include <stdatom
 SLOW = "delay $D 0 0 $D 0 20"  # dm-delay: reads at once, writes after 20 ms (harness/agent/threads.c)
 FAST = "linear $D 0"
 BELOW_LOG = "$N-slow"
+CALLS_MAX = 64  # bits
 
 HELPERS = """
 /* What threads share. A mark is an ioctl here: a program that is started for it takes too long. */
@@ -104,27 +107,27 @@ static void beside(int count, void *(*const doing[])(void *))
 """
 
 NOTE = """
-/* Calls on which the promise rests, and those that may have begun. */
-static const int returned[] = {{ {returned} }}, begun[] = {{ {begun} }};
-static int left = sizeof(returned) / sizeof(returned[0]), too_many, came_about;
-
-static int among(int index, const int *all, size_t count)
-{{
-	for (size_t i = 0; i < count; i++)
-		if (all[i] == index)
-			return 1;
-	return 0;
-}}
+/*
+ * Calls by bits, from the first one of the run: those on which the promise rests, and those that may have
+ * begun. Threads that do the same may change places.
+ */
+static const struct {{
+	uint64_t returned, begun;
+}} moments[] = {{ {moments} }};
+static uint64_t have_returned, have_begun;
+static int came_about;
 
 static void note(const char *text)
 {{
 	int index;
 
 	if (sscanf(text, "begin-%d", &index) == 1)
-		too_many += !among(index, begun, sizeof(begun) / sizeof(begun[0]));
+		have_begun |= 1ULL << (index - {first});
 	if (sscanf(text, "done-%d", &index) == 1)
-		left -= among(index, returned, sizeof(returned) / sizeof(returned[0]));
-	asking = !left && !too_many;
+		have_returned |= 1ULL << (index - {first});
+	asking = 0;
+	for (size_t i = 0; i < sizeof(moments) / sizeof(moments[0]); i++)
+		asking |= !(moments[i].returned & ~have_returned) && !(have_begun & ~moments[i].begun);
 	came_about |= asking;
 }}
 """
@@ -216,9 +219,31 @@ def _table(below: str, target: str) -> str:
 
 
 def reading(one: Reproducer) -> str:
-    """In place of the replay of a program without threads."""
-    return NOTE.format(returned=_numbers(one.ended), begun=_numbers(one.begun)) + STEP
+    """In place of the replay of a program without threads. Errors: NotInThisForm."""
+    if len(one.run) > CALLS_MAX:
+        raise NotInThisForm(f"a program with threads keeps account of {CALLS_MAX} calls")
+    first = len(one.setup)
+
+    def mask(indexes: Sequence[int], places: Mapping[int, int]) -> int:
+        return sum(1 << (places.get(index, index) - first) for index in indexes)
+
+    masks = dict.fromkeys((mask(one.ended, at), mask(one.begun, at)) for at in exchanges(one))
+    return NOTE.format(first=first, moments=", ".join(f"{{ {a:#x}, {b:#x} }}" for a, b in masks)) + STEP
 
 
-def _numbers(indexes: Sequence[int]) -> str:
-    return ", ".join(map(str, indexes))
+def exchanges(one: Reproducer) -> Iterator[dict[int, int]]:
+    """Every way in which threads that do the same may change places, by index of the calls."""
+    of_blocks = [list(_exchanges(block)) for block in blocks_of(one).values()]
+    for chosen in itertools.product(*of_blocks):
+        yield {index: place for places in chosen for index, place in places.items()}
+
+
+def _exchanges(block: Sequence[tuple[int, Operation]]) -> Iterator[dict[int, int]]:
+    calls = [
+        [(index, format_operation(op)) for index, op in block if op.thread == thread and op.word != "await"]
+        for thread in _threads(block)
+    ]
+    for order in itertools.permutations(calls):
+        pairs = list(zip(calls, order, strict=True))
+        if all([text for _, text in a] == [text for _, text in b] for a, b in pairs):
+            yield {i: j for a, b in pairs for (i, _), (j, _) in zip(a, b, strict=True)}

@@ -105,11 +105,27 @@ MET = (
     Entry(4, 1, EntryFlag(0), b"E" * 512),
     Entry(0, 0, EntryFlag.MARK, mark="end"),
 )
-THREADS = parse("run\n  parallel\n    thread\n      fsync .\n    thread\n      fsync .\n")
+THREADS = """setup
+  creat a
+  creat b
+  creat c
+  creat d
+  creat e
+run
+  parallel
+    thread
+      fsync .
+    thread
+      await 1
+      {other}
+  sync
+"""
 
 
-def threads(begun: tuple[int, ...], ended: tuple[int, ...]) -> Reproducer:
-    return made(THREADS, CHECKS, "log", False, begun=begun, ended=ended)
+def threads(begun: tuple[int, ...], ended: tuple[int, ...], other: str = "syncfs") -> Reproducer:
+    """Of the calls 5, 7 and 8."""
+    workload = parse(THREADS.format(other=other))
+    return made(workload, CHECKS, "log", False, begun=begun, ended=ended)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +142,13 @@ def test_where_threads_met_the_disks_are_asked_at_which_the_promise_stands(
     """From the return of the last call that makes it, up to the begin of one that nobody had seen."""
     write_log(logged / "log", MET)
     assert disks_of_c(threads(begun, ended), logged) == set(disks.split())
+
+
+def test_threads_that_do_the_same_may_change_places(logged: Path) -> None:
+    """Where 5 had to return first, 7 does."""
+    write_log(logged / "log", MET)
+    assert disks_of_c(threads((5, 7), (5,), "fsync ."), logged) == {"AB....", "ABC...", "ABCD.."}
+    assert disks_of_c(threads((5, 7), (5,)), logged) == {"ABC...", "ABCD.."}
 
 
 def test_calls_that_came_in_another_order_are_no_answer(logged: Path) -> None:
