@@ -43,6 +43,8 @@ class KnownBug(msgspec.Struct, frozen=True):
 BOTH = ("6.1", "6.12")  # 6.1.192 and 6.12.117
 OLD = ("5.10", *BOTH)  # and 5.10.262
 FIRST = ("5.10",)  # in which fast commits are new
+LATER = (*BOTH, "7.2")  # 7.2.13
+EVERY = (*FIRST, *LATER)
 # btrfs-single of 7.2.13 writes nine entries during the rename, and does not show it; why is not known.
 WITH_LOG_ON_7_2 = ("btrfs", "btrfs-holes", "btrfs-noholes")
 # All that were run but btrfs-single, as above.
@@ -101,7 +103,7 @@ UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (files
 
 
 def _fast_commit(
-    heading: str, workload: str, signatures: tuple[str, ...], kernels: tuple[str, ...] = OLD
+    heading: str, workload: str, signatures: tuple[str, ...], kernels: tuple[str, ...] = EVERY
 ) -> KnownBug:
     return KnownBug(heading, kernels, "ext4", workload, signatures, ("ext4-fast-commit",))
 
@@ -141,15 +143,15 @@ FAST_COMMIT = (
     *(
         KnownBug(heading, kernels, "ext4", EVERYWHERE, signatures, ("ext4-fast-commit",))
         for heading, kernels, signatures in (
-            (EXTENDED, (*OLD, "7.2"), ("fsck: not clean (filesystem)",)),
-            (UNDER_WAY, (*OLD, "7.2"), UNDER_WAY_SIGNATURES),
+            (EXTENDED, EVERY, ("fsck: not clean (filesystem)",)),
+            (UNDER_WAY, EVERY, UNDER_WAY_SIGNATURES),
         )
     ),
     _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-synced-open-file-fsync", NO_MOUNT),
-    _fast_commit(REUSED, "rmdir-recreate-fsync", NO_MOUNT, BOTH),
-    _fast_commit(REUSED, "snapshot-deleted-fsync-file-below", NO_MOUNT, BOTH),
+    _fast_commit(REUSED, "rmdir-recreate-fsync", NO_MOUNT, LATER),
+    _fast_commit(REUSED, "snapshot-deleted-fsync-file-below", NO_MOUNT, LATER),
     _fast_commit(LEFT_OUT, "rmdir-recreate-fsync", DIRECTORY_LOST, FIRST),
     _fast_commit(LEFT_OUT, "snapshot-deleted-fsync-file-below", DIRECTORY_LOST, FIRST),
     _fast_commit(
@@ -167,10 +169,10 @@ FAST_COMMIT = (
     _fast_commit(LEFT_OUT, "rename-over-synced-file", ("ordered: not a prefix (metadata)",), FIRST),
     _fast_commit(COUNTS, "rmdir-recreate-fsync", UNCOUNTED, FIRST),
     _fast_commit(COUNTS, "snapshot-deleted-fsync-file-below", UNCOUNTED, FIRST),
-    _fast_commit(COUNTS, "link-into-new-directory-fsync-root", UNCOUNTED, BOTH),
-    _fast_commit(COUNTS, "link-old-file-into-new-directory", UNCOUNTED, BOTH),
+    _fast_commit(COUNTS, "link-into-new-directory-fsync-root", UNCOUNTED, LATER),
+    _fast_commit(COUNTS, "link-old-file-into-new-directory", UNCOUNTED, LATER),
     _fast_commit(COUNTS, "open-directory-removed", UNCOUNTED),
-    _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED, BOTH),
+    _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED, LATER),
     _fast_commit(COUNTS, "rmdir-file-takes-its-name", UNCOUNTED),
     _fast_commit(
         "A fast commit forgets the block of extended attributes",
@@ -194,7 +196,7 @@ FAST_COMMIT = (
         BLOCKS,
         "many-names-fsync",
         ("durable: name came back (unlinked fsynced file)", "durable: name lost (hard-linked fsynced file)"),
-        BOTH,
+        LATER,
     ),
     _fast_commit(BLOCKS, "many-names-fsync", NO_MOUNT, FIRST),
 )
@@ -216,7 +218,7 @@ KNOWN = (
     ),
     KnownBug(
         heading="The first fsync after a checkpoint does not wait for its node",
-        kernels=("6.12",),
+        kernels=("6.12", "7.2"),
         filesystem="f2fs",
         workload=EVERYWHERE,
         signatures=(
@@ -265,13 +267,13 @@ KNOWN = (
     ),
     KnownBug(
         ON_ITS_WAY,
-        (*OLD, "7.2"),
+        EVERY,
         "btrfs",
         "same-file-fsynced-at-once-in-first-log",
         ("durable: data lost (fsynced file)",),
     ),
     KnownBug(RESERVED, BOTH, "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES),
-    KnownBug(RESERVED, (*BOTH, "7.2"), "btrfs", "reserved-tail-then-grown", RESERVED_SIGNATURES),
+    KnownBug(RESERVED, LATER, "btrfs", "reserved-tail-then-grown", RESERVED_SIGNATURES),
     KnownBug(
         RESERVED,
         ("6.12",),
@@ -288,7 +290,7 @@ KNOWN = (
         ("stable: blocks changed (recovered tree)", "stable: times changed (recovered tree)"),
     ),
     *(
-        KnownBug(UNFLUSHED, (*OLD, "7.2"), "xfs", workload, ("durable: data lost (synced file)",))
+        KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",))
         for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
     ),
     KnownBug(
