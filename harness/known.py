@@ -112,6 +112,8 @@ def _fast_commit(
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "Opening a file for reading changes it after a direct write was cut"
 UNFLUSHED = "sync and syncfs leave data in the disk's cache"
+MEETS_FLUSH = "An fdatasync that meets another's flush sends none"
+F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
 LARGER = "A hole punched across the end of a file makes it larger"
 STRICT = "In strict mode f2fs flushes less than in posix mode"
 STRICT_FDATASYNC = (
@@ -292,6 +294,13 @@ KNOWN = (
     *(
         KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",))
         for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
+    ),
+    KnownBug(
+        MEETS_FLUSH,
+        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+        "f2fs",
+        "overwritten-while-another-flushes",
+        ("durable: data lost (fdatasynced file)",),
     ),
     KnownBug(
         LARGER,

@@ -77,7 +77,7 @@ static void cannot(const char *what)
 {{
 	fprintf(stderr, "cannot be tried: %s: %s\\n", what, strerror(errno));
 	chdir("/");
-	shell("umount \\"$M\\" 2>/dev/null; dmsetup remove {devices} 2>/dev/null; losetup -D; rm -rf \\"$W\\"");
+	shell({clean});
 	exit(2);
 }}
 
@@ -210,7 +210,7 @@ int main(void)
 {end}
 	int broken = {verdict};
 
-	shell("umount \\"$M\\" 2>/dev/null; dmsetup remove {devices} 2>/dev/null; losetup -D; rm -rf \\"$W\\"");
+	shell({clean});
 	puts(broken ? "" : "the promise was kept");
 	return broken;
 }}
@@ -219,6 +219,11 @@ int main(void)
 ATTACH = 'D=$(losetup -f --show "$W/{image}") && S=$(blockdev --getsz $D)'
 FLAKEY_ON = '"0 $S flakey $D 0 180 0"'
 FLAKEY_OFF = '"0 $S flakey $D 0 0 180 1 drop_writes"'
+# Its own loop devices: others of the host are none of its business.
+DETACH = (
+    "for i in disk log state recovery; do losetup -n -O NAME -j $W/$i; done 2>/dev/null | xargs -r losetup -d"
+)
+CLEAN = 'umount "$M" 2>/dev/null; dmsetup remove {devices} 2>/dev/null; ' + DETACH + '; rm -rf "$W"'
 BELOW = 'D=$(losetup -n -O NAME -j "$W/disk") && S=$(blockdev --getsz $D)'
 SWITCH = "dmsetup suspend --nolockfs $N && dmsetup load $N --table {table} && dmsetup resume $N"
 
@@ -234,7 +239,7 @@ def program(one: Reproducer, file: str) -> str:
         file=file,
         size_bytes=one.size_bytes,
         check=CHECK if one.fault is None else CHECK_FAILING,
-        devices=devices,
+        clean=c_text(CLEAN.format(devices=devices)),
     )
     log = one.way == "log"
     closing = [f"\tclose({name});" for name in variables(one)]
@@ -256,7 +261,7 @@ def program(one: Reproducer, file: str) -> str:
             f"\tmust({c_text(mark('end'))});",
             *closing,
             '\tcheck(chdir("/"), "chdir");',
-            f"\tmust({c_text(f'umount $M && dmsetup remove {devices} && losetup -D')});",
+            f"\tmust({c_text(f'umount $M && dmsetup remove {devices} && {DETACH}')});",
         ]
         verdict = "replay()"
     elif one.fault is not None:
@@ -306,7 +311,7 @@ def program(one: Reproducer, file: str) -> str:
             operations=body,
             end="\n".join(end),
             verdict=verdict,
-            devices=devices,
+            clean=c_text(CLEAN.format(devices=devices)),
         )
     ).replace("#include <sys/xattr.h>\n", "#include <sys/wait.h>\n#include <sys/xattr.h>\n")
 
