@@ -22,7 +22,8 @@ EVERYWHERE = "*"
 class KnownBug(msgspec.Struct, frozen=True):
     """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the filesystem's name.
     workload: EVERYWHERE where it may show in any, and in which depends on timing.
-    profiles: those that show it; none named means all of the filesystem. kind: of results.KINDS."""
+    profiles: those that show it; none named means all of the filesystem. kind: of results.KINDS.
+    timed: of one workload, which shows it or not as its threads take turns."""
 
     heading: str
     kernels: tuple[str, ...]
@@ -31,6 +32,7 @@ class KnownBug(msgspec.Struct, frozen=True):
     signatures: tuple[str, ...]
     profiles: tuple[str, ...] = ()
     kind: str = CRASH
+    timed: bool = False
 
     def shown_on(self, kernel: str, profile_name: str) -> bool:
         return (
@@ -295,12 +297,16 @@ KNOWN = (
         KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",))
         for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
     ),
-    KnownBug(
-        MEETS_FLUSH,
-        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
-        "f2fs",
-        "overwritten-while-another-flushes",
-        ("durable: data lost (fdatasynced file)",),
+    *(
+        KnownBug(
+            MEETS_FLUSH,
+            ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+            "f2fs",
+            workload,
+            ("durable: data lost (fdatasynced file)",),
+            timed=True,
+        )
+        for workload in ("overwritten-while-another-flushes", "two-descriptors-write-and-fsync")
     ),
     KnownBug(
         LARGER,
@@ -406,12 +412,17 @@ KNOWN = (
 )
 
 
-def expected_findings(kernel: str, profile_name: str, kind: str = CRASH) -> set[tuple[str, str]]:
-    """(signature, workload) of every finding that the stock kernel is known for."""
+def expected_findings(
+    kernel: str, profile_name: str, kind: str = CRASH, timed: bool = False
+) -> set[tuple[str, str]]:
+    """(signature, workload) of every finding that the stock kernel is known for. timed: of those that come
+    and go with how threads take turns, which are not among the others."""
     return {
         (f"{profile(profile_name).filesystem} {signature}", known.workload)
         for known in KNOWN
-        if known.workload != EVERYWHERE and known.shown_on(kernel, profile_name) and known.kind == kind
+        if known.workload != EVERYWHERE
+        and known.shown_on(kernel, profile_name)
+        and (known.kind, known.timed) == (kind, timed)
         for signature in known.signatures
     }
 

@@ -32,6 +32,14 @@ def test_a_bug_that_may_show_in_any_workload_is_known_in_any(kernel):
     assert (f"f2fs {LOST}", "*") not in expected_findings("6.12", "f2fs")
 
 
+def test_what_comes_and_goes_with_how_threads_take_turns_is_told_and_not_required():
+    one = ("f2fs durable: data lost (fdatasynced file)", "overwritten-while-another-flushes")
+    fixed = "6.12+fix/f2fs-fsync-waits-for-first-node"
+    assert one in expected_findings(fixed, "f2fs", timed=True)
+    assert one not in expected_findings(fixed, "f2fs")
+    assert known_heading(fixed, one[0], (("f2fs", one[1]),))
+
+
 def test_bugs_that_show_alike_are_each_named_once():
     signature = "btrfs durable: name lost (fsynced file)"
     names = ("rename-over-synced-file", "replace-synced-fsync-other", "fsynced-file-leaves-whiteout")
