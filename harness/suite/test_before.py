@@ -225,4 +225,5 @@ def test_library_finds_what_it_finds_on_the_stock_kernel(main_job, name, on):
     assert summary.reasons == ()
     assert summary.states.unknown == 0
     found = {(one.signature, workload) for one in summary.findings for workload in one.workloads}
-    assert found == expected_findings("6.12", on) | SEEN_EARLIER.get(name, set())
+    surely = expected_findings("6.12", on) | SEEN_EARLIER.get(name, set())
+    assert surely <= found <= surely | expected_findings("6.12", on, maybe=True)
