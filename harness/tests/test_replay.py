@@ -81,7 +81,7 @@ def test_a_c_program_asks_the_same(logged: Path, model: str, returned: bool, dis
 
 
 def disks_of_c(one: Reproducer, logged: Path) -> set[str]:
-    head = HEAD.format(story=" * ", file="x", size_bytes=one.size_bytes, check=CHECK, devices="$N")
+    head = HEAD.format(story=" * ", file="x", size_bytes=one.size_bytes, check=CHECK, clean='""')
     text = head.replace("<sys/xattr.h>", "<sys/wait.h>") + replay_c.replay(one) + MAIN
     (logged / "x.c").write_text(text)
     subprocess.run(["gcc", "-w", "-o", logged / "x", logged / "x.c"], check=True)

@@ -20,7 +20,7 @@ from reports.perf.counts import Count, counts, per_operation, words
 from reports.perf.profiles import FunctionTime, Profile, profiles
 from reports.perf.published import Seed, seeds
 from reports.perf.results import Measured, PerfRun, perf_folder
-from reports.perf.tables import interval_words, middle, plain
+from reports.perf.tables import interval_words, middle, percent_words, plain
 
 MARKS = {Answer.BETTER: "HOLDS", Answer.WORSE: "BROKEN", Answer.NONE: "none"}
 
@@ -83,6 +83,7 @@ def perf_context(run: PerfRun) -> dict[str, Any]:
         "count_words": words,
         "per_operation": per_operation,
         "interval_words": interval_words,
+        "percent_words": percent_words,
         "middle": middle,
         "plain": plain,
         "marks": MARKS,

@@ -44,6 +44,11 @@ def change(one: Difference) -> str:
     return f"{one.percent:+.1f}% {one.number.name}"
 
 
+def percent_words(percent: float) -> str:
+    """nan: both sides gave zero, of which there is no ratio."""
+    return "none on either side" if math.isnan(percent) else f"{percent:+.1f}%"
+
+
 def interval_words(low: float, high: float) -> str:
     if math.isnan(low) or math.isnan(high):
         return "cannot be told"

@@ -12,7 +12,7 @@ from reports.perf.answers import differences
 from reports.perf.counts import counts, words
 from reports.perf.profiles import profiles
 from reports.perf.results import Measured, PerfRun
-from reports.perf.tables import answer_words, interval_words
+from reports.perf.tables import answer_words, interval_words, percent_words
 from reports.terminal import line
 
 KINDS_SHOWN = 6
@@ -41,7 +41,7 @@ def experiment_lines(measured: Measured) -> list[str]:
             lines.append(
                 line(
                     "  profile",
-                    f"time in {one.function}(): {one.answer}: {one.percent:+.1f}%, "
+                    f"time in {one.function}(): {one.answer}: {percent_words(one.percent)}, "
                     f"95% interval {interval_words(one.low, one.high)}",
                     cut=False,
                 )

@@ -18,7 +18,7 @@ from reports.perf.counts import counts
 from reports.perf.profiles import profiles
 from reports.perf.published import published_for, seeds
 from reports.perf.results import Measured
-from reports.perf.tables import interval_words
+from reports.perf.tables import interval_words, percent_words
 from reports.tests.make_perf import boots, exact, facts, make_perf
 from workloads.perf.experiment import library, select
 
@@ -81,6 +81,8 @@ def test_what_cannot_be_told_is_no_difference():
     _, low, high = interval((0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (0.0,) * 6)
     assert not leaves_out_one(low, high)
     assert interval_words(low, high) == "cannot be told"
+    assert percent_words(float("nan")) == "none on either side"
+    assert percent_words(-12.34) == "-12.3%"
     assert leaves_out_one(0.2, 0.9)
     assert leaves_out_one(1.1, 1.2)
     assert not leaves_out_one(0.9, 1.1)
