@@ -30,7 +30,6 @@ from workloads.history import stamped
 from workloads.library import load
 from workloads.text import parse
 
-pytestmark = pytest.mark.smoke
 WORKLOAD = parse("setup\n  creat bar\nrun\n  write foo 0 8K\n  fsync foo\n")
 WRITTEN = Check("bytes", "foo", sources=(Source(0, 8192, (1,)),))
 
@@ -72,6 +71,7 @@ def ended(kernel, one):
     return ran.status, said[0] if said else " / ".join(ran.lines[-9:])
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("promising", "status", "said"),
     [
@@ -88,6 +88,7 @@ def test_a_device_fails_during_its_operation(stock_kernel, promising, status, sa
     assert said in line
 
 
+@pytest.mark.minimize  # not smoke: on a busy machine it failed twice in some 15 runs, which is not understood
 def test_a_block_is_damaged_after_the_log_was_replayed(stock_kernel, keeper_for):
     """The block with the file's bytes; another one, of which nothing is there, is no answer."""
     one = profile("ext4")
@@ -116,6 +117,7 @@ def subject_of(stock_kernel, name, signature, like):
     return Subject("6.12", spec, one, Tier.FS, (signature,), like=like)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("kind", "seen"), [("error-writes", True), ("delay", False)])
 def test_a_workload_is_looked_at_at_every_point_of_that_kind_of_fault(stock_kernel, kind, seen):
     """As minimize does, without a run that is kept."""
@@ -126,6 +128,7 @@ def test_a_workload_is_looked_at_at_every_point_of_that_kind_of_fault(stock_kern
     assert [spec.partition("@")[0] for spec in sight.first.values()] == (["F:error-writes"] if seen else [])
 
 
+@pytest.mark.smoke
 def test_a_damage_is_done_again_to_a_smaller_workload(stock_kernel, monkeypatch):
     """Without a superblock the mount is refused, which is in order; for an oracle made up here it is not."""
     signature = "btrfs noticed: refused (superblock)"

@@ -4,6 +4,7 @@
 //             where a damaged filesystem gives an error.
 // caught by:  alive
 // profiles:   btrfs-single
+// absent:     7.2 (btrfs_replay_log() returns the error there and does not end the filesystem)
 // damage:     sweep
 // workloads:  append-fsync-repeated
 // files: fs/btrfs/disk-io.c
