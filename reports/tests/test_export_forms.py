@@ -80,6 +80,16 @@ def understood(shell, text, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("way", ["flakey", "log"])
+def test_a_program_detaches_its_own_loop_devices_and_no_others(way):
+    """The host may have some, too."""
+    program = export_c.program(made(SMALL, way=way), "F1.c")
+    assert "losetup -D" not in program
+    cleanings = [line for line in program.splitlines() if "losetup -n -O NAME -j $W/$i" in line]
+    assert len(cleanings) == 2 + (way == "log")  # when it ends, when it cannot go on, and before a replay
+    assert all("xargs -r losetup -d" in line for line in cleanings)
+
+
 @pytest.mark.parametrize(("way", "returned"), WAYS)
 @pytest.mark.parametrize("checks", [CHECKS, WHOLE], ids=["tree", "whole"])
 def test_a_shell_understands_every_question(tmp_path, way, returned, checks):
