@@ -9,7 +9,7 @@ import pytest
 from harness.log import Entry, write_log
 from oracles.damage import Damage
 from reports import export_sh, replay_c, replay_sh
-from reports.export import Reproducer, c_text
+from reports.export import TEARS, Reproducer, c_text
 from reports.export_c import CHECK, HEAD
 from reports.results import EntryFlag
 from reports.tests.test_export_forms import CHECKS, SMALL, made
@@ -67,11 +67,44 @@ def logged(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("model", "returned", "disks"), ASKED)
 def test_a_script_asks_the_disks_of_its_model(logged: Path, model: str, returned: bool, disks: str) -> None:
-    text = replay_sh.replay(reproducer(model, returned), export_sh.SHELL)
-    instead = f'ask() {{ {LETTERS}; }}\nentries "$W/log" step\n'
-    lines = f"W={logged}\n{text.replace(LAST, instead)}"
+    assert set(disks_of_sh(reproducer(model, returned), logged)) == set(disks.split())
+
+
+def disks_of_sh(one: Reproducer, logged: Path, broken_at: int = 0) -> list[str]:
+    """broken_at: at the so manieth disk the promise is broken."""
+    text = replay_sh.replay(one, export_sh.SHELL)
+    count = f"asked=$((asked + 1)); [ $asked -ne {broken_at} ] || broken=1"
+    instead = f"ask() {{ {LETTERS}; {count}; }}\n{LAST}"
+    lines = f"W={logged}\nbroken=0 asked=0\n{text.replace(LAST, instead)}"
     done = subprocess.run(["sh", "-c", lines], capture_output=True, text=True, check=False)
-    assert (set(done.stdout.split()), done.stderr) == (set(disks.split()), "")
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(("model", "count"), [("O", 4), ("R", 9)])
+def test_a_script_asks_no_further_once_a_promise_is_broken(logged: Path, model: str, count: int) -> None:
+    """At the end of the step that showed it: of model R a step is a window."""
+    one = reproducer(model, False)
+    assert len(disks_of_sh(one, logged)) >= count
+    assert len(disks_of_sh(one, logged, broken_at=1)) < count
+
+
+def test_a_large_write_is_torn_at_a_few_places_from_its_first_on(logged: Path) -> None:
+    """Of 100 sectors at less than TEARS, in a script as in C, and at none once it is broken."""
+    letters = bytes(ord("a") + number % 26 for number in range(100))
+    large = Entry(0, 100, EntryFlag(0), b"".join(bytes([each]) * 512 for each in letters))
+    begin, done = (Entry(0, 0, EntryFlag.MARK, mark=mark) for mark in ("begin", "done"))
+    write_log(logged / "log", (begin, large, done))
+    (logged / "base").write_bytes(b"." * 512 * 100)
+    one = reproducer("T", False)
+    asked = disks_of_sh(one, logged)
+    torn = [each.index(".") for each in asked]
+    assert torn == list(range(1, 100, 4))
+    assert len(torn) <= TEARS
+    (logged / "base").write_bytes(b"." * 512 * 100)
+    assert disks_of_c(one, logged) == set(asked)
+    (logged / "base").write_bytes(b"." * 512 * 100)
+    assert disks_of_sh(one, logged, broken_at=3) == asked[:3]
 
 
 @pytest.mark.parametrize(("model", "returned", "disks"), ASKED)
@@ -172,9 +205,6 @@ def test_a_damaged_disk_is_that_of_the_replayed_log(
     """The next disk is made from one without the damage."""
     (logged / "base").write_bytes(b"." * 512 * 8)
     one = msgspec.structs.replace(reproducer("D", returned), damage=damage, block="log")
-    text = replay_sh.replay(one, export_sh.SHELL)
-    lines = f"W={logged}\n{text.replace(LAST, f'ask() {{ {LETTERS}; }}{chr(10)}{LAST}')}"
-    done = subprocess.run(["sh", "-c", lines], capture_output=True, text=True, check=False)
-    assert (set(done.stdout.split()), done.stderr) == (set(disks.split()), "")
+    assert set(disks_of_sh(one, logged)) == set(disks.split())
     (logged / "base").write_bytes(b"." * 512 * 8)
     assert disks_of_c(one, logged) == set(disks.split())
