@@ -8,6 +8,10 @@ Not here: what is tried (workloads/shrinking.py), one recording (examiner.py).
 
 Every step is recorded and recovered anew, and counts only when the same signature comes again. The state
 needs no search of its own: an examination ends at the first state that shows it, in the order of the models.
+
+A kernel's threads race: what the workload as found shows every time a smaller one may show now and then. So a
+step has to show it several times in a row, and the smallest is recorded again in a new guest: when that shows
+it less often than the workload as found did, the step before it is taken.
 """
 
 import argparse
@@ -25,7 +29,7 @@ from harness.machine import arch_of
 from harness.progress import Progress
 from harness.repeats import TIMES, repeat_one, spec_of
 from harness.run import Wish, run, write_pages
-from harness.store import NoResults, write_whole
+from harness.store import NoResults, point_latest, write_whole
 from harness.summing import EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.workspace import workspace
 from kernel.build import build
@@ -35,13 +39,15 @@ from oracles.profiles import profile
 from oracles.spec import MODELS, model_of
 from oracles.verdict import Tier
 from reports.repeats import repeat_words
-from reports.results import DAMAGE, Experiment, Finding, Summary
+from reports.results import CRASH, DAMAGE, Experiment, Finding
 from workloads.library import SUFFIX
 from workloads.shrinking import Shrinker, config_lines, operation_count
 from workloads.text import format as format_workload
 from workloads.workload import Workload
 
 BUDGET = 300
+# Of a failing device or a damaged disk one recording is a sweep over all its points, and no race was seen.
+YESES = 3
 NAME = "minimal"
 TELL_EVERY_S = 10.0
 
@@ -54,10 +60,18 @@ class NotShown(Exception):
     """The finding did not come again, so nothing can be made smaller; the message says how often."""
 
 
-class Question:
-    """Whether a workload still shows the signature. Remembers the state of the last yes. What needed n
-    recordings to show itself is asked n times before the answer is no.
+class Step(msgspec.Struct, frozen=True):
+    """A workload that showed the signature at this state. The first step is the workload as found."""
 
+    workload: Workload
+    state: str
+
+
+class Question:
+    """Whether a workload still shows the signature. Remembers the state of the last yes, and the steps taken.
+    What needed n recordings to show itself is asked n times before the answer is no.
+
+    yeses: how often it must show it before the answer is yes.
     stock: asked, too, after each yes: what the series alone shows is not to become what every kernel shows.
     Not where it shows the first workload itself."""
 
@@ -68,9 +82,11 @@ class Question:
         budget: int,
         progress: Progress,
         stock: Examiner | None = None,
+        yeses: int = 1,
     ) -> None:
         self._examiner = examiner
         self._stock = stock
+        self._yeses = yeses
         self._signature = signature
         self._budget = budget
         self._progress = progress
@@ -78,6 +94,7 @@ class Question:
         self._times = 1
         self.smallest = 0
         self.state = ""
+        self.steps: list[Step] = []
 
     @property
     def asked(self) -> int:
@@ -85,17 +102,26 @@ class Question:
 
     def __call__(self, workload: Workload) -> bool:
         """Errors: BudgetSpent."""
+        state = ""
+        for _ in range(self._yeses):
+            state = self._shown_at(workload)
+            if not state:
+                return False
+        if self._stock_shows(workload):
+            return False
+        self.state = state
+        return True
+
+    def _shown_at(self, workload: Workload) -> str:
+        """The state that shows it, or "". Errors: BudgetSpent."""
         for _ in range(self._times):
             if self.asked >= self._budget:
                 raise BudgetSpent
             sight = self._examiner.examine(workload)
             self._heartbeat()
             if self._signature in sight.first:
-                if self._stock_shows(workload):
-                    return False
-                self.state = sight.first[self._signature]
-                return True
-        return False
+                return sight.first[self._signature]
+        return ""
 
     def _stock_shows(self, workload: Workload) -> bool:
         if self._stock is None:
@@ -109,6 +135,7 @@ class Question:
             if self._signature in sight.first:
                 self.state = sight.first[self._signature]
                 self.smallest = operation_count(workload)
+                self.steps = [Step(workload, self.state)]
                 if self._stock_shows(workload):
                     self._stock = None
                 return sight
@@ -116,6 +143,8 @@ class Question:
         raise NotShown(f"{self._signature}: not seen again in {TIMES} recordings{trouble}")
 
     def tell(self, workload: Workload, what: str) -> None:
+        """It was a yes, and is the smallest now."""
+        self.steps.append(Step(workload, self.state))
         self.smallest = operation_count(workload)
         self._told = time.monotonic()
         self._progress.line(
@@ -144,23 +173,62 @@ def command_minimize(arguments: argparse.Namespace) -> int:
     finding, experiment = find(arguments.run, arguments.finding)
     if experiment.history is None:
         raise NoResults(f"{arguments.run}: nothing was recorded: {experiment.facts.trouble}")
+    tried: list[Tried] = []
     with Progress(arguments.quiet) as progress:
-        smallest, state, asked = minimize(finding, experiment, arguments.budget, progress)
-        named = with_header(smallest, finding, experiment, arguments.run, asked)
-        folder, summary = run(
-            wish_of(finding, experiment, named, arguments.words, state), arguments.out, progress
-        )
-        again = next((one for one in summary.findings if one.signature == finding.signature), None)
-        if again is not None:
-            again, summary = repeat_one(folder, again.id, TIMES, progress)
-            write_pages(folder)
-    return conclude(arguments.run, finding, folder, named, again, summary, asked, state)
+        steps, asked = minimize(finding, experiment, arguments.budget, progress)
+        for step in reversed(steps if experiment.facts.kind == CRASH else steps[-1:]):
+            if tried:
+                progress.line(f"shown in {max(tried[-1].shown, 0)} of {TIMES} only: the step before it")
+            tried.append(run_again(finding, experiment, step, asked, arguments, progress))
+            if is_steady(tried[-1], finding):
+                break
+    best = max(tried, key=lambda one: one.shown)
+    point_latest(best.folder)
+    return conclude(arguments.run, finding, best, asked)
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A step, run in a new guest. finding: as that run has it; None when it did not show itself."""
+
+    step: Step
+    folder: Path
+    finding: Finding | None
+
+    @property
+    def shown(self) -> int:
+        """Of TIMES recordings on its own kernel."""
+        return self.finding.after.repeats[0].shown if self.finding is not None else -1
+
+
+def run_again(
+    finding: Finding,
+    experiment: Experiment,
+    step: Step,
+    asked: int,
+    arguments: argparse.Namespace,
+    progress: Progress,
+) -> Tried:
+    named = with_header(step.workload, finding, experiment, arguments.run, asked)
+    wish = wish_of(finding, experiment, named, arguments.words, step.state)
+    folder, summary = run(wish, arguments.out, progress)
+    write_whole(folder / f"{NAME}{SUFFIX}", format_workload(named).encode())
+    found = next((one for one in summary.findings if one.signature == finding.signature), None)
+    if found is not None:
+        found, _ = repeat_one(folder, found.id, TIMES, progress)
+        write_pages(folder)
+    return Tried(msgspec.structs.replace(step, workload=named), folder, found)
+
+
+def is_steady(tried: Tried, finding: Finding) -> bool:
+    """It shows itself as often as the workload as found; where that was not repeated, every time."""
+    own = [one.shown for one in finding.after.repeats if one.kernel == finding.kernel and not one.trouble]
+    return tried.shown >= min([TIMES, *own])
 
 
 def minimize(
     finding: Finding, experiment: Experiment, budget: int, progress: Progress
-) -> tuple[Workload, str, int]:
-    """The smallest workload, its state, and how many recordings it took."""
+) -> tuple[list[Step], int]:
+    """The steps, from the workload as found to the smallest, and how many recordings they took."""
     facts, history = experiment.facts, experiment.history
     assert history is not None
     own, stock = facts.kernel, source_word(facts.kernel)
@@ -171,7 +239,9 @@ def minimize(
             )
             for word in dict.fromkeys((own, stock))
         )
-        question = Question(examiner, finding.signature, budget, progress, *beside)
+        yeses = YESES if facts.kind == CRASH else 1
+        stock_one = beside[0] if beside else None
+        question = Question(examiner, finding.signature, budget, progress, stock_one, yeses)
         sight = question.first(history.workload)
         count = operation_count(history.workload)
         progress.line(f"{finding.signature}: {count} operations, {question.state} of {sight.entry_count}")
@@ -180,7 +250,7 @@ def minimize(
             shrinker.run()
         except BudgetSpent:
             progress.line(f"{budget} recordings are spent: this is as small as it got; --budget allows more")
-        return shrinker.smallest, question.state, question.asked
+        return question.steps, question.asked
 
 
 def subject_on(word: str, finding: Finding, experiment: Experiment, progress: Progress) -> Subject:
@@ -247,25 +317,17 @@ def wish_of(
     )
 
 
-def conclude(
-    source: Path,
-    finding: Finding,
-    folder: Path,
-    workload: Workload,
-    again: Finding | None,
-    summary: Summary,
-    asked: int,
-    state: str,
-) -> int:
+def conclude(source: Path, finding: Finding, tried: Tried, asked: int) -> int:
     """What is left behind, and the last lines. The exit status: 0, or 3 when it came only sometimes."""
-    write_whole(folder / f"{NAME}{SUFFIX}", format_workload(workload).encode())
-    if again is None:
-        print(f"powercut: seen at {state} in {asked} recordings, and not in the last one: {shown(folder)}")
+    folder, found = tried.folder, tried.finding
+    if found is None:
+        where = shown(folder)
+        print(f"powercut: seen at {tried.step.state} in {asked} recordings, and not in the last one: {where}")
         return EXIT_UNKNOWN
     learnt(source, finding, msgspec.structs.replace(finding.after, minimal=str(folder.resolve())))
     write_pages(source)
-    print("\n".join(lines(folder, workload, again, asked)))
-    return EXIT_HOLDS if all(not repeat.trouble for repeat in again.after.repeats) else EXIT_UNKNOWN
+    print("\n".join(lines(folder, tried.step.workload, found, asked)))
+    return EXIT_HOLDS if all(not repeat.trouble for repeat in found.after.repeats) else EXIT_UNKNOWN
 
 
 def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> list[str]:

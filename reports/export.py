@@ -316,7 +316,8 @@ def content(operation: Operation, index: int, offset: int, shell: Shell) -> str:
                     *(["-s"] if "-sync" in f"-{operation.mode}" else []),
                 ]
             )
-            dsync = " -D" if "dsync" in operation.mode else ""
+            # Without -V it is pwrite(2), and -D means nothing (xfsprogs 6.1, io/pwrite.c do_pwrite()).
+            dsync = " -V 1 -D" if "dsync" in operation.mode else ""
             return xfs_io(shell, path, f"pwrite -b 64k{dsync} {fill} {offset} {length}", flags=flags)
         case "mmapwrite":
             first = start // PAGE * PAGE

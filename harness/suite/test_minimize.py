@@ -26,12 +26,6 @@ pytestmark = [pytest.mark.minimize, pytest.mark.timeout(3600)]
 OPERATIONS_MAX = 8
 BUGS = planted_bugs()
 
-# What is known not to end as it should: the forms that do not show the bug, and why.
-OPEN = {
-    # xfs frees an unlinked inode in the background (xfs_inodegc_queue()): before a shell makes its next call.
-    "planted/xfs-unlinked-inodes-left": {"sh", "fstests"},
-}
-
 
 @pytest.fixture(scope="module")
 def kept(request):
@@ -52,15 +46,12 @@ def test_a_planted_bug_becomes_small_and_its_programs_tell_the_kernels_apart(kep
     for row in rows:
         assert row.after <= OPERATIONS_MAX, row.signature
         assert row.shown, row.signature
-    assert any(handed_on(row, bug) for row in rows), [one.said for row in rows for one in row.programs]
+    assert any(handed_on(row) for row in rows), [one.said for row in rows for one in row.programs]
 
 
-def handed_on(row, bug):
-    answers = {one.answer for one in row.programs if one.form not in OPEN.get(bug.name, ())}
-    failed = {one.form for one in row.programs if one.answer == FAILED}
-    if failed != OPEN.get(bug.name, set()):
-        return False
-    return not answers or TRIED in answers
+def handed_on(row):
+    answers = {one.answer for one in row.programs}
+    return TRIED in answers and FAILED not in answers
 
 
 @pytest.fixture(scope="module")

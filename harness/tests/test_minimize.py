@@ -1,5 +1,6 @@
 """minimize: each step is asked of a guest, within a budget; what is new is repeated. No guest is real."""
 
+import argparse
 import contextlib
 from pathlib import Path
 
@@ -9,11 +10,14 @@ import pytest
 from harness import examiner, repeats
 from harness import minimize as subject
 from harness.examiner import Examiner, Like, Sight, Subject, like
-from harness.followups import find
+from harness.followups import find, learnt
 from harness.minimize import (
     BudgetSpent,
     NotShown,
     Question,
+    Step,
+    Tried,
+    command_minimize,
     minimize,
     models_up_to,
     wish_of,
@@ -94,6 +98,20 @@ def test_what_shows_itself_only_sometimes_gets_several_chances() -> None:
     assert fake.recordings == 9
 
 
+def test_what_is_shown_only_now_and_then_is_no_step() -> None:
+    """The first workload showed it every time: a smaller one that races must not take its place."""
+    fake = FakeExaminer()
+    ask = Question(fake, SIGNATURE, 100, Progress(quiet=True), yeses=3)  # type: ignore[arg-type]
+    ask.first(WORKLOAD)
+    assert ask(WORKLOAD)
+    assert fake.recordings == 4
+    told = [True, True, False]
+    sight = fake.examine(WORKLOAD)
+    fake.examine = lambda _: sight if told.pop(0) else Sight({}, 9)  # type: ignore[method-assign]
+    assert not ask(WORKLOAD)
+    assert not told
+
+
 class Stock(FakeExaminer):
     """Shows it, too, when nothing but the two calls is left."""
 
@@ -140,14 +158,53 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_workload_becomes_small(run: Path, made_up: None) -> None:
     finding, experiment = find(run, "F1")
     assert finding.signature == SIGNATURE
-    smallest, state, asked = minimize(finding, experiment, 100, Progress(quiet=True))
-    assert lines_of(smallest) == ["creat foo", "fsync foo"]
-    assert (state, asked > 1) == ("O:6", True)
+    steps, asked = minimize(finding, experiment, 100, Progress(quiet=True))
+    assert experiment.history is not None
+    assert steps[0].workload == experiment.history.workload
+    assert lines_of(steps[-1].workload) == ["creat foo", "fsync foo"]
+    assert (steps[-1].state, asked > 1) == ("O:6", True)
+
+
+@pytest.mark.parametrize(
+    ("first", "shown", "taken"),
+    [
+        ((5,), (5, 5, 5), 2),
+        ((5,), (4, 5, 5), 1),
+        ((5,), (-1, 3, 4), 0),
+        ((5,), (-1, 3, 2), 1),
+        ((2,), (2, 5, 5), 2),
+        ((), (4, 5, 5), 1),
+    ],
+)
+def test_a_step_that_shows_it_less_often_is_taken_back(
+    run: Path, made_up: None, monkeypatch: pytest.MonkeyPatch, first, shown, taken: int
+) -> None:
+    """Runs of the steps from the smallest on give `shown`; without a steady one, the best of them."""
+    finding, _ = find(run, "F1")
+    before = tuple(Repeat("test", count, 5, True) for count in first)
+    learnt(run, finding, msgspec.structs.replace(finding.after, repeats=before))
+    steps = [Step(parse(f"run\n  creat foo{n}\n"), f"O:{n}") for n in range(3)]
+    left = list(shown)
+
+    def again(finding, _, step, *__) -> Tried:
+        repeats = (Repeat("test", max(left[0], 0), 5, True),)
+        after = msgspec.structs.replace(finding.after, repeats=repeats)
+        found = msgspec.structs.replace(finding, after=after)
+        return Tried(step, run, found if left.pop(0) >= 0 else None)
+
+    concluded = []
+    monkeypatch.setattr(subject, "minimize", lambda *_: (steps, 9))
+    monkeypatch.setattr(subject, "run_again", again)
+    monkeypatch.setattr(subject, "conclude", lambda *words: concluded.append(words[2].step) or 0)
+    words = argparse.Namespace(run=run, finding="F1", budget=9, out=run.parent, quiet=True)
+    assert command_minimize(words) == 0
+    assert concluded == [steps[taken]]
+    assert (run.parent / "latest").resolve() == run.resolve()
 
 
 def test_the_budget_bounds_the_recordings(run: Path, made_up: None) -> None:
     finding, experiment = find(run, "F1")
-    _, _, asked = minimize(finding, experiment, 2, Progress(quiet=True))
+    _, asked = minimize(finding, experiment, 2, Progress(quiet=True))
     assert asked == 2
 
 

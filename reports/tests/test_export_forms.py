@@ -437,7 +437,10 @@ def test_every_workload_of_the_library_is_a_script_or_says_what_else_can_be_had(
         ('creat "two words"', ": >\"$M\"/'two words'"),
         ("fsync .", 'xfs_io -c "fsync" $M >/dev/null'),
         ("write foo 4K 8K", 'xfs_io -f -c "pwrite -b 64k -S 8 4096 8192" $M/foo >/dev/null'),
-        ("pwrite foo 0 4K direct-dsync", 'xfs_io -f -d -c "pwrite -b 64k -D -S 8 0 4096" $M/foo >/dev/null'),
+        (
+            "pwrite foo 0 4K direct-dsync",
+            'xfs_io -f -d -c "pwrite -b 64k -V 1 -D -S 8 0 4096" $M/foo >/dev/null',
+        ),
         ("pwrite foo 0 4K sync", 'xfs_io -f -s -c "pwrite -b 64k -S 8 0 4096" $M/foo >/dev/null'),
         ("fallocate foo punch-hole 0 4K", 'xfs_io -c "fpunch 0 4096" $M/foo >/dev/null'),
         (

@@ -6,7 +6,7 @@
 //             fstests generic/530.
 // caught by:  fsck
 // profiles: xfs
-// workloads: unlink-recreate-fsync unlink-fsync-directory
+// workloads: unlinked-synced-open-file-fsync unlinked-open-file-fsync
 // files: fs/xfs/xfs_log_recover.c
 //
 // What is changed. Recovery goes through the 64 lists of each allocation group and stops at the first that
@@ -19,7 +19,8 @@
 // Why it is silent otherwise. Names, counts and content of all that has a name are right, the mount is
 // quiet, and space leaks slowly. Only the checker looks at the lists.
 //
-// Seen with: unlink and, before the inode is freed in the background, an fsync of something else.
+// Seen with: unlink of an open file and an fsync of it; or unlink and, before the inode is freed in the
+// background, an fsync of something else (unlink-recreate-fsync, unlink-fsync-directory).
 
 @@
 identifier bucket;
