@@ -35,11 +35,11 @@ class BadLog(Exception):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One record. sector, sector_count: 512 B units. mark: its text when it is a mark."""
+    """One record. sector, sector_count: 512 B units. flags: as EntryFlag. mark: its text when it is one."""
 
     sector: int
     sector_count: int
-    flags: EntryFlag
+    flags: int
     data: bytes = b""
     mark: str = ""
 
@@ -77,7 +77,7 @@ class Log:
 
     def entry(self, entry_index: int) -> Entry:
         """The entry with its data. Errors: BadLog when the file shrank meanwhile."""
-        flags = EntryFlag(self._flags[entry_index])
+        flags = self._flags[entry_index]
         data = b""
         if not flags & (EntryFlag.MARK | EntryFlag.DISCARD):
             self._file.seek(self._places[entry_index])

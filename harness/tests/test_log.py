@@ -12,7 +12,7 @@ from harness.log import HEADER, MAGIC, SUPERBLOCK, BadLog, Entry, open_log, writ
 from reports.results import EntryFlag
 
 FLUSH, FUA, DISCARD, MARK, METADATA = EntryFlag
-WRITE = EntryFlag(0)
+WRITE = 0
 SMALL = (
     Entry(8, 2, WRITE, b"a" * 1024),
     Entry(0, 0, FLUSH),
