@@ -362,16 +362,17 @@ class Recovery:
 
     def _work(self, ahead: Rebuilding, states: Iterable[State]) -> Iterator[Recovered]:
         known, reports = self._known, self._reports
-        order: deque[tuple[State, str]] = deque()  # every state in order, with the spec it equals
+        order: deque[tuple[State, str, str]] = deque()  # states in order, their specs, those they equal
         outstanding: deque[Request] = deque()
         waiting: list[Request] = []
         dirty = ahead.dirty  # blocks: a long way between two states costs no more than the disk
         sequence = 0
         for state in states:
             ahead.move(state)
-            same_as = known.setdefault(ahead.disk.identity(), state.spec)
-            order.append((state, same_as))
-            if same_as != state.spec:
+            spec = state.spec
+            same_as = known.setdefault(ahead.disk.identity(), spec)
+            order.append((state, spec, same_as))
+            if same_as != spec:
                 continue
             if len(dirty) * BLOCK_BYTES > BATCH_BYTES:
                 self._dispatch(waiting, outstanding)
@@ -523,13 +524,13 @@ def _with_fsck(report: bytes, fsck: Fsck) -> bytes:
     return report[:-1] + b',"fsck":' + msgspec.json.encode(fsck) + b"}"
 
 
-def _ready(order: deque[tuple[State, str]], reports: dict[str, bytes]) -> Iterator[Recovered]:
+def _ready(order: deque[tuple[State, str, str]], reports: dict[str, bytes]) -> Iterator[Recovered]:
     """States at the head of the order whose report is in."""
-    while order and order[0][1] in reports:
-        state, same_as = order.popleft()
+    while order and order[0][2] in reports:
+        state, spec, same_as = order.popleft()
         yield Recovered(
-            spec=state.spec,
+            spec=spec,
             prefix=state.prefix,
-            same_as="" if same_as == state.spec else same_as,
+            same_as="" if same_as == spec else same_as,
             observation=reports[same_as],
         )

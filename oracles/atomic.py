@@ -112,9 +112,9 @@ def _no_name(case: Case, recovered: Recovered) -> list[Violation]:
     for index, floor in case.window.chains.items():
         chain = case.model.chains[index]
         now = case.window.now
-        slots = chain.slots_until(now)
         if not chain.lives_at(now) or not _renamed_since(chain, floor.time, now):
             continue
+        slots = chain.slots_until(now)
         if any(recovered.entries.get(slot) == chain.inode for slot in slots):
             continue
         # Its home at the time of the promise is not there: then the directory is what was lost.

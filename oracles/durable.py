@@ -170,10 +170,10 @@ class _Names:
 
 def is_lost(case: Case, recovered: Recovered, chain: Chain) -> bool:
     """A link that nobody removed, under none of the names it ever had."""
-    if not chain.lives_at(case.window.now):
+    now = case.window.now
+    if not chain.lives_at(now):
         return False
-    slots = chain.slots_until(case.window.now)
-    return all(recovered.entries.get(slot) != chain.inode for slot in slots)
+    return all(recovered.entries.get(slot) != chain.inode for since, slot in chain.slots if since <= now)
 
 
 def way_made(case: Case, slot: Slot, inode: int | None) -> str:

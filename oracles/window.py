@@ -101,6 +101,7 @@ class Window:
         self.blocks: dict[int, Floor] = {}  # all blocks it had
         self.chains: dict[int, Floor] = {}
         self._entry_values: dict[Slot, frozenset[int | None]] = {}
+        self._entry_histories: dict[Slot, frozenset[int | None]] = {}
         self.snapshots: dict[int, dict[str, Any]] = {}  # kept for ordered.py, which alone looks into them
         self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
         if before is None:
@@ -387,8 +388,12 @@ class Window:
 
     def entry_history(self, slot: Slot) -> frozenset[int | None]:
         """Everything the name ever led to until now."""
-        timeline = self.model.entries.get(slot)
-        return frozenset(timeline.within(0, self.now)) if timeline else frozenset((None,))
+        known = self._entry_histories.get(slot)
+        if known is None:
+            timeline = self.model.entries.get(slot)
+            known = frozenset(timeline.within(0, self.now) if timeline else (None,))
+            self._entry_histories[slot] = known
+        return known
 
     def sizes(self, inode: int, first: int) -> Sizes:
         """Sizes a file may have when it may show any of the times first to now.
