@@ -53,9 +53,9 @@ def stock_of(word: str) -> str:
 
 
 def swept(kernels: Iterable[str]) -> list[str]:
-    """The KERNEL words with planted bugs whose stock kernel was run, too."""
-    words = list(kernels)
-    return [word for word in words if stock_of(word) != word and stock_of(word) in words]
+    """The KERNEL words with planted bugs whose stock kernel was run, too, in the order of their names."""
+    words = set(kernels)
+    return sorted(word for word in words if stock_of(word) != word and stock_of(word) in words)
 
 
 def detect(judged: Iterable[Judged], seconds: Seconds, findings: Sequence[Finding]) -> list[Detection]:

@@ -90,11 +90,12 @@ DAMAGES = 150  # drawn in a recording: a second or two of recovery
 
 class Sight(msgspec.Struct, frozen=True):
     """By signature the spec of the first state that shows it; entry_count: of the log.
-    trouble: "" or why the workload could not be examined."""
+    trouble: "" or why the workload could not be examined. failed: operations that did nothing."""
 
     first: dict[str, str]
     entry_count: int = 0
     trouble: str = ""
+    failed: int = 0
 
 
 class Examiner:
@@ -139,7 +140,7 @@ class Examiner:
                             first.setdefault(name, recovered.spec)
                 if len(first) == len(subject.signatures):
                     break
-            return Sight(first, len(log))
+            return Sight(first, len(log), failed=failed_in(recording))
 
     def _of_device(self, workload: Workload, recording: Recording, like: Like) -> Sight:
         first: dict[str, str] = {}
@@ -150,7 +151,7 @@ class Examiner:
                     first.setdefault(name, spec)
                 if len(first) == len(self.subject.signatures):
                     break
-            return Sight(first, len(log))
+            return Sight(first, len(log), failed=failed_in(recording))
 
     def _faulted(self, workload: Workload, recording: Recording, log: Log, like: Like) -> Iterator[Shown]:
         one, history = self.subject.profile, recording.history
@@ -189,6 +190,11 @@ class Examiner:
             if len(first) == len(self.subject.signatures):
                 return
             yield state
+
+
+def failed_in(recording: Recording) -> int:
+    """How many operations of setup and run failed while it was recorded."""
+    return sum(step.result < 0 for step in (*recording.history.setup, *recording.history.run))
 
 
 def signatures_of(profile: Profile, verdicts: Sequence[Verdict]) -> set[str]:

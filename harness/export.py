@@ -11,7 +11,8 @@ Not here: what is tried (reproducers.py), the text (reports/export*.py), the gue
 import argparse
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -45,6 +46,9 @@ class Seen(msgspec.Struct, frozen=True):
     kernel: str
     shows: bool | None
     said: str
+
+
+Trial = Callable[[str, Path], Seen]  # of a program on a kernel, by its word and its file
 
 
 def add_export(command: argparse.ArgumentParser) -> None:
@@ -116,7 +120,8 @@ def verified(
     for one in reproducers(finding, experiment, run):
         with workspace() as space:
             try:
-                seen = tried_in_turn(kernels, one, form, fstests, space, progress)
+                trial = partial(try_on, one=one, form=form, fstests=fstests, space=space, progress=progress)
+                seen = tried_in_turn(kernels, trial, tries(one))
             except NotInThisForm as error:
                 unsaid.append(str(error))
                 continue
@@ -139,37 +144,26 @@ def format_cut(one: Reproducer) -> str:
     return "at its end" if one.returned else "within it"
 
 
-def tried_in_turn(
-    kernels: Mapping[str, Path],
-    one: Reproducer,
-    form: str,
-    fstests: Path | None,
-    space: Workspace,
-    progress: Progress,
-) -> list[Seen]:
+def tries(one: Reproducer) -> int:
+    """Threads do not meet in the same way every time."""
+    return RACES if one.parallel else 1
+
+
+def tried_in_turn(kernels: Mapping[str, Path], trial: Trial, times: int) -> list[Seen]:
     """The finding's kernel first; where that does not show it, the stock one has no say.
     Errors: NotInThisForm, OSError."""
     seen: list[Seen] = []
     for word, path in kernels.items():
-        seen.append(tried_on(word, path, one, form, fstests, space, progress))
+        seen.append(tried_on(word, path, trial, times))
         if not seen[-1].shows:
             break
     return seen
 
 
-def tried_on(
-    word: str,
-    kernel: Path,
-    one: Reproducer,
-    form: str,
-    fstests: Path | None,
-    space: Workspace,
-    progress: Progress,
-) -> Seen:
-    """Threads do not meet in the same way every time: up to RACES tries until they show it, and as many where
-    they must not. Errors: NotInThisForm, OSError."""
-    for _ in range(RACES if one.parallel else 1):
-        seen = try_on(word, kernel, one, form, fstests, space, progress)
+def tried_on(word: str, kernel: Path, trial: Trial, times: int) -> Seen:
+    """So many tries until it shows, and as many where it must not. Errors: NotInThisForm, OSError."""
+    for _ in range(times):
+        seen = trial(word, kernel)
         if seen.shows:
             break
     return seen

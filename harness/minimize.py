@@ -71,6 +71,9 @@ class Question:
     """Whether a workload still shows the signature. Remembers the state of the last yes, and the steps taken.
     What needed n recordings to show itself is asked n times before the answer is no.
 
+    A workload in which more operations fail is no step: what they leave on a disk is an accident, and no
+    program can say it.
+
     yeses: how often it must show it before the answer is yes.
     stock: asked, too, after each yes: what the series alone shows is not to become what every kernel shows.
     Not where it shows the first workload itself."""
@@ -92,6 +95,7 @@ class Question:
         self._progress = progress
         self._told = time.monotonic()
         self._times = 1
+        self._failed = 0  # operations of the last step
         self.smallest = 0
         self.state = ""
         self.steps: list[Step] = []
@@ -102,26 +106,28 @@ class Question:
 
     def __call__(self, workload: Workload) -> bool:
         """Errors: BudgetSpent."""
-        state = ""
-        for _ in range(self._yeses):
-            state = self._shown_at(workload)
-            if not state:
-                return False
-        if self._stock_shows(workload):
+        sights = [self._shown(workload)]
+        while sights[-1] is not None and sights[-1].failed <= self._failed and len(sights) < self._yeses:
+            sights.append(self._shown(workload))
+        last = sights[-1]
+        if last is None or last.failed > self._failed or self._stock_shows(workload):
             return False
-        self.state = state
+        self._take(last)
         return True
 
-    def _shown_at(self, workload: Workload) -> str:
-        """The state that shows it, or "". Errors: BudgetSpent."""
+    def _shown(self, workload: Workload) -> Sight | None:
+        """What shows it, or None. Errors: BudgetSpent."""
         for _ in range(self._times):
             if self.asked >= self._budget:
                 raise BudgetSpent
             sight = self._examiner.examine(workload)
             self._heartbeat()
             if self._signature in sight.first:
-                return sight.first[self._signature]
-        return ""
+                return sight
+        return None
+
+    def _take(self, sight: Sight) -> None:
+        self.state, self._failed = sight.first[self._signature], sight.failed
 
     def _stock_shows(self, workload: Workload) -> bool:
         if self._stock is None:
@@ -133,7 +139,7 @@ class Question:
         for self._times in range(1, TIMES + 1):
             sight = self._examiner.examine(workload)
             if self._signature in sight.first:
-                self.state = sight.first[self._signature]
+                self._take(sight)
                 self.smallest = operation_count(workload)
                 self.steps = [Step(workload, self.state)]
                 if self._stock_shows(workload):

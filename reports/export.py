@@ -299,6 +299,9 @@ FALLOCATE = {
     "insert-range": "finsert",
 }
 PAGE = 4096
+# Places at which a program tears one write. To ask one takes a quarter of a second, and xfs writes its log in
+# pieces of hundreds of sectors.
+TEARS = 32
 
 
 def content(operation: Operation, index: int, offset: int, shell: Shell) -> str:

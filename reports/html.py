@@ -186,7 +186,7 @@ def index_context(
         "points": (sum(one.points_unmet for one in digests), sum(one.points_left_out for one in digests)),
         "exit_meaning": (sweep_meaning if summary.detection else exit_meaning)(summary.exit),
         "command": shlex.join(question.command),
-        "findings": [(f, pages.get(f.id, "")) for f in news_first(summary.findings)],
+        "findings": by_kernel(summary, pages),
         "matrix": matrix(summary, oracles, pages),
         "stock_rows": stock_rows(summary, oracles, pages),
         "not_shown": len(digests) - len(shown),
@@ -209,6 +209,16 @@ def index_context(
         "charts": run_charts(digests),
         "entry_kinds": ENTRY_KINDS,
     }
+
+
+def by_kernel(summary: Summary, pages: Mapping[str, str]) -> list[tuple[str, list[tuple[Finding, str]]]]:
+    """(kernel, its findings with their pages), news first. Only a sweep, with a page full of each kernel's,
+    takes them apart; else there is one kernel, ""."""
+    of_kernel: dict[str, list[tuple[Finding, str]]] = {}
+    for one in news_first(summary.findings):
+        kernel = one.kernel if summary.detection else ""
+        of_kernel.setdefault(kernel, []).append((one, pages.get(one.id, "")))
+    return sorted(of_kernel.items())
 
 
 def compare_context(comparison: compare.Comparison, question: Question) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Not here: the program around them (export_c.py), the same in a shell (replay_sh.
 """
 
 from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
-from reports.export import Reproducer, c_text, damage_place, mount_line
+from reports.export import TEARS, Reproducer, c_text, damage_place, mount_line
 from reports.threads_c import reading
 
 READING = """
@@ -128,14 +128,17 @@ static void keep(int log, const struct record *record)
 }
 """,
     "T": """
-/* The power may fail in the middle of a write, between two units that the device writes as a whole. */
+/* The power may fail in the middle of a write, between two units that the device writes as a whole. Of a
+ * large write it is tried at TEARS places, spread evenly. */
 static void tear(int log, const struct record *record)
 {
 	uint64_t atomic = ATOMIC / unit;
+	uint64_t first = atomic - record->entry.sector % atomic;
 
-	if (!asking || record->entry.flags & (DISCARD | MARK))
+	if (!asking || record->entry.flags & (DISCARD | MARK) || record->entry.sectors <= first)
 		return;
-	for (uint64_t n = atomic - record->entry.sector % atomic; n < record->entry.sectors; n += atomic) {
+	uint64_t apart = atomic * (1 + (record->entry.sectors - first) / atomic / TEARS);
+	for (uint64_t n = first; n < record->entry.sectors && !broken; n += apart) {
 		STATE();
 		put("state", log, record, n);
 		broken |= ask();
@@ -237,7 +240,7 @@ static int replay(void)
 def replay(one: Reproducer) -> str:
     """W is a folder with the log and `base`, the disk before it."""
     moment = damaged_moment(one) if one.model == "D" else MOMENT[one.model]
-    moment = moment.replace("ATOMIC", f"{one.atomic_bytes}")
+    moment = moment.replace("ATOMIC", f"{one.atomic_bytes}").replace("TEARS", f"{TEARS}")
     moment = moment.replace("RECOVERY", c_text("\n".join(recovery(one))))
     if one.parallel:
         return READING + moment + reading(one)

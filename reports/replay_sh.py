@@ -10,7 +10,7 @@ be compiled. Of model O each prefix is asked; of the others what stands in MOMEN
 """
 
 from oracles.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
-from reports.export import Reproducer, Shell, ask_lines, cut_sentence, damage_place, mount_line
+from reports.export import TEARS, Reproducer, Shell, ask_lines, cut_sentence, damage_place, mount_line
 
 ASK = """\
 # Ask the disk $W/state: {question}
@@ -64,6 +64,7 @@ step() {{
 \tesac
 \t{step}
 \t[ $asking = no ] || moment
+\t[ $broken -eq 0 ]
 }}
 entries "$W/log" step
 {after}"""
@@ -104,14 +105,18 @@ keep() {
 }
 """,
     "T": """\
-# The power may fail in the middle of a write, between two units that the device writes as a whole.
+# The power may fail in the middle of a write, between two units that the device writes as a whole. Of a
+# large write it is tried at {tears} places, spread evenly.
 atomic=$(({atomic_bytes} / unit))
 tear() {
 \t[ $asking = yes ] && [ $(($4 & 12)) -eq 0 ] && [ $3 -ne 0 ] || return 0
-\tfor count in $(seq $((atomic - $2 % atomic)) $atomic $(($3 - 1))); do
+\tfirst=$((atomic - $2 % atomic))
+\tapart=$((atomic * (1 + ($3 - first) / atomic / {tears})))
+\tfor count in $(seq $first $apart $(($3 - 1))); do
 \t\tstate
 \t\tput "$W/state" "$1" $2 $count $4 $5
 \t\task
+\t\t[ $broken -eq 0 ] || return 0
 \tdone
 }
 moment() { :; }
@@ -138,6 +143,7 @@ again() {
 \tput "$W/half" "$@"
 \tcp --sparse=always "$W/half" "$W/state"
 \task
+\t[ $broken -eq 0 ]
 }
 """,
 }
@@ -180,6 +186,7 @@ def replay(one: Reproducer, shell: Shell) -> str:
     moment = damaged_moment(one) if one.model == "D" else MOMENT[one.model]
     for field, value in (
         ("atomic_bytes", str(one.atomic_bytes)),
+        ("tears", str(TEARS)),
         ("forget", forget),
         ("mount", mount_line(one)),
     ):

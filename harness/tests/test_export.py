@@ -8,7 +8,7 @@ import pytest
 from harness import export as subject
 from harness import reproducers as evidence
 from harness.bare import Ran, run_in_guest
-from harness.export import Seen, compile_in, seen_of, tried_on, verified
+from harness.export import Seen, compile_in, seen_of, tried_on, tries, verified
 from harness.followups import find
 from harness.fstests import NoCheckout, check_in, require_checkout, stand_ins
 from harness.progress import Progress
@@ -203,19 +203,20 @@ def test_what_does_not_tell_the_kernels_apart_is_not_shown(tried, own: int, stoc
 
 @pytest.mark.parametrize(("answers", "shows", "count"), [((0, 1, 1), True, 2), ((0, 0, 0), False, 3)])
 def test_threads_get_several_chances_to_meet(
-    run: Path, monkeypatch: pytest.MonkeyPatch, answers: tuple[int, ...], shows: bool, count: int
+    run: Path, answers: tuple[int, ...], shows: bool, count: int
 ) -> None:
     """A program without them is run once."""
     left = list(answers)
-    monkeypatch.setattr(subject, "try_on", lambda word, *_: Seen(word, left.pop(0) == 1, ""))
+
+    def trial(word: str, _: Path) -> Seen:
+        return Seen(word, left.pop(0) == 1, "")
+
     first = ways(run)[0]
     beside = [msgspec.structs.replace(operation, parallel=1, thread=1) for operation in first.run]
     threads = msgspec.structs.replace(first, run=tuple(beside))
-    quiet = Progress(quiet=True)
-    assert tried_on("6.12", run, threads, "c", None, None, quiet).shows is shows  # type: ignore[arg-type]
+    assert (tries(first), tries(threads)) == (1, 3)
+    assert tried_on("6.12", run, trial, tries(threads)).shows is shows
     assert len(left) == len(answers) - count
-    left[:] = [0, 1]
-    assert tried_on("6.12", run, first, "c", None, None, quiet).shows is False  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from harness.workspace import workspace
 from oracles.damage import Damage, split
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier, Verdict, Violation
-from reports.results import DAMAGE, FAULTS, Repeat, read_summary
+from reports.results import DAMAGE, FAULTS, Repeat, read_experiment, read_summary
 from workloads.shrinking import lines_of, operation_count
 from workloads.text import parse
 from workloads.workload import Workload
@@ -110,6 +110,15 @@ def test_what_is_shown_only_now_and_then_is_no_step() -> None:
     fake.examine = lambda _: sight if told.pop(0) else Sight({}, 9)  # type: ignore[method-assign]
     assert not ask(WORKLOAD)
     assert not told
+
+
+def test_a_workload_in_which_more_operations_fail_is_no_step() -> None:
+    """In a workload as found they may; fewer are better."""
+    fake, ask = asker()
+    failed = [1, 2, 0, 1]
+    fake.examine = lambda _: Sight({SIGNATURE: "O:1"}, failed=failed.pop(0))  # type: ignore[method-assign]
+    ask.first(WORKLOAD)
+    assert [ask(WORKLOAD) for _ in range(3)] == [False, True, False]
 
 
 class Stock(FakeExaminer):
@@ -304,7 +313,9 @@ def test_a_subject_of_another_kind_is_asked_until_all_signatures_were_seen(
         like=Like(FAULTS, fault="delay"),
     )
     with workspace() as space:
-        recording = Recording(tmp_path, tmp_path, None, {}, ())  # type: ignore[arg-type]
+        history = read_experiment(keep_faults(tmp_path / "run") / "experiments" / "0001").history
+        assert history is not None
+        recording = Recording(tmp_path, tmp_path, history, {}, ())
         sight = Examiner(one, space)._of_device(WORKLOAD, recording, Like(FAULTS, fault="delay"))
     assert sight == Sight({"btrfs told: data lost untold (fsynced file)": "F:delay@1"}, 7)
     assert asked == [0, 1]

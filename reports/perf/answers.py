@@ -16,6 +16,7 @@ import enum
 import functools
 import math
 import statistics
+import warnings
 from collections.abc import Sequence
 
 import msgspec
@@ -155,7 +156,9 @@ def interval(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, 
         quotient: numpy.ndarray = numpy.median(right, axis=axis) / numpy.median(left, axis=axis)
         return quotient
 
-    with numpy.errstate(divide="ignore", invalid="ignore"):
+    with numpy.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+        # Where a median of zeros is divided by there is no interval: it is not a number, and shown so.
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         found = stats.bootstrap(
             (numpy.asarray(a), numpy.asarray(b)),
             of_medians,

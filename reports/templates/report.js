@@ -14,8 +14,11 @@
         row.hidden = !fits || other || (only.checked && holds);
         shown += !row.hidden;
       }
-      for (const part of document.querySelectorAll("[data-part]"))
+      const wanted = words.length > 0 || only.checked;
+      for (const part of document.querySelectorAll("[data-part]")) {
         part.hidden = !part.querySelector("tr[data-text]:not([hidden])");
+        if (part.tagName === "DETAILS") part.open = wanted;
+      }
       told.textContent = `${shown} of ${rows.length} shown`;
     };
     box.addEventListener("input", apply);

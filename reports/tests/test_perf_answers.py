@@ -1,6 +1,7 @@
 """When a difference is said to be one, and when not."""
 
 import random
+import warnings
 
 import pytest
 
@@ -149,3 +150,12 @@ def test_a_profile_tells_shares_and_the_time_in_functions():
     (time,) = found.times
     assert (time.function, time.answer) == ("f", Answer.BETTER)
     assert time.percent < -85
+
+
+def test_an_interval_that_zeros_leave_untold_is_told_without_a_warning() -> None:
+    """Half of A's boots gave zero: some resamples have a median of zero."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ratio, low, high = interval((0.0, 2.0), (0.0, 7.0))
+    assert ratio == 3.5
+    assert not leaves_out_one(low, high)
