@@ -51,7 +51,6 @@ from kernel.build import build
 from oracles.profiles import Profile, profile
 from oracles.verdict import Tier
 from reports.bench_history import FIGURES
-from reports.results import EntryFlag
 from workloads.library import DEMONSTRATION, select
 from workloads.text import parse
 from workloads.workload import Workload
@@ -384,7 +383,7 @@ def huge_entries(log: Log, one: Profile) -> Iterator[Entry]:
     first = (one.size_bytes >> 9) - (8 << 11)
     for number in range(HUGE_LOG_ENTRIES - len(log)):
         sector = first + number * 7919 % (8 << 11)  # a prime: neighbours in time are far apart
-        yield Entry(sector, 1, EntryFlag(0), number.to_bytes(8, "little") * 64)
+        yield Entry(sector, 1, 0, number.to_bytes(8, "little") * 64)
 
 
 def huge_log(one: Profile, kernel: str, scratch: str, results: Any) -> None:

@@ -2,8 +2,8 @@
 The bytes of a state: a disk that moves forward write by write, and knows who it is.
 
 In:       a base image and entries of a log.
-Out:      Disk: the image as a file, the writes that an entry means, and an identity that two disks
-          share exactly when their bytes are equal (128 bit; a collision is not expected to occur).
+Out:      Disk: the image as a file, the writes that an entry means, and an identity that two disks of one
+          base share exactly when their bytes are equal (128 bit; a collision is not expected to occur).
 Not here: which entries make which state (crash.py), going from state to state (rebuild.py),
           recovery (recover.py).
 
@@ -51,14 +51,17 @@ def writes_of(entry: Entry) -> tuple[DiskWrite, ...]:
 
 
 class Disk:
-    """A file of fixed size, mapped; only what was written takes memory."""
+    """A file of fixed size, mapped; only what was written takes memory. base: the blocks that it starts with;
+    only others are hashed, for a base has a hundred and more, of which a log writes few."""
 
     def __init__(self, path: Path, image: mmap.mmap) -> None:
         self.path = path
         self.image = image
         self.size_bytes = len(image)
-        self._hashes: dict[int, int] = {}
+        self.base = nonzero_blocks(path)
+        self._hashes: dict[int, int] = {}  # of the blocks that differ from the base
         self._identity = 0
+        self._nonzero = set(self.base)
 
     def apply(self, write: DiskWrite) -> Iterable[int]:
         """The blocks it touched. Errors: BadEntry."""
@@ -83,9 +86,9 @@ class Disk:
     def blocks_between(self, start: int, stop: int) -> list[int]:
         """Blocks with something in them, of those that bytes start to stop touch."""
         first, last = start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES
-        if last - first > len(self._hashes):
-            return sorted(block for block in self._hashes if first <= block < last)
-        return [block for block in range(first, last) if block in self._hashes]
+        if last - first > len(self._nonzero):
+            return sorted(block for block in self._nonzero if first <= block < last)
+        return [block for block in range(first, last) if block in self._nonzero]
 
     def touched_by(self, write: DiskWrite) -> Iterable[int]:
         """The blocks that it may change. A large discard touches mostly holes: what was nothing stays so."""
@@ -95,42 +98,37 @@ class Disk:
         return range(start // BLOCK_BYTES, (stop + BLOCK_BYTES - 1) // BLOCK_BYTES)
 
     def differing(self, other: "Disk") -> set[int]:
-        """The blocks in which the two are not equal."""
+        """The blocks in which the two are not equal; both have the same base."""
         blocks = self._hashes.keys() | other._hashes.keys()
         return {block for block in blocks if self._hashes.get(block) != other._hashes.get(block)}
 
     def _rehash(self, touched: Iterable[int]) -> Iterable[int]:
         for block in touched:
-            content = self.image[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+            content = self.block(block)
             self._identity -= self._hashes.pop(block, 0)
-            if content != ZERO_BLOCK[: len(content)]:
+            zeros = ZERO_BLOCK[: len(content)]
+            if content != self.base.get(block, zeros):
                 value = self._hashes[block] = block_hash(block, content)
                 self._identity += value
+            if content != zeros:
+                self._nonzero.add(block)
+            else:
+                self._nonzero.discard(block)
         self._identity &= MASK
         return touched
 
     def identity(self) -> int:
-        """Equal for equal bytes: a sum over the blocks that are not zero, so a delta costs its own size."""
+        """Equal for equal bytes: a sum over the blocks that differ from the base, so a delta costs its own
+        size."""
         return self._identity
 
     def nonzero_blocks(self) -> list[int]:
         """Block numbers, ascending."""
-        return sorted(self._hashes)
+        return sorted(self._nonzero)
 
     def block(self, number: int) -> bytes:
         """One block's bytes."""
         return self.image[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES]
-
-    def scan(self) -> None:
-        """Take the file's content for our own."""
-        self._hashes.clear()
-        for offset, content in data_runs(self.path):
-            for at in range(0, len(content), BLOCK_BYTES):
-                block = (offset + at) // BLOCK_BYTES
-                bytes_of_block = content[at : at + BLOCK_BYTES]
-                if bytes_of_block != ZERO_BLOCK[: len(bytes_of_block)]:
-                    self._hashes[block] = block_hash(block, bytes_of_block)
-        self._identity = sum(self._hashes.values()) & MASK
 
 
 def block_hash(number: int, content: bytes) -> int:
@@ -154,8 +152,24 @@ def data_blocks(path: Path) -> Iterator[int]:
             yield from range(start // BLOCK_BYTES, (at + BLOCK_BYTES - 1) // BLOCK_BYTES)
 
 
+def nonzero_blocks(path: Path) -> dict[int, bytes]:
+    """Of the file, by number."""
+    return {
+        (offset + at) // BLOCK_BYTES: block
+        for offset, content in _data(path)
+        for at in range(0, len(content), BLOCK_BYTES)
+        if (block := content[at : at + BLOCK_BYTES]) != ZERO_BLOCK[: len(block)]
+    }
+
+
 def data_runs(path: Path) -> Iterator[tuple[int, bytes]]:
     """Offset and bytes of what is not zero, neighbouring blocks as one run of at most RUN_BYTES."""
+    for offset, content in _data(path):
+        yield from _nonzero_runs(offset, content)
+
+
+def _data(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Offset and bytes of what is no hole, whole blocks, RUN_BYTES at most at a time."""
     with path.open("rb") as file:
         size_bytes = file.seek(0, os.SEEK_END)
         at = 0
@@ -167,7 +181,7 @@ def data_runs(path: Path) -> Iterator[tuple[int, bytes]]:
             stop = os.lseek(file.fileno(), at, os.SEEK_HOLE)
             while at < stop:
                 content = os.pread(file.fileno(), min(RUN_BYTES, stop - at), at)
-                yield from _nonzero_runs(at, content)
+                yield at, content
                 at += len(content)
 
 
@@ -196,9 +210,7 @@ def copy_sparse(source: Path, target: Path) -> None:
 def open_disk(path: Path, base: Path) -> Iterator[Disk]:
     """A disk at `path` that starts as a copy of `base`. Errors: OSError."""
     with open_image(path, base) as image:
-        disk = Disk(path, image)
-        disk.scan()
-        yield disk
+        yield Disk(path, image)
 
 
 @contextlib.contextmanager
@@ -213,13 +225,6 @@ def open_image(path: Path, base: Path) -> Iterator[mmap.mmap]:
 @contextlib.contextmanager
 def private_disk(base: Path) -> Iterator[Disk]:
     """A disk that starts as `base` and lives in our memory alone: nothing is copied before it is written.
-    It has not been scanned. Errors: OSError."""
-    with private_image(base) as image:
-        yield Disk(base, image)
-
-
-@contextlib.contextmanager
-def private_image(base: Path) -> Iterator[mmap.mmap]:
-    """The bytes of such a disk. Errors: OSError."""
+    Errors: OSError."""
     with base.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as image:
-        yield image
+        yield Disk(base, image)

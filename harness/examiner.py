@@ -158,10 +158,10 @@ class Examiner:
         judge = FaultJudge(history, one, self.subject.tier)
         entries = [log.summary(index) for index in range(len(log))]
         points = [point for point in points_of(history, entries)[0] if point.kind == like.fault]
-        with Faulting(self._keeper, one, self._pristine, asks_of(history)) as faulting:
-            for met in met_points(faulting, workload, points, entries):
-                if met is not None:
-                    yield met[0].spec, judge.add(met[0].spec, met[1])
+        faulting = Faulting(self._keeper, one, self._pristine, asks_of(history))
+        for met in met_points(faulting, workload, points, entries):
+            if met is not None:
+                yield met[0].spec, judge.add(met[0].spec, met[1])
 
     def _damaged(self, workload: Workload, recording: Recording, log: Log, like: Like) -> Iterator[Shown]:
         subject = self.subject

@@ -76,16 +76,16 @@ def sweep(
     unmet = 0
     loud: list[str] = []
     try:
-        with Faulting(keeper, plan.profile, pristine, asks_of(recording.history)) as faulting:
-            for met in met_points(faulting, plan.workload, points, entries):
-                unmet += met is None
-                if met is None:
-                    continue
-                point, raw, seen = met
-                judge.add(point.spec, raw)
-                lines = seen.fault.kernel_log if seen.fault else ()
-                loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
-                tell(1)
+        faulting = Faulting(keeper, plan.profile, pristine, asks_of(recording.history))
+        for met in met_points(faulting, plan.workload, points, entries):
+            unmet += met is None
+            if met is None:
+                continue
+            point, raw, seen = met
+            judge.add(point.spec, raw)
+            lines = seen.fault.kernel_log if seen.fault else ()
+            loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
+            tell(1)
     except (GuestTrouble, LostGuest) as error:
         keeper.drop()
         return Swept(unmet, left_out, f"faults: {error}", tuple(loud))

@@ -42,8 +42,8 @@ def run_again(
     assert history is not None
     one = profile(facts.profile)
     make_filesystem(one, scratch / "pristine")
-    with Faulting(keeper, one, scratch / "pristine", asks_of(history)) as faulting:
-        seen = decode(faulting.run(history.workload, point, facts.entries))
+    faulting = Faulting(keeper, one, scratch / "pristine", asks_of(history))
+    seen = decode(faulting.run(history.workload, point, facts.entries))
     return seen, judge_fault(history, one, Tier(facts.tier), spec, seen)
 
 

@@ -9,16 +9,15 @@ The guest holds the pristine disk in memory. Each run works on a snapshot of it,
 above that on device mapper's failing targets (agent/faults.c): no boot, no copy.
 """
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from harness.disk import BLOCK_BYTES, Disk, private_disk
+from harness.disk import nonzero_blocks
 from harness.fault_points import fault_program
 from harness.guest import Guest, GuestTrouble, Keeper, LostGuest
-from harness.recover import Session
+from harness.recover import Session, held
 from oracles.observation import Observation
 from oracles.profiles import Profile
 from reports.results import EntrySummary
@@ -26,11 +25,10 @@ from workloads.faults import FaultPoint
 from workloads.workload import Workload
 
 RUN_TIMEOUT_S = 30.0  # the longest run of the library takes 0.4 s
-HELD_BYTES = 16 << 20
 
 
 class Faulting:
-    """Use with `with`. `deaths` counts guests that a run took. asks: of recover.asks_of()."""
+    """`deaths` counts guests that a run took. asks: of recover.asks_of()."""
 
     def __init__(self, keeper: Keeper, profile: Profile, pristine: Path, asks: int = 0) -> None:
         self._keeper = keeper
@@ -38,16 +36,7 @@ class Faulting:
         self._pristine = pristine
         self._asks = asks
         self._guest: Guest | None = None
-        self._stack = contextlib.ExitStack()
         self.deaths = 0
-
-    def __enter__(self) -> "Faulting":
-        self._disk = self._stack.enter_context(private_disk(self._pristine))
-        self._disk.scan()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stack.close()
 
     def run(self, workload: Workload, point: FaultPoint, entries: Sequence[EntrySummary]) -> bytes:
         """
@@ -89,22 +78,17 @@ class Faulting:
         guest = self._keeper.guest()
         if guest is not self._guest:
             session = Session(guest, self._profile, with_fsck=False)
-            session.load(self._disk.image, set(self._disk.nonzero_blocks()))
+            blocks = nonzero_blocks(self._pristine)
+            session.load(blocks)
             session.flush()
             session.close()
-            guest.held = held(self._disk)
+            guest.held = held(blocks)
             self._guest = guest
         return guest
 
     def _drop(self) -> None:
         self._keeper.drop()
         self._guest = None
-
-
-def held(disk: Disk) -> dict[int, bytes] | None:
-    """What the guest then holds; None, that is unknown, when it is much."""
-    blocks = disk.nonzero_blocks()
-    return None if len(blocks) * BLOCK_BYTES > HELD_BYTES else {block: disk.block(block) for block in blocks}
 
 
 def of_death(death: LostGuest) -> bytes:

@@ -9,7 +9,7 @@ Not here: what the commands mean (record.py, recover.py), the agent itself (agen
 
 import contextlib
 import os
-import selectors
+import select
 import signal
 import subprocess
 import time
@@ -84,15 +84,17 @@ class Guest:
         self._lines = b""
         self._console = b""
         self.stage = ""
-        # Of the recovery of states (recover.py): its disk's blocks that are not zero, None when they are
-        # not known, and the last report that came by the line.
+        # Of the recovery of states (recover.py): its disk's blocks, of which all others are zero, None when
+        # they are not known, and the last report that came by the line.
         self.held: dict[int, bytes] | None = {}
         self.told = b""
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(line.from_guest, selectors.EVENT_READ, "line")
-        self._selector.register(process.stdout.fileno(), selectors.EVENT_READ, "console")
+        self._console_fd = process.stdout.fileno()
+        # Not by `selectors`, whose bookkeeping costs as much as the wait itself, once for each state.
+        self._ready = select.poll()
+        self._ready.register(line.from_guest, select.POLLIN)
+        self._ready.register(self._console_fd, select.POLLIN)
 
     def console(self) -> tuple[str, ...]:
         """The last lines of its console."""
@@ -130,20 +132,20 @@ class Guest:
         return self.hear(timeout_s)
 
     def _pump(self, deadline: float, timeout_s: float) -> None:
-        ready = self._selector.select(max(0.0, min(NUDGE_S, deadline - time.monotonic())))
+        ready = self._ready.poll(1000 * max(0.0, min(NUDGE_S, deadline - time.monotonic())))
         if not ready and time.monotonic() >= deadline:
             self._lost("hang", f"no answer in {timeout_s:g} s")
         if not ready and self._nudged:
             self._nudge()
-        for key, _ in ready:
+        for descriptor, _ in ready:
             try:
-                chunk = os.read(key.fd, 65536)
+                chunk = os.read(descriptor, 65536)
             except OSError:  # EIO: the other end is gone
                 chunk = b""
-            if key.data == "console":
+            if descriptor == self._console_fd:
                 self._console = (self._console + chunk)[-65536:]
                 if not chunk:
-                    self._selector.unregister(key.fd)
+                    self._ready.unregister(descriptor)
                     self._ended()
             else:
                 self._lines += chunk
@@ -173,7 +175,6 @@ class Guest:
 
     def close(self) -> None:
         """Kill it with all its processes, and wait until they are gone."""
-        self._selector.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         # Under a KVM that hangs it may be in a call that no signal ends; it goes when that returns.

@@ -6,7 +6,7 @@ Out:      Judgement with its observations, as the store keeps them.
 Not here: the oracles (oracles/), recovery (recover.py).
 
 Most states of a log recover to few different trees: verdicts are kept by what decides them, the
-operations begun and completed at the cut and the bytes of the observation.
+moment of the cut (what had begun, what was promised) and the bytes of the observation.
 """
 
 import functools
@@ -38,10 +38,11 @@ class Judge:
         self._states: list[State] = []
         self._sets: list[tuple[Verdict, ...]] = []
         self._set_numbers: dict[tuple[Verdict, ...], int] = {}
-        self._known: dict[tuple[int, int, int], int] = {}
+        self._known: dict[tuple[int, int], int] = {}
         self._observation_numbers: dict[bytes, int] = {}
         self._raw: list[bytes] = []
         self._decoded: list[Observation] = []
+        self._anywhere: list[dict[str, Verdict | None]] = []  # of judge_state(), by observation
 
     @functools.cached_property
     def _prepared(self) -> Prepared:
@@ -55,10 +56,11 @@ class Judge:
 
     def add_observed(self, spec: str, prefix: int, same_as: str, number: int) -> tuple[Verdict, ...]:
         """The same for an observation that is known by its number."""
-        moment = (self._history.begun_count(prefix), self._history.completed_count(prefix))
-        key = (*moment, number)
+        key = (self._prepared.moment(prefix), number)
         if key not in self._known:
-            verdicts = judge_observation(self._prepared, prefix, self._decoded[number])
+            verdicts = judge_observation(
+                self._prepared, prefix, self._decoded[number], self._anywhere[number]
+            )
             self._known[key] = self._set(verdicts)
         self._states.append(State(spec, same_as, number, self._known[key]))
         return self._sets[self._known[key]]
@@ -76,6 +78,7 @@ class Judge:
         """A new observation's number."""
         self._raw.append(raw)
         self._decoded.append(observation)
+        self._anywhere.append({})
         return len(self._raw) - 1
 
     def _set(self, verdicts: tuple[Verdict, ...]) -> int:

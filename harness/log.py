@@ -12,6 +12,7 @@ sector; the data of a write, nr_sectors * sectorsize bytes, follows in its own. 
 """
 
 import contextlib
+import os
 import struct
 from array import array
 from collections.abc import Iterable, Iterator
@@ -35,11 +36,11 @@ class BadLog(Exception):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One record. sector, sector_count: 512 B units. mark: its text when it is a mark."""
+    """One record. sector, sector_count: 512 B units. flags: as EntryFlag. mark: its text when it is one."""
 
     sector: int
     sector_count: int
-    flags: EntryFlag
+    flags: int
     data: bytes = b""
     mark: str = ""
 
@@ -77,12 +78,11 @@ class Log:
 
     def entry(self, entry_index: int) -> Entry:
         """The entry with its data. Errors: BadLog when the file shrank meanwhile."""
-        flags = EntryFlag(self._flags[entry_index])
+        flags = self._flags[entry_index]
         data = b""
         if not flags & (EntryFlag.MARK | EntryFlag.DISCARD):
-            self._file.seek(self._places[entry_index])
             length = self._counts[entry_index] * SECTOR_BYTES
-            data = self._file.read(length)
+            data = os.pread(self._file.fileno(), length, self._places[entry_index])
             if len(data) != length:
                 raise BadLog(f"{self._file.name}: cut off in the data of entry {entry_index}")
         return Entry(
@@ -132,8 +132,7 @@ class Log:
         scale = self.sector_size // SECTOR_BYTES
         while entry_count is None or len(self) < entry_count:
             number = len(self)
-            self._file.seek(place)
-            raw = self._file.read(HEADER.size)
+            raw = os.pread(self._file.fileno(), self.sector_size, place)
             if len(raw) < HEADER.size:
                 if entry_count is None and not raw:
                     return
@@ -142,13 +141,13 @@ class Log:
                     if entry_count is not None and not raw
                     else f"{self._file.name}: cut off in the header of entry {number} at byte {place}"
                 )
-            sector, count, flags, data_length = HEADER.unpack(raw)
+            sector, count, flags, data_length = HEADER.unpack_from(raw)
             if not self._makes_sense(sector, count, flags, data_length):
                 raise BadLog(
                     f"{self._file.name}: entry {number} at byte {place} is no entry (flags {flags:#x})"
                 )
             if flags & EntryFlag.MARK:
-                self.marks[number] = self._file.read(data_length).rstrip(b"\0").decode("latin-1")
+                self.marks[number] = raw[HEADER.size :][:data_length].rstrip(b"\0").decode("latin-1")
             place += self.sector_size
             self._places.append(place)
             if not flags & (EntryFlag.DISCARD | EntryFlag.MARK):

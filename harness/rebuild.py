@@ -28,7 +28,8 @@ ENTRIES_HELD = 16  # of the log, with their data: neighbouring blocks need the s
 class Window:
     """The writes from `start` on that a state may lack: which blocks they touch, and what stood there."""
 
-    def __init__(self, start: int, log: Log) -> None:
+    def __init__(self, start: int, log: Log, entry: Callable[[int], Entry]) -> None:
+        """entry: log.entry(), which may remember."""
         self.start = start
         self.prefix = start  # of the state that the disk shows
         self.lost: frozenset[int] = frozenset()
@@ -39,7 +40,7 @@ class Window:
         self._touching: dict[int, list[int]] = defaultdict(list)
         self._discards: list[int] = []
         self._before: dict[int, bytes] = {}
-        self._entry: Callable[[int], Entry] = functools.lru_cache(ENTRIES_HELD)(log.entry)
+        self._entry = entry
 
     @property
     def is_whole(self) -> bool:
@@ -112,7 +113,7 @@ def _block_range(sector: int, sector_count: int) -> range:
 
 class Rebuilding:
     """
-    disk:      of the state moved to last. It is scanned when it moves for the first time.
+    disk:      of the state moved to last.
     dirty:     blocks that changed since whoever reads it cleared it.
     committed: the last write of its prefix had FUA (recover.Request).
     damaged:   block and content of what is damaged in the state moved to last, as it was; None where nothing
@@ -128,8 +129,8 @@ class Rebuilding:
         self.dirty: set[int] = set()
         self.committed = False
         self.damaged: tuple[int, bytes] | None = None
-        self._scanned = False
-        self._window = Window(0, log)
+        self._entry: Callable[[int], Entry] = functools.lru_cache(ENTRIES_HELD)(log.entry)
+        self._window = Window(0, log, self._entry)
         self._start_of = (0, 0)  # a prefix, and where its window starts
         self._nested: tuple[State, int] | None = None
         self._before_nested: dict[int, bytes] = {}
@@ -140,14 +141,8 @@ class Rebuilding:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
-    def scan(self) -> None:
-        if not self._scanned:
-            self.disk.scan()
-            self._scanned = True
-
     def move(self, state: State) -> None:
         """Errors: BadEntry, BadLog."""
-        self.scan()
         if self.damaged is not None:
             self._put(*self.damaged)
             self.damaged = None
@@ -192,7 +187,7 @@ class Rebuilding:
             for write in writes_of(entry):
                 self._note(self.disk.apply(write))
         if prefix != self._window.start:
-            self._window = Window(prefix, self._log)
+            self._window = Window(prefix, self._log, self._entry)
 
     def _window_start(self, prefix: int) -> int:
         """As crash.window_start(), without looking at what was looked at for the state before."""
@@ -209,11 +204,10 @@ class Rebuilding:
         old, self.committed = self.disk, False
         with contextlib.ExitStack() as stack:
             self.disk = stack.enter_context(private_disk(self._base))
-            self.disk.scan()
             self._note(self.disk.differing(old))
             self._stack.close()
             self._stack = stack.pop_all()
-        self._window = Window(0, self._log)
+        self._window = Window(0, self._log, self._entry)
 
     def _nest(self, outer: State, nested: int) -> None:
         done = self._nested[1] if self._nested else 0

@@ -26,12 +26,10 @@ from harness.disk import (
     BLOCK_BYTES,
     RUN_BYTES,
     ZERO_BLOCK,
-    Disk,
     DiskWrite,
     copy_sparse,
     data_blocks,
     open_image,
-    private_image,
     writes_of,
 )
 from harness.filesystem import check_filesystem
@@ -64,8 +62,6 @@ HALF_BYTES = INBOX_BYTES // 2
 # The agent reads a batch into 16 MiB; the rest of a half is for the requests' own headers.
 BATCH_BYTES = 8 << 20
 WITH_FIRST_BYTES = 4 << 20
-# In place of a block's content where we keep no account of it.
-UNKNOWN = b""
 HELD_BYTES = 16 << 20
 # The stage of a death costs two more boots; after so many deaths the stage is no longer asked for.
 STAGED_DEATHS = 5
@@ -113,19 +109,21 @@ def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> b
 def block_writes(image: mmap, blocks: Iterable[int]) -> Iterator[DiskWrite]:
     """Writes that give these blocks, in ascending order, the content they have in this image:
     neighbours in one write, for each is a system call of the guest."""
+    for start, stop in _runs(blocks):
+        content = image[start * BLOCK_BYTES : stop * BLOCK_BYTES]
+        yield DiskWrite(start * BLOCK_BYTES, len(content), content)
+
+
+def _runs(blocks: Iterable[int]) -> Iterator[tuple[int, int]]:
     start = stop = 0
     for block in blocks:
         if block != stop or (stop - start) * BLOCK_BYTES >= RUN_BYTES:
-            yield from _write_between(image, start, stop)
+            if start < stop:
+                yield start, stop
             start = block
         stop = block + 1
-    yield from _write_between(image, start, stop)
-
-
-def _write_between(image: mmap, start: int, stop: int) -> Iterator[DiskWrite]:
     if start < stop:
-        content = image[start * BLOCK_BYTES : stop * BLOCK_BYTES]
-        yield DiskWrite(start * BLOCK_BYTES, len(content), content)
+        yield start, stop
 
 
 def in_chunks(writes: Iterable[DiskWrite]) -> Iterator[list[DiskWrite]]:
@@ -141,12 +139,9 @@ def in_chunks(writes: Iterable[DiskWrite]) -> Iterator[list[DiskWrite]]:
     yield chunk
 
 
-def _held(disk: Disk, unsent: set[int]) -> dict[int, bytes] | None:
-    """What the guest holds: this disk, but for the blocks that it was not sent; None when it is much."""
-    blocks = disk.nonzero_blocks()
-    if len(blocks) * BLOCK_BYTES > HELD_BYTES:
-        return None
-    return {block: disk.block(block) for block in blocks} | dict.fromkeys(unsent, UNKNOWN)
+def held(blocks: dict[int, bytes]) -> dict[int, bytes] | None:
+    """What is remembered of the disk that a guest holds; None, that is nothing, when it is much."""
+    return blocks if len(blocks) * BLOCK_BYTES <= HELD_BYTES else None
 
 
 class Session:
@@ -165,19 +160,27 @@ class Session:
         self._inbox.close()
         self._outbox.close()
 
-    def load(self, image: mmap, blocks: set[int]) -> None:
-        """Make the guest's disk equal to this image, in which all but `blocks` are zero: only what differs
-        from what it holds since the log before is sent. Errors: LostGuest, GuestTrouble."""
+    def load(self, blocks: dict[int, bytes]) -> None:
+        """Make the guest's disk have these blocks, and zeros elsewhere: only what differs from what it holds
+        since the log before is sent. Errors: LostGuest, GuestTrouble."""
         held, self.guest.held = self.guest.held, None
         if held is None:
             self.guest.ask("clear", timeout_s=60)
             held = {}
         differing = [
             block
-            for block in sorted(blocks | held.keys())
-            if image[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES] != held.get(block, ZERO_BLOCK)
+            for block in sorted(blocks.keys() | held.keys())
+            if blocks.get(block, ZERO_BLOCK) != held.get(block, ZERO_BLOCK)
         ]
-        *chunks, last = in_chunks(block_writes(image, differing))
+        writes = (
+            DiskWrite(
+                start * BLOCK_BYTES,
+                (stop - start) * BLOCK_BYTES,
+                b"".join(blocks.get(block, ZERO_BLOCK) for block in range(start, stop)),
+            )
+            for start, stop in _runs(differing)
+        )
+        *chunks, last = in_chunks(writes)
         for chunk in chunks:
             self.build(chunk)
         if sum(write.length for write in last) > WITH_FIRST_BYTES:
@@ -303,9 +306,9 @@ class Recovery:
     ) -> Iterator[Recovered]:
         """More states of the log that run() had: a disk that was recovered then is not recovered again.
         recoveries: the folder of nest.Recoveries, for nested states. Errors: as run()."""
-        settled = open_image(self._settled_path, base) if self._with_fsck else private_image(base)
-        with Rebuilding(base, log, recoveries) as ahead, settled as self._settled:
-            self._settled_blocks = set(data_blocks(base))
+        to_check = open_image(self._settled_path, base) if self._with_fsck else contextlib.nullcontext(None)
+        with Rebuilding(base, log, recoveries) as ahead, to_check as self._settled_image:
+            self._settled = dict(ahead.disk.base)
             try:
                 yield from self._work(ahead, states)
             finally:
@@ -359,21 +362,17 @@ class Recovery:
 
     def _work(self, ahead: Rebuilding, states: Iterable[State]) -> Iterator[Recovered]:
         known, reports = self._known, self._reports
-        order: deque[tuple[State, str]] = deque()  # every state in order, with the spec it equals
+        order: deque[tuple[State, str, str]] = deque()  # states in order, their specs, those they equal
         outstanding: deque[Request] = deque()
         waiting: list[Request] = []
         dirty = ahead.dirty  # blocks: a long way between two states costs no more than the disk
         sequence = 0
         for state in states:
-            if not known:
-                if state == State(0):  # the base itself: the guest recovers it while we count its blocks
-                    self._dispatch([Request(state, sequence, ())], outstanding)
-                    sequence += 1
-                ahead.scan()
             ahead.move(state)
-            same_as = known.setdefault(ahead.disk.identity(), state.spec)
-            order.append((state, same_as))
-            if same_as != state.spec or (outstanding and state is outstanding[0].state):
+            spec = state.spec
+            same_as = known.setdefault(ahead.disk.identity(), spec)
+            order.append((state, spec, same_as))
+            if same_as != spec:
                 continue
             if len(dirty) * BLOCK_BYTES > BATCH_BYTES:
                 self._dispatch(waiting, outstanding)
@@ -398,14 +397,14 @@ class Recovery:
             self._collect(outstanding, reports)
             yield from _ready(order, reports)
         if self._session is not None:
-            self._session.guest.held = _held(ahead.disk, dirty)
+            self._session.guest.held = held(self._settled)
         yield from _ready(order, reports)
 
     def _open_session(self) -> Session:
         if self._session is None:
             guest = self._keeper.guest()
             self._session = Session(guest, self._profile, self._with_fsck, self._asks)
-            self._session.load(self._settled, self._settled_blocks)
+            self._session.load(self._settled)
         return self._session
 
     def _end_session(self) -> None:
@@ -457,14 +456,15 @@ class Recovery:
     def _settle(self, writes: Iterable[DiskWrite]) -> None:
         for write in writes:
             assert write.data is not None, "block_writes() gives the bytes"
-            self._settled[write.offset : write.offset + write.length] = write.data
-            first = write.offset // BLOCK_BYTES
-            count = (write.length + BLOCK_BYTES - 1) // BLOCK_BYTES
-            self._settled_blocks.update(range(first, first + count))
+            if self._settled_image is not None:
+                self._settled_image[write.offset : write.offset + write.length] = write.data
+            for at in range(0, write.length, BLOCK_BYTES):
+                self._settled[(write.offset + at) // BLOCK_BYTES] = write.data[at : at + BLOCK_BYTES]
 
     def _check(self, changes: list[DiskWrite]) -> Fsck:
         """The checker on the settled disk as recovery and unmount left it."""
-        image = self._settled
+        image = self._settled_image
+        assert image is not None
         before = [(write.offset, image[write.offset : write.offset + write.length]) for write in changes]
         for write in changes:
             assert write.data is not None
@@ -524,13 +524,13 @@ def _with_fsck(report: bytes, fsck: Fsck) -> bytes:
     return report[:-1] + b',"fsck":' + msgspec.json.encode(fsck) + b"}"
 
 
-def _ready(order: deque[tuple[State, str]], reports: dict[str, bytes]) -> Iterator[Recovered]:
+def _ready(order: deque[tuple[State, str, str]], reports: dict[str, bytes]) -> Iterator[Recovered]:
     """States at the head of the order whose report is in."""
-    while order and order[0][1] in reports:
-        state, same_as = order.popleft()
+    while order and order[0][2] in reports:
+        state, spec, same_as = order.popleft()
         yield Recovered(
-            spec=state.spec,
+            spec=spec,
             prefix=state.prefix,
-            same_as="" if same_as == state.spec else same_as,
+            same_as="" if same_as == spec else same_as,
             observation=reports[same_as],
         )

@@ -171,7 +171,6 @@ def _rebuild(folder: Path, state: State, experiment: Experiment, scratch: Path) 
         Rebuilding(scratch / "base", log, scratch / FOLDER) as rebuilding,
         image.open("r+b") as file,
     ):
-        rebuilding.scan()
         rebuilding.move(state)
         for write in block_writes(rebuilding.disk.image, sorted(rebuilding.dirty)):
             assert write.data is not None

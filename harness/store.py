@@ -22,7 +22,7 @@ import zstandard
 
 from harness.disk import BLOCK_BYTES, Disk, copy_sparse, data_blocks, open_disk, writes_of
 from harness.log import SECTOR_BYTES, Entry, open_log, write_log
-from reports.results import EntryFlag, ExperimentFacts, Judgement, Question, Summary
+from reports.results import ExperimentFacts, Judgement, Question, Summary
 from workloads.history import History
 
 LEVEL = 3  # zstd's default: logs shrink by 20 times at 300 MB/s
@@ -140,7 +140,7 @@ def image_entries(image: Path) -> Iterator[Entry]:
                 data = os.pread(file.fileno(), count * BLOCK_BYTES, start * BLOCK_BYTES)
                 if data.strip(b"\0"):
                     sectors = BLOCK_BYTES // SECTOR_BYTES
-                    yield Entry(start * sectors, len(data) // SECTOR_BYTES, EntryFlag(0), data)
+                    yield Entry(start * sectors, len(data) // SECTOR_BYTES, 0, data)
                 count = 0
             if not count:
                 start = block

@@ -46,7 +46,7 @@ def judge(case: Case) -> Verdict | None:
 
 
 def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:
-    touched = touched_inodes(case)
+    touched = case.window.touched
     violations: list[Violation] = []
     for inode in touched:
         violations += _half_links(case, recovered, inode)
@@ -56,18 +56,6 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         violations += _no_name(case, recovered)
     violations += _replaced_names(case, recovered)
     return len(touched), violations
-
-
-def touched_inodes(case: Case) -> list[int]:
-    """Every object whose names run changed so far, in order."""
-    model, window = case.model, case.window
-    renamed = [(r.time, inode) for r in model.renames for inode in (r.inode, r.replaced) if inode is not None]
-    linked = [(time, inode) for time, inode, _ in model.linked]
-    return list(
-        dict.fromkeys(
-            inode for time, inode in sorted(renamed + linked) if model.base_time < time <= window.now
-        )
-    )
 
 
 def _too_many_names(case: Case, recovered: Recovered, inode: int) -> list[Violation]:
@@ -124,9 +112,9 @@ def _no_name(case: Case, recovered: Recovered) -> list[Violation]:
     for index, floor in case.window.chains.items():
         chain = case.model.chains[index]
         now = case.window.now
-        slots = chain.slots_until(now)
         if not chain.lives_at(now) or not _renamed_since(chain, floor.time, now):
             continue
+        slots = chain.slots_until(now)
         if any(recovered.entries.get(slot) == chain.inode for slot in slots):
             continue
         # Its home at the time of the promise is not there: then the directory is what was lost.

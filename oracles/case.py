@@ -6,6 +6,8 @@ Out:      Case; the helpers with which the oracles write their answers.
 Not here: the answers (one file an oracle), asking all of them (court.py).
 """
 
+import functools
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +16,7 @@ from oracles.content import ZERO, Difference
 from oracles.model import Disagreement, Model
 from oracles.observation import Node, Observation, noun
 from oracles.orders import Orders, begun_count
-from oracles.profiles import Profile, asked, promise, promise_text
+from oracles.profiles import Profile, promise_text
 from oracles.recovered import Recovered, readings
 from oracles.verdict import TIERS, Answer, Tier, Verdict, Violation
 from oracles.window import Window
@@ -46,13 +48,13 @@ class Case:
 
     def asks_for(self, key: str) -> bool:
         """Whether the profile makes this promise, and this run asks for it."""
-        return asked(self.profile, key, self.tier)
+        return self.window.asks(key)
 
     @property
     def one_time_promised(self) -> bool:
         """Whether all metadata is that of one time: ext4 and xfs have one journal; btrfs commits whole
         transactions, and f2fs writes whole checkpoints, but an fsync writes some objects beside them."""
-        if promise(self.profile, "metadata-order") is not None:
+        if "metadata-order" in self.window.promises:
             return True
         return not any(
             time > self.window.all.time and self.model.steps[time - 1].begin_entry < self.prefix
@@ -82,22 +84,39 @@ class Prepared:
     model: Model | None
     trouble: str
     orders: Orders | None = None
-    _latest: list[Window] = field(default_factory=list)  # one at most: cuts mostly come in order
+    # One at most, with its moment(): cuts mostly come in order.
+    _latest: list[tuple[int, Window]] = field(default_factory=list)
     last_order: list[int] = field(default_factory=list)  # the number of the one that explained the last state
     _of_orders: dict[int, tuple[Moment, Window]] = field(default_factory=dict)  # the same, by order
+
+    @functools.cached_property
+    def _turns(self) -> list[int]:
+        """The marks in the log behind which states may show something else: of an operation that begins, and
+        of one that returns and promises something by that."""
+        run, model = self.history.run, self.model
+        promising = run
+        if model is not None and self.orders is None:
+            kept = {persist.step for persist in model.persists}
+            promising = tuple(step for step in run if step.index in kept)
+        return sorted([step.begin_entry for step in run] + [step.end_entry for step in promising])
+
+    def moment(self, prefix: int) -> int:
+        """Equal for cuts at which the same is judged alike."""
+        return bisect_left(self._turns, prefix)
 
     def window(self, prefix: int) -> Window:
         model = self.model
         assert model is not None
         if self.orders is not None:
             return self._window_of(0, model, prefix)
-        begun, completed = self.history.begun_count(prefix), self.history.completed_count(prefix)
-        now, done = model.base_time + begun, model.base_time + completed
-        before = self._latest[0] if self._latest and self._latest[0].done <= done else None
-        if before is not None and (before.now, before.done) == (now, done):
-            return before
-        self._latest[:] = [Window(model, self.profile, self.tier, begun, completed, before)]
-        return self._latest[0]
+        moment = self.moment(prefix)
+        known, before = self._latest[0] if self._latest else (None, None)
+        if before is None or known != moment:
+            begun, completed = self.history.begun_count(prefix), self.history.completed_count(prefix)
+            before = before if before and before.done <= model.base_time + completed else None
+            before = Window(model, self.profile, self.tier, begun, completed, before)
+            self._latest[:] = [(moment, before)]
+        return before
 
     def _window_of(self, number: int, model: Model, prefix: int) -> Window:
         """By that order: see the top of orders.py."""

@@ -50,23 +50,32 @@ _ORACLE = {oracle.NAME: oracle for oracle in ORACLES}
 BY_ORDER = frozenset(oracle.NAME for oracle in (durable, atomic, historical, ordered))
 
 
-def judge_observation(prepared: Prepared, prefix: int, observation: Observation) -> tuple[Verdict, ...]:
-    """Every verdict on the state of that many log entries. Never fails: what goes wrong is UNKNOWN."""
+def judge_observation(
+    prepared: Prepared,
+    prefix: int,
+    observation: Observation,
+    anywhere: dict[str, Verdict | None] | None = None,
+) -> tuple[Verdict, ...]:
+    """Every verdict on the state of that many log entries. anywhere: as of judge_state(). Never fails: what
+    goes wrong is UNKNOWN."""
     trouble = observation.trouble or prepared.trouble
     if trouble:
         return unknown(prepared.tier, observation, trouble)
     try:
         case = prepared.case(prefix, observation)
-        return judge_state(case) if prepared.orders is None else judge_in_orders(prepared, prefix, case)
+        verdicts = judge_state(case, anywhere)
+        return verdicts if prepared.orders is None else judge_in_orders(prepared, prefix, case, verdicts)
     except Exception as error:
         return unknown(prepared.tier, observation, describe_error(error))
 
 
-def judge_in_orders(prepared: Prepared, prefix: int, case: Case) -> tuple[Verdict, ...]:
+def judge_in_orders(
+    prepared: Prepared, prefix: int, case: Case, verdicts: tuple[Verdict, ...]
+) -> tuple[Verdict, ...]:
     """By the first order of what overlapped that breaks nothing, the same for all oracles; where there is
-    none, by the one that breaks least. The order that the last state was judged by is tried first."""
+    none, by the one that breaks least. The order that the last state was judged by is tried first.
+    verdicts: by the first order."""
     assert prepared.orders is not None
-    verdicts = judge_state(case)
     best = (_broken(verdicts), 0, verdicts)
     tried = 1
     for number in _numbers(prepared):
@@ -116,10 +125,20 @@ def _in_orders(verdict: Verdict, count: int) -> Verdict:
     return msgspec.structs.replace(verdict, violations=violations)
 
 
-def judge_state(case: Case) -> tuple[Verdict, ...]:
+def judge_state(case: Case, anywhere: dict[str, Verdict | None] | None = None) -> tuple[Verdict, ...]:
+    """anywhere: what oracles that do not ask the model said of this observation at another cut of this
+    history, for they would say it again; filled in here."""
     if case.observation.trouble:
         return unknown(case.tier, case.observation, case.observation.trouble)
-    verdicts = (ask(oracle, case) for oracle in ORACLES)
+    said = {} if anywhere is None else anywhere
+    verdicts = []
+    for oracle in ORACLES:
+        if oracle.NAME in BY_ORDER:
+            verdicts.append(ask(oracle, case))
+            continue
+        if oracle.NAME not in said:
+            said[oracle.NAME] = ask(oracle, case)
+        verdicts.append(said[oracle.NAME])
     return tuple(verdict for verdict in verdicts if verdict is not None)
 
 

@@ -6,7 +6,6 @@ Out:      a Verdict; none where there is no tree.
 Not here: things that never were (historical), renames done by half (atomic).
 """
 
-from oracles.atomic import touched_inodes
 from oracles.case import (
     Case,
     allowed_words,
@@ -60,7 +59,7 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
     checked, violations = checked + count, violations + found
     # The least of it: whether a lost change shows in a time depends on whether the clock ticked meanwhile.
     if not violations:
-        touched = touched_inodes(case)
+        touched = case.window.touched
         for inode, node in recovered.nodes.items():
             if inode >= 0 and case.model.kind(inode) == "file" and inode not in touched:
                 violations += _clock_times(case, inode, node)
@@ -171,10 +170,10 @@ class _Names:
 
 def is_lost(case: Case, recovered: Recovered, chain: Chain) -> bool:
     """A link that nobody removed, under none of the names it ever had."""
-    if not chain.lives_at(case.window.now):
+    now = case.window.now
+    if not chain.lives_at(now):
         return False
-    slots = chain.slots_until(case.window.now)
-    return all(recovered.entries.get(slot) != chain.inode for slot in slots)
+    return all(recovered.entries.get(slot) != chain.inode for since, slot in chain.slots if since <= now)
 
 
 def way_made(case: Case, slot: Slot, inode: int | None) -> str:
@@ -343,7 +342,7 @@ def _links(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
         return []
     if len(counts) != 1 or node.nlink == counts[0]:
         return []
-    if inode in touched_inodes(case):
+    if inode in case.window.touched:
         return []
     expected, found = f"{counts[0]} links", f"{node.nlink} links"
     return [_attribute(case, "link count lost", inode, node, expected, found, floor)]

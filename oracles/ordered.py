@@ -18,7 +18,6 @@ from typing import NamedTuple
 from oracles.case import Case, best_reading, role
 from oracles.content import first_difference
 from oracles.observation import Node, Tree
-from oracles.profiles import promise
 from oracles.recovered import Recovered, is_mkfs_directory, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 
@@ -52,7 +51,7 @@ Snapshot = dict[str, Facts]
 
 def _key(case: Case) -> str:
     """The promise: of a journal, or of whole commits alone."""
-    return "metadata-order" if promise(case.profile, "metadata-order") else "metadata-commit"
+    return "metadata-order" if "metadata-order" in case.window.promises else "metadata-commit"
 
 
 def judge(case: Case) -> Verdict | None:
@@ -178,6 +177,8 @@ def _collect(case: Case, time: int, inode: int, path: str, into: Snapshot) -> No
 
 def _settled_xattrs(case: Case, number: int, xattrs: dict[str, str]) -> tuple[tuple[str, str], ...]:
     """Without those that xfs replaces in two transactions."""
+    if not xattrs:
+        return ()
     window = case.window
     unsettled = {
         name

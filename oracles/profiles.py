@@ -303,20 +303,28 @@ def profile(name: str) -> Profile:
     raise UnknownProfile(f"no profile {name}; there are: {known}")
 
 
+def promises_of(of: Profile) -> dict[str, Promise]:
+    """By key: the filesystem's own and every filesystem's, without those that it does not make."""
+    denied = {each.key for each in of.denies}
+    made = {each.key: each for each in (*reversed(COMMON), *reversed(of.promises))}
+    return {key: each for key, each in made.items() if key not in denied}
+
+
 def promise(of: Profile, key: str) -> Promise | None:
-    """The promise of that key, the filesystem's own or every filesystem's; None where it does not make it."""
-    if any(denied.key == key for denied in of.denies):
-        return None
-    for candidate in (*of.promises, *COMMON):
-        if candidate.key == key:
-            return candidate
-    return None
+    """The promise of that key; None where it does not make it."""
+    return promises_of(of).get(key)
 
 
 def asked(of: Profile, key: str, tier: Tier) -> bool:
     """Whether a judge of that tier asks for it."""
     found = promise(of, key)
     return found is not None and TIERS.index(found.tier) <= TIERS.index(tier)
+
+
+def asked_keys(of: Profile, tier: Tier) -> frozenset[str]:
+    """Of all promises for which a judge of that tier asks."""
+    weakest = TIERS[: TIERS.index(tier) + 1]
+    return frozenset(key for key, made in promises_of(of).items() if made.tier in weakest)
 
 
 def promise_text(of: Profile, key: str) -> str:

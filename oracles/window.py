@@ -12,13 +12,15 @@ allowed, each thing for itself. Nothing is asked of two things together: a btrfs
 one file and not its neighbours, so a recovered tree need not be the tree of any one time.
 """
 
+import functools
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from oracles.content import Content, Piece, merged_pieces, size_of
 from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
 from oracles.observation import noun
-from oracles.profiles import Profile, asked, promise
+from oracles.profiles import Profile, asked_keys, promises_of
+from oracles.promises import Promise
 from oracles.verdict import Tier
 from workloads.text import format_operation as words
 
@@ -87,6 +89,8 @@ class Window:
         self.now = model.base_time + begun
         self.done = model.base_time + completed
         self._returned = returned
+        self.promises: dict[str, Promise] = before.promises if before else promises_of(profile)
+        self._asked: frozenset[str] = before._asked if before else asked_keys(profile, tier)
         self.all = Floor(model.base_time, "sync", Tier.POSIX, "the sync that ends setup", "synced")
         self.directories: dict[int, Floor] = {}  # every entry of it
         self.entries: dict[Slot, Floor] = {}
@@ -97,7 +101,8 @@ class Window:
         self.blocks: dict[int, Floor] = {}  # all blocks it had
         self.chains: dict[int, Floor] = {}
         self._entry_values: dict[Slot, frozenset[int | None]] = {}
-        self.snapshots: dict[int, dict[str, Any]] = {}  # kept for ordered.py
+        self._entry_histories: dict[Slot, frozenset[int | None]] = {}
+        self.snapshots: dict[int, dict[str, Any]] = {}  # kept for ordered.py, which alone looks into them
         self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
         if before is None:
             self._promise_chains_of_everything()
@@ -120,6 +125,8 @@ class Window:
         self.chains = dict(before.chains)
         self.ranges = dict(before.ranges)
         self.blocks = dict(before.blocks)
+        if self.filesystem != "xfs":  # there they are without what xattr_may_vanish() in this window
+            self.snapshots = before.snapshots
 
     def _set_floors(self, since: int) -> None:
         persists = self.model.persists
@@ -151,7 +158,7 @@ class Window:
         return Floor(persist.time, key, self._tier_of(key), call, reach)
 
     def _tier_of(self, key: str) -> Tier:
-        made = promise(self.profile, key)
+        made = self.promises.get(key)
         assert made is not None, f"{self.profile.name} does not promise {key}"
         return made.tier
 
@@ -215,7 +222,8 @@ class Window:
         )
 
     def asks(self, key: str) -> bool:
-        return asked(self.profile, key, self.tier)
+        """Whether the profile makes this promise, and this run asks for it."""
+        return key in self._asked
 
     def _promise_names(self, persist: Persist) -> None:
         inode, time = persist.inode, persist.time
@@ -284,6 +292,17 @@ class Window:
     def existed(self, inode: int, floor: Floor) -> bool:
         """Whether the promise was made about this object at all."""
         return self.model.inodes[inode].born <= floor.time
+
+    @functools.cached_property
+    def touched(self) -> tuple[int, ...]:
+        """Every object whose names run changed so far, in order."""
+        model = self.model
+        changes = [(time, inode) for time, inode, _ in model.linked]
+        changes += [(each.time, each.inode) for each in model.renames]
+        changes += [(each.time, each.replaced) for each in model.renames if each.replaced is not None]
+        return tuple(
+            dict.fromkeys(inode for time, inode in sorted(changes) if model.base_time < time <= self.now)
+        )
 
     # --- replacing renames
 
@@ -369,8 +388,12 @@ class Window:
 
     def entry_history(self, slot: Slot) -> frozenset[int | None]:
         """Everything the name ever led to until now."""
-        timeline = self.model.entries.get(slot)
-        return frozenset(timeline.within(0, self.now)) if timeline else frozenset((None,))
+        known = self._entry_histories.get(slot)
+        if known is None:
+            timeline = self.model.entries.get(slot)
+            known = frozenset(timeline.within(0, self.now) if timeline else (None,))
+            self._entry_histories[slot] = known
+        return known
 
     def sizes(self, inode: int, first: int) -> Sizes:
         """Sizes a file may have when it may show any of the times first to now.
@@ -470,6 +493,10 @@ class Window:
         return values[0] if len(values) == 1 else ()
 
 
-def _latest(*floors: Floor | None) -> Floor:
-    given = [floor for floor in floors if floor is not None]
-    return max(reversed(given), key=lambda floor: floor.time)
+def _latest(first: Floor, *others: Floor | None) -> Floor:
+    """Of equally late ones the last."""
+    latest = first
+    for floor in others:
+        if floor is not None and floor.time >= latest.time:
+            latest = floor
+    return latest

@@ -26,7 +26,6 @@ from oracles.case import prepare
 from oracles.court import judge_observation
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier
-from reports.results import EntryFlag
 from workloads.history import stamped
 from workloads.text import parse
 
@@ -113,7 +112,7 @@ def doctor(recording, prefix, edit, scratch):
     blocks = [at for at in starts if before[at : at + BLOCK_BYTES] != after[at : at + BLOCK_BYTES]]
     assert blocks, "the edit changed nothing"
     count = BLOCK_BYTES // SECTOR_BYTES
-    added = [Entry(at // SECTOR_BYTES, count, EntryFlag(0), after[at : at + BLOCK_BYTES]) for at in blocks]
+    added = [Entry(at // SECTOR_BYTES, count, 0, after[at : at + BLOCK_BYTES]) for at in blocks]
     write_log(scratch / "doctored.log", [*entries[:prefix], *added, *entries[prefix:]])
     image.unlink()
     return len(added)

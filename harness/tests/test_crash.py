@@ -20,7 +20,7 @@ PLAIN = [EntrySummary(0, 8 * n, 8) for n in range(20)]
 def log_of(letters: str) -> list[EntrySummary]:
     """w write, d discard, u FUA write, f FLUSH, F FLUSH with data, G FLUSH and FUA with data, m mark."""
     flags = {
-        "w": EntryFlag(0),
+        "w": 0,
         "d": EntryFlag.DISCARD,
         "u": EntryFlag.FUA,
         "f": EntryFlag.FLUSH,

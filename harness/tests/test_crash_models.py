@@ -128,7 +128,7 @@ def test_the_budget_of_t_is_spread_over_the_writes() -> None:
 
 def a_recovery(folder: Path, places: tuple[int, ...]) -> Path:
     mark = Entry(0, 0, EntryFlag.MARK, b"", "mounted")
-    entries = [Entry(8 * place, 8, EntryFlag(0), bytes([place]) * 4096) for place in places]
+    entries = [Entry(8 * place, 8, 0, bytes([place]) * 4096) for place in places]
     write_log(folder / "log", [*entries, mark])
     return folder / "log"
 

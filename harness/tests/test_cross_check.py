@@ -47,19 +47,19 @@ def test_equal_disks_need_no_explanation(tmp_path, disks):
 def test_what_had_reached_the_disk_without_a_flush_stands_behind_the_mark(tmp_path, disks):
     disks[1].apply(DiskWrite(2 * BLOCK_BYTES, BLOCK_BYTES, B))
     assert differing_blocks(*disks) == [2]
-    assert unexplained(tmp_path, disks, [Entry(16, 8, EntryFlag(0), B), Entry(0, 0, FLUSH)]) == []
+    assert unexplained(tmp_path, disks, [Entry(16, 8, 0, B), Entry(0, 0, FLUSH)]) == []
 
 
 def test_other_bytes_than_were_written_are_a_disagreement(tmp_path, disks):
     disks[1].apply(DiskWrite(2 * BLOCK_BYTES, BLOCK_BYTES, B))
-    assert unexplained(tmp_path, disks, [Entry(16, 8, EntryFlag(0), A)]) == [2]
-    assert unexplained(tmp_path, disks, [Entry(24, 8, EntryFlag(0), B)]) == [2]
+    assert unexplained(tmp_path, disks, [Entry(16, 8, 0, A)]) == [2]
+    assert unexplained(tmp_path, disks, [Entry(24, 8, 0, B)]) == [2]
 
 
 def test_a_write_behind_the_next_flush_explains_nothing(tmp_path, disks):
     """By then the device drops what it is given."""
     disks[1].apply(DiskWrite(2 * BLOCK_BYTES, BLOCK_BYTES, B))
-    assert unexplained(tmp_path, disks, [Entry(0, 0, FLUSH), Entry(16, 8, EntryFlag(0), B)]) == [2]
+    assert unexplained(tmp_path, disks, [Entry(0, 0, FLUSH), Entry(16, 8, 0, B)]) == [2]
 
 
 def test_a_write_that_our_log_has_and_the_disk_has_not_is_a_disagreement(tmp_path, disks):

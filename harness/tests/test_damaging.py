@@ -28,7 +28,6 @@ def disks(tmp_path: Path):
     entries = [Entry(8 * block, 8, EntryFlag.FUA, bytes([9]) * BLOCK_BYTES) for block in (1, 5)]
     write_log(tmp_path / "log", entries)
     with open_log(tmp_path / "log") as log, Rebuilding(tmp_path / "base", log) as rebuilding:
-        rebuilding.scan()
         yield rebuilding
 
 

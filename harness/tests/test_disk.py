@@ -15,6 +15,7 @@ from harness.disk import (
     copy_sparse,
     data_blocks,
     open_disk,
+    private_disk,
     writes_of,
 )
 from harness.log import Entry
@@ -140,11 +141,18 @@ def test_a_disk_starts_as_its_base_and_leaves_the_base_alone(tmp_path: Path) -> 
     with base.open("r+b") as file:
         file.seek(3 * BLOCK_BYTES + 100)
         file.write(b"base")
-    with open_disk(tmp_path / "disk", base) as disk, empty_disk(tmp_path) as other:
-        assert disk.image[:] == base.read_bytes()
-        other.apply(DiskWrite(3 * BLOCK_BYTES, 512, bytes(100) + b"base" + bytes(408)))
-        assert disk.identity() == other.identity()
-        disk.apply(DiskWrite(0, 512, b"x" * 512))
+    with open_disk(tmp_path / "disk", base) as disk, private_disk(base) as other:
+        for each in (disk, other):
+            assert each.image[:] == base.read_bytes()
+            assert (each.identity(), each.nonzero_blocks()) == (0, [3])
+            each.apply(DiskWrite(0, 512, b"x" * 512))
+            each.apply(DiskWrite(3 * BLOCK_BYTES, 512, None))
+            assert each.nonzero_blocks() == [0]
+        assert disk.identity() == other.identity() != 0
+        disk.apply(DiskWrite(3 * BLOCK_BYTES + 100, 4, b"base"))
+        assert disk.differing(other) == {3}
+        disk.apply(DiskWrite(0, 512, None))
+        assert (disk.identity(), disk.nonzero_blocks()) == (0, [3])
     assert base.read_bytes()[:512] == bytes(512)
 
 

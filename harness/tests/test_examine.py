@@ -14,7 +14,7 @@ from reports.results import EntryFlag
 
 FLUSH = Entry(0, 0, EntryFlag.FLUSH)
 MARK = Entry(0, 0, EntryFlag.MARK, b"", "done-1")
-LONG = Entry(40, 4, EntryFlag(0), b"long".ljust(4 * 512, b"."))
+LONG = Entry(40, 4, 0, b"long".ljust(4 * 512, b"."))
 ENTRIES = (written(0, b"one"), written(8, b"two"), LONG, FLUSH, MARK, written(16, b"three"), FLUSH)
 
 

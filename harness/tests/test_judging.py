@@ -48,8 +48,9 @@ def test_equal_observations_at_equal_moments_are_judged_once(monkeypatch: pytest
     court = judging.judge_observation
     monkeypatch.setattr(judging, "judge_observation", lambda *a: (asked.append(a[1]), court(*a))[1])
     judged()
-    # creat begins with entry 0 and returns with 2, fsync begins with 3 and returns with 5.
-    assert asked == [0, 1, 3, 4, 6]
+    # creat begins with entry 0 and returns with 2, which promises nothing; fsync begins with 3 and returns
+    # with 5.
+    assert asked == [0, 1, 4, 6]
 
 
 def test_an_equal_observation_at_another_moment_is_judged_by_that_moment() -> None:

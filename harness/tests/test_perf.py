@@ -41,7 +41,7 @@ def superblock(log_root):
 
 def test_a_superblock_with_a_log_tree_is_a_log_commit():
     """Without one it ends a transaction; other writes are neither."""
-    other = Entry(SUPERBLOCK_SECTOR + 8, 8, EntryFlag(0), superblock(5).data)
+    other = Entry(SUPERBLOCK_SECTOR + 8, 8, 0, superblock(5).data)
     assert commits([superblock(4096), other, superblock(0), superblock(8192)]) == (2, 1)
     assert commits([Entry(SUPERBLOCK_SECTOR, 8, EntryFlag.FUA, bytes(4096))]) == (0, 0)
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.crash import State, cuts, states
-from harness.disk import BLOCK_BYTES, MASK, ZERO_BLOCK, block_hash
+from harness.disk import BLOCK_BYTES, MASK, block_hash
 from harness.log import Entry, open_log, write_log
 from harness.nest import file_name
 from harness.rebuild import Rebuilding
@@ -29,7 +29,7 @@ def drawn_log(seed: int, count: int) -> tuple[Entry, ...]:
         return Entry(draw.randrange(500 - sectors), sectors, flags, draw.randbytes(512 * sectors))
 
     kinds = {
-        lambda: data(EntryFlag(0)): 8,
+        lambda: data(0): 8,
         lambda: data(EntryFlag.FUA): 1,
         lambda: data(EntryFlag.FLUSH): 1,
         lambda: Entry(draw.randrange(100), draw.randrange(1, 400), EntryFlag.DISCARD): 1,
@@ -74,6 +74,7 @@ class Scene:
                 image = bytes(rebuilding.disk.image)
                 assert image == by_hand(self.entries, state, recovery), state.spec
                 assert rebuilding.disk.identity() == identity_of(image), state.spec
+                assert rebuilding.disk.nonzero_blocks() == sorted(changed(bytes(len(image)), image))
                 assert changed(before, image) <= rebuilding.dirty, state.spec
                 dirty.append(len(rebuilding.dirty))
                 rebuilding.dirty.clear()
@@ -82,9 +83,9 @@ class Scene:
 
 
 def identity_of(image: bytes) -> int:
-    """As the sum over all blocks, without a delta."""
-    blocks = {n: image[n * BLOCK_BYTES : (n + 1) * BLOCK_BYTES] for n in range(len(image) // BLOCK_BYTES)}
-    return sum(block_hash(n, block) for n, block in blocks.items() if block != ZERO_BLOCK) & MASK
+    """As the sum over all blocks that the base has otherwise, without a delta."""
+    blocks = {n: image[n * BLOCK_BYTES : (n + 1) * BLOCK_BYTES] for n in changed(BASE, image)}
+    return sum(block_hash(n, block) for n, block in blocks.items()) & MASK
 
 
 def changed(before: bytes, after: bytes) -> set[int]:
@@ -137,19 +138,19 @@ def test_between_two_damages_of_a_state_two_blocks_are_dirty(tmp_path: Path) -> 
 
 def test_between_two_states_of_a_window_only_what_differs_is_dirty(tmp_path: Path) -> None:
     """However many writes the window has."""
-    entries = tuple(Entry(8 * n, 8, EntryFlag(0), bytes([n + 1]) * BLOCK_BYTES) for n in range(60))
+    entries = tuple(Entry(8 * n, 8, 0, bytes([n + 1]) * BLOCK_BYTES) for n in range(60))
     dirty = Scene(tmp_path, entries).check([State(60, lost=(n,)) for n in range(60)])
     assert dirty[1:] == [2] * 59
 
 
 def test_a_write_lost_uncovers_the_one_before_it(tmp_path: Path) -> None:
-    entries = tuple(Entry(8, 8, EntryFlag(0), bytes([n + 1]) * BLOCK_BYTES) for n in range(3))
+    entries = tuple(Entry(8, 8, 0, bytes([n + 1]) * BLOCK_BYTES) for n in range(3))
     Scene(tmp_path, entries).check([State(3, lost=(2,)), State(3, lost=(0, 2)), State(3, lost=(0, 1, 2))])
 
 
 @pytest.mark.parametrize("lost", [(), (3,)])
 def test_a_nested_state_has_the_writes_of_its_recovery_on_top(tmp_path: Path, lost: tuple[int, ...]) -> None:
-    entries = tuple(Entry(8 * n, 8, EntryFlag(0), bytes([n + 1]) * BLOCK_BYTES) for n in range(9))
+    entries = tuple(Entry(8 * n, 8, 0, bytes([n + 1]) * BLOCK_BYTES) for n in range(9))
     recovery = drawn_log(5, 12)
     outer = State(9, lost=lost)
     write_log(tmp_path / file_name(outer), recovery)

@@ -23,7 +23,7 @@ def mark(text: str) -> Entry:
 
 
 def written(sector: int, letter: bytes) -> Entry:
-    return Entry(sector, 1, EntryFlag(0), letter * 512)
+    return Entry(sector, 1, 0, letter * 512)
 
 
 LOG = (

@@ -24,7 +24,7 @@ PROFILE = Profile("tiny", "tinyfs", ("mkfs.tiny",), "tiny", ("fsck.tiny",), size
 
 
 def written(sector: int, text: bytes) -> Entry:
-    return Entry(sector, 1, EntryFlag(0), text.ljust(512, b"."))
+    return Entry(sector, 1, 0, text.ljust(512, b"."))
 
 
 ENTRIES = tuple(written(8 * n % 99, b"entry %d" % n) for n in range(COUNT))
@@ -194,7 +194,7 @@ def test_going_back_is_possible(tmp_path: Path) -> None:
 
 def test_a_state_far_into_a_large_log_is_reached(tmp_path: Path) -> None:
     """Its writes are more than a request holds."""
-    entries = tuple(Entry(2048 * n, 2048, EntryFlag(0), bytes([n + 1]) * (1 << 20)) for n in range(20))
+    entries = tuple(Entry(2048 * n, 2048, 0, bytes([n + 1]) * (1 << 20)) for n in range(20))
     scene = Scene(tmp_path, entries, 24 << 20)
     found = scene.run([State(1), State(19), State(20)])
     assert [told(one.observation) for one in found] == [scene.digest_at(n) for n in (1, 19, 20)]

@@ -19,11 +19,11 @@ from workloads.text import parse
 LOG = (
     Entry(0, 1, EntryFlag.FLUSH, b"A" * 512),
     Entry(0, 0, EntryFlag.MARK, mark="begin"),
-    Entry(1, 1, EntryFlag(0), b"B" * 512),
+    Entry(1, 1, 0, b"B" * 512),
     Entry(2, 1, EntryFlag.FUA, b"C" * 512),
-    Entry(3, 2, EntryFlag(0), b"D" * 1024),
+    Entry(3, 2, 0, b"D" * 1024),
     Entry(0, 0, EntryFlag.MARK, mark="done"),
-    Entry(5, 1, EntryFlag(0), b"E" * 512),
+    Entry(5, 1, 0, b"E" * 512),
 )
 LETTERS = "tr '\\0' 0 <$W/state | fold -w 512 | cut -c 1 | tr -d '\\n'; echo"
 LAST = 'entries "$W/log" step\n'
@@ -129,13 +129,13 @@ MET = (
     Entry(0, 1, EntryFlag.FLUSH, b"A" * 512),
     Entry(0, 0, EntryFlag.MARK, mark="begin-5"),
     Entry(0, 0, EntryFlag.MARK, mark="begin-7"),
-    Entry(1, 1, EntryFlag(0), b"B" * 512),
+    Entry(1, 1, 0, b"B" * 512),
     Entry(0, 0, EntryFlag.MARK, mark="done-7"),
-    Entry(2, 1, EntryFlag(0), b"C" * 512),
+    Entry(2, 1, 0, b"C" * 512),
     Entry(0, 0, EntryFlag.MARK, mark="done-5"),
-    Entry(3, 1, EntryFlag(0), b"D" * 512),
+    Entry(3, 1, 0, b"D" * 512),
     Entry(0, 0, EntryFlag.MARK, mark="begin-8"),
-    Entry(4, 1, EntryFlag(0), b"E" * 512),
+    Entry(4, 1, 0, b"E" * 512),
     Entry(0, 0, EntryFlag.MARK, mark="end"),
 )
 THREADS = """setup

@@ -1,5 +1,7 @@
 """court: all oracles about one state; UNKNOWN is for our own trouble."""
 
+import dataclasses
+
 import msgspec
 
 from oracles import court, durable
@@ -60,6 +62,35 @@ def test_an_inode_number_that_contradicts_the_model_is_unknown():
     odd = msgspec.structs.replace(history.run[1], inode=4711)
     history = msgspec.structs.replace(history, run=(history.run[0], odd))
     assert "inode 4711" in prepare(history, profile("btrfs")).trouble
+
+
+def test_oracles_that_do_not_ask_the_model_say_the_same_at_every_cut(monkeypatch):
+    """So they are asked once for each observation; without a window they have nothing else to go by."""
+    bench = Bench("run\n  write a 0 8K\n  fsync a\n")
+    seen = Observation(
+        tree=bench.tree(), probe=("unlink a: EIO",), probe_steps=9, kernel_log=("4 WARNING: x",)
+    )
+    case = bench.prepared.case(0, seen)
+    anywhere = {}
+    first = court.judge_observation(bench.prepared, 0, seen, anywhere)
+    assert anywhere.keys() == {oracle.NAME for oracle in court.ORACLES} - court.BY_ORDER
+    blind = dataclasses.replace(case, window=NoModel(case.window), readings=(), prefix=None, history=None)
+    for oracle in court.ORACLES:
+        if oracle.NAME not in court.BY_ORDER:
+            assert oracle.judge(blind) == anywhere[oracle.NAME]
+    asked = []
+    for oracle in court.ORACLES:
+        monkeypatch.setattr(oracle, "judge", lambda case, name=oracle.NAME: asked.append(name))
+    court.judge_observation(bench.prepared, 3, seen, anywhere)
+    assert set(asked) == court.BY_ORDER
+    assert answers(first)["usable"] is Answer.BROKEN
+
+
+class NoModel:
+    """Of a Window only which promises are asked for."""
+
+    def __init__(self, window):
+        self.asks = window.asks
 
 
 def test_every_oracle_says_what_it_checks_and_what_not():
