@@ -92,7 +92,7 @@ def test_a_script_asks_no_further_once_a_promise_is_broken(logged: Path, model: 
 def test_a_large_write_is_torn_at_a_few_places_from_its_first_on(logged: Path) -> None:
     """Of 100 sectors at less than TEARS, in a script as in C, and at none once it is broken."""
     letters = bytes(ord("a") + number % 26 for number in range(100))
-    large = Entry(0, 100, EntryFlag(0), b"".join(bytes([each]) * 512 for each in letters))
+    large = Entry(0, 100, 0, b"".join(bytes([each]) * 512 for each in letters))
     begin, done = (Entry(0, 0, EntryFlag.MARK, mark=mark) for mark in ("begin", "done"))
     write_log(logged / "log", (begin, large, done))
     (logged / "base").write_bytes(b"." * 512 * 100)
