@@ -435,12 +435,12 @@ def expected_findings(
     }
 
 
-def signatures_everywhere(kernel: str, profile_name: str) -> set[str]:
+def signatures_everywhere(kernel: str, profile_name: str, kind: str = CRASH) -> set[str]:
     """Of bugs that may show in any workload: such a finding says nothing of others with its signature."""
     return {
         f"{profile(profile_name).filesystem} {signature}"
         for known in KNOWN
-        if known.workload == EVERYWHERE and known.shown_on(kernel, profile_name)
+        if known.workload == EVERYWHERE and known.kind == kind and known.shown_on(kernel, profile_name)
         for signature in known.signatures
     }
 

@@ -47,7 +47,7 @@ def test_the_demonstration_set_on_a_failing_device(tmp_path, kernel_word, profil
     """What is BROKEN is exactly what FINDINGS.md tells of this kernel; no guest is booted for a run."""
     folder, summary = sweep(tmp_path, DEMONSTRATION, profile_name, kernel_word)
     assert summary.reasons == ()
-    timed = signatures_everywhere(kernel_word, profile_name)
+    timed = signatures_everywhere(kernel_word, profile_name, FAULTS)
     found = {
         (one.signature, workload)
         for one in summary.findings

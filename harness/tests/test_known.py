@@ -6,6 +6,7 @@ import pytest
 
 from harness.known import KNOWN, expected_findings, known_heading, signatures_everywhere
 from oracles.profiles import PROFILES, profile
+from reports.results import FAULTS
 from workloads.library import names
 
 LOST = "durable: name lost (fsynced file)"
@@ -29,6 +30,12 @@ def test_a_bug_that_may_show_in_any_workload_is_known_in_any(kernel):
     assert known_heading(kernel, f"f2fs {LOST}", two) == FIRST_NODE
     assert known_heading(kernel, f"ext4 {LOST}", (("ext4", "fsync-new-file"),)) == ""
     assert f"f2fs {LOST}" in signatures_everywhere("6.12", "f2fs")
+
+
+def test_what_a_failing_device_shows_anywhere_a_power_failure_does_not() -> None:
+    assert not signatures_everywhere("6.12", "ext4")
+    assert all(" told: " in one for one in signatures_everywhere("6.12", "ext4", FAULTS))
+    assert signatures_everywhere("6.12", "ext4", FAULTS)
     assert (f"f2fs {LOST}", "*") not in expected_findings("6.12", "f2fs")
 
 
