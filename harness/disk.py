@@ -51,8 +51,8 @@ def writes_of(entry: Entry) -> tuple[DiskWrite, ...]:
 
 
 class Disk:
-    """A file of fixed size, mapped; only what was written takes memory. base: the blocks that it starts with;
-    only others are hashed, for a base has a hundred and more, of which a log writes few."""
+    """A file of fixed size, mapped; what was written takes memory, and base: the blocks that it starts with.
+    Only others are hashed, for a base has a hundred and more, of which a log writes few."""
 
     def __init__(self, path: Path, image: mmap.mmap) -> None:
         self.path = path

@@ -130,9 +130,10 @@ class Log:
     def _scan(self, size_bytes: int, entry_count: int | None) -> None:
         place = self.sector_size
         scale = self.sector_size // SECTOR_BYTES
+        header_bytes = min(self.sector_size, size_bytes)  # a damaged superblock may claim 4 GiB
         while entry_count is None or len(self) < entry_count:
             number = len(self)
-            raw = os.pread(self._file.fileno(), self.sector_size, place)
+            raw = os.pread(self._file.fileno(), header_bytes, place)
             if len(raw) < HEADER.size:
                 if entry_count is None and not raw:
                     return

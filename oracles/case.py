@@ -92,7 +92,8 @@ class Prepared:
     @functools.cached_property
     def _turns(self) -> list[int]:
         """The marks in the log behind which states may show something else: of an operation that begins, and
-        of one that returns and promises something by that."""
+        of one that returns and promises something by that. Of operations that overlapped, each that returns:
+        it has had its effect then."""
         run, model = self.history.run, self.model
         promising = run
         if model is not None and self.orders is None:

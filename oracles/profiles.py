@@ -2,7 +2,7 @@
 The filesystems under test: how each is made, mounted, checked, and what it promises.
 
 In:       nothing.
-Out:      PROFILES, a tuple of Profile; profile(name); promise(), asked().
+Out:      PROFILES, a tuple of Profile; profile(name); promise(), asked(), and the same of all keys at once.
 Not here: the promises' own words (promises.py), running mkfs or fsck (harness/), judging (the oracles).
 """
 

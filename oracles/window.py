@@ -35,6 +35,10 @@ KEEPING_RESERVATION = ("creat", "write", "append", "link", "rename", "unlink", "
 # has room for this much beside its other content.
 XFS_XATTR_IN_INODE_BYTES = 64
 
+# Of the latest times, from one window to the next: each is a whole tree, and a history may have thousands of
+# times. A recovered tree is mostly that of one of the last.
+SNAPSHOTS_HELD = 64
+
 
 class Floor(NamedTuple):
     """time: since when. promise: its key in the profile. tier: the weakest that makes it.
@@ -126,7 +130,7 @@ class Window:
         self.ranges = dict(before.ranges)
         self.blocks = dict(before.blocks)
         if self.filesystem != "xfs":  # there they are without what xattr_may_vanish() in this window
-            self.snapshots = before.snapshots
+            self.snapshots = dict(sorted(before.snapshots.items())[-SNAPSHOTS_HELD:])
 
     def _set_floors(self, since: int) -> None:
         persists = self.model.persists

@@ -2,12 +2,15 @@
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from harness import judging
 from harness.judging import Judge, judge_again
 from harness.tests.made_run import BENCH, ENTRY_COUNT, FLUSHED, judged, seen
+from oracles.case import prepare
 from oracles.observation import Observation
 from oracles.profiles import profile
+from oracles.tests.made import Bench
 from oracles.verdict import Answer, Tier
 from reports.results import Experiment, ExperimentFacts
 
@@ -58,6 +61,52 @@ def test_an_equal_observation_at_another_moment_is_judged_by_that_moment() -> No
     assert len({state.observation for state in judge.judgement().states}) == 1
     assert answers(judge, 0)["durable"] is Answer.HOLDS
     assert answers(judge, ENTRY_COUNT)["durable"] is Answer.BROKEN
+
+
+# What promises something when it returns, each in its way, and what does not.
+PROMISING = """setup
+  write old 0 8K
+run
+  pwrite log 0 4K sync
+  rename old moved
+  pwrite log 4K 4K dsync
+  write new 0 4K
+  rename new log
+  mmapwrite moved 0 8K
+  msync moved 4K 4K
+  sync_file_range moved 0 4K
+  fsync log
+  setxattr moved user.a one
+  fdatasync moved
+  mkdir A
+  link moved A/linked
+  fsync A
+  remount
+  unlink moved
+  umount
+"""
+FAILED = 9  # fsync log
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs"])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_verdicts_are_those_of_each_cut_judged_alone(name: str, backwards: bool) -> None:
+    """Whatever was judged before."""
+    bench, one = Bench(PROMISING, name), profile(name)
+    run = [replace(step, result=-5 if step.index == FAILED else 0) for step in bench.history.run]
+    history = replace(bench.history, run=tuple(run))
+    trees = [Observation(tree=bench.tree(done), probe_steps=1) for done in range(0, len(run), 3)]
+    judge = Judge(history, one, Tier.FS)
+    for number, tree in enumerate(trees):
+        assert judge.observe(b"", tree) == number
+    cuts = sorted(range(history.entry_count + 1), reverse=backwards)
+    broken = 0
+    for prefix in cuts:
+        for number, tree in enumerate(trees):
+            alone = judging.judge_observation(prepare(history, one, Tier.FS), prefix, tree)
+            assert judge.add_observed(f"O:{prefix}", prefix, "", number) == alone
+            broken += Answer.BROKEN in [verdict.answer for verdict in alone]
+    assert 0 < broken < len(cuts) * len(trees)
 
 
 def test_equal_observations_are_kept_once() -> None:

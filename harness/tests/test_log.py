@@ -117,6 +117,14 @@ def test_what_is_no_log_is_refused_with_the_reason(tmp_path: Path, content: byte
         read(tmp_path / "log")
 
 
+def test_a_sector_size_beyond_reason_reads_no_more_than_there_is(small: Path) -> None:
+    """A damaged superblock is a BadLog, and not the end of our memory."""
+    bend(small, 8 + 8 + 8, struct.pack("<I", 0xFFFFFE00))
+    with mock.patch("os.pread", wraps=os.pread) as pread, pytest.raises(BadLog, match="ends after 0 entries"):
+        read(small)
+    assert max(call.args[1] for call in pread.call_args_list) <= small.stat().st_size
+
+
 def test_a_log_cut_off_anywhere_is_refused(small: Path) -> None:
     whole = small.read_bytes()
     for size_bytes in range(0, len(whole), 100):

@@ -6,9 +6,9 @@ import msgspec
 
 from oracles import court, durable
 from oracles.case import prepare
-from oracles.observation import Observation
+from oracles.observation import Fsck, Observation
 from oracles.profiles import profile
-from oracles.tests.made import Bench, history_of
+from oracles.tests.made import Bench, history_of, without
 from oracles.verdict import Answer, Tier
 
 TEXT = "run\n  creat a\n  sync\n"
@@ -68,7 +68,13 @@ def test_oracles_that_do_not_ask_the_model_say_the_same_at_every_cut(monkeypatch
     """So they are asked once for each observation; without a window they have nothing else to go by."""
     bench = Bench("run\n  write a 0 8K\n  fsync a\n")
     seen = Observation(
-        tree=bench.tree(), probe=("unlink a: EIO",), probe_steps=9, kernel_log=("4 WARNING: x",)
+        tree=bench.tree(),
+        second_tree=without(bench.tree(), "a"),
+        first_probe=("write .: ENOSPC",),
+        probe=("unlink a: EIO",),
+        probe_steps=9,
+        kernel_log=("4 WARNING: x",),
+        fsck=Fsck(1, "ERROR: x"),
     )
     case = bench.prepared.case(0, seen)
     anywhere = {}
@@ -83,7 +89,8 @@ def test_oracles_that_do_not_ask_the_model_say_the_same_at_every_cut(monkeypatch
         monkeypatch.setattr(oracle, "judge", lambda case, name=oracle.NAME: asked.append(name))
     court.judge_observation(bench.prepared, 3, seen, anywhere)
     assert set(asked) == court.BY_ORDER
-    assert answers(first)["usable"] is Answer.BROKEN
+    said = answers(first)
+    assert {said[name] for name in ("quiet", "fsck", "usable", "stable")} == {Answer.BROKEN}
 
 
 class NoModel:

@@ -9,6 +9,7 @@ from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.tests.made import Bench, kinds, node_at, replaced, without
 from oracles.verdict import Answer, Tier
+from oracles.window import SNAPSHOTS_HELD
 
 TWO = "run\n  creat a\n  creat b\n"
 
@@ -18,6 +19,17 @@ def test_the_second_change_without_the_first_is_broken(name):
     """b without a was never."""
     bench = Bench(TWO, name)
     assert kinds(ordered.judge(bench.case(without(bench.tree(), "a")))) == {"not a prefix"}
+    assert not kinds(ordered.judge(bench.case(bench.tree(1))))
+
+
+def test_of_a_long_history_few_trees_are_kept_from_cut_to_cut():
+    """And one that was let go is still found."""
+    count = 2 * SNAPSHOTS_HELD
+    bench = Bench("run\n" + "".join(f"  mkdir {number}\n" for number in range(count)), "ext4")
+    for begun in range(count + 1):
+        case = bench.case(bench.tree(begun), begun)
+        assert not kinds(ordered.judge(case))
+    assert len(case.window.snapshots) <= SNAPSHOTS_HELD + 1
     assert not kinds(ordered.judge(bench.case(bench.tree(1))))
 
 
