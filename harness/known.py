@@ -327,11 +327,14 @@ KNOWN = (
                 "durable: size lost (synced file)",
                 "historical: size that never was (old file)",
             ),
-            ("f2fs",),
+            profiles,
             maybe=maybe,
         )
         # This fsync is the first after a checkpoint: where its node comes too late, the size does, too.
-        for kernel, maybe in (("6.12", True), (F2FS_FIXED, False))
+        for kernel, profiles, maybe in (
+            ("6.12", ("f2fs", "f2fs-strict"), True),
+            (F2FS_FIXED, ("f2fs",), False),
+        )
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
