@@ -159,9 +159,10 @@ def test_the_first_candidate_of_a_move(move, text, expected):
 
 @pytest.mark.parametrize("move", [move for _, move in MOVES], ids=[name for name, _ in MOVES])
 def test_no_move_makes_any_workload_of_the_library_longer(move):
-    """What it makes is a workload, or refused as none."""
+    """What it makes is a workload, or refused as none. Of many, every so many-th."""
     for workload in library():
-        for items in move(items_of(workload)):
+        candidates = list(move(items_of(workload)))
+        for items in candidates[:: 1 + len(candidates) // 100]:
             made = workload_of(items, workload)
             assert made is None or operation_count(made) <= operation_count(workload)
             assert made is None or made.comment == workload.comment
