@@ -51,9 +51,11 @@ def test_the_stock_kernel_breaks_no_promise_on_the_demonstration_set(tmp_path, k
     _, summary = damaged(tmp_path, DEMONSTRATION, profile_name, kernel_word)
     assert [one.signature for one in summary.findings if not one.known] == []
     assert summary.reasons == ()
-    assert (summary.states.unknown, summary.states.planned) == (0, summary.states.checked)
+    # Where two states differ in one sector alone, and that is zeroed, the damaged disks are the same.
+    judged = summary.states.checked + summary.states.skipped_identical
+    assert (summary.states.unknown, summary.states.planned) == (0, judged)
     counts = outcomes_of(summary)
-    assert sum(counts.values()) == summary.states.checked
+    assert sum(counts.values()) == judged
     assert counts[Outcome.REFUSED]
     assert counts[Outcome.DIED] == 0
 
