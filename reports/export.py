@@ -211,7 +211,7 @@ def operations(one: Reproducer, shell: Shell) -> list[str]:
     lines = []
     for index in range(len(one.setup)):
         lines += operation_lines(one, index, shell)
-    lines += [shell.sync, ""] if one.setup else []
+    lines += [shell.sync, ""]  # as the recording did, without setup, too: where things lie hangs on it
     for index in range(len(one.setup), one.last):
         lines += operation_lines(one, index, shell)
     last = operation_lines(one, one.last, shell)

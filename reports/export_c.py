@@ -349,6 +349,7 @@ def operations(one: Reproducer) -> list[str]:
     lines = [f"\tint {name} unused;" for name in variables(one)]
     every = (*one.setup, *one.run)
     for index, operation in enumerate(every):
+        lines += ["\tsync();"] if index == len(one.setup) else []
         last = index == one.last and one.way == "log"
         before, after = changes(one, index) if one.fault is not None else ([], [])
         lines += [changed(fault, one) for fault in before]
@@ -365,7 +366,6 @@ def operations(one: Reproducer) -> list[str]:
         lines += made(operation, index) if index in one.makers else []
         lines += [changed(fault, one) for fault in after]
         lines += ["\talive();"] if one.asks("survives") and may_fail(one, index) else []
-        lines += ["\tsync();"] if index == len(one.setup) - 1 else []
     return lines
 
 
@@ -377,6 +377,7 @@ def parallel_operations(one: Reproducer) -> list[str]:
     lines: list[str] = []
     known: set[int] = set()
     for index, operation in enumerate((*one.setup, *one.run)):
+        lines += ["\tsync();"] if index == len(one.setup) else []
         if operation.parallel:
             lines += [] if operation.parallel in known else block_lines(one, operation.parallel, BELOW)
             known.add(operation.parallel)
@@ -384,7 +385,6 @@ def parallel_operations(one: Reproducer) -> list[str]:
         called = [f"\t{line}" for line in call(operation, index, one)]
         lines += [f"\t/* {format_operation(operation).replace('*/', '* /')} */"]
         lines += called if index < len(one.setup) else marked(index, called)
-        lines += ["\tsync();"] if index == len(one.setup) - 1 else []
     return lines
 
 

@@ -208,7 +208,7 @@ def failing_operations(one: Reproducer, shell: Shell) -> list[str]:
     """Errors: NotInThisForm."""
     lines: list[str] = []
     for index, operation in enumerate((*one.setup, *one.run)):
-        lines += [shell.sync, ""] if one.setup and index == len(one.setup) else []
+        lines += [shell.sync, ""] if index == len(one.setup) else []
         before, after = changes(one, index)
         lines += [f"failing {quoted(fault, one)}" for fault in before]
         if operation.word == "fault":

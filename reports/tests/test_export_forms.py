@@ -90,6 +90,24 @@ def test_a_program_detaches_its_own_loop_devices_and_no_others(way):
     assert all("xargs -r losetup -d" in line for line in cleanings)
 
 
+@pytest.mark.parametrize(
+    "text", ["run\n  creat foo\n  fsync foo\n", "setup\n  creat bar\nrun\n  creat foo\n  fsync foo\n"]
+)
+@pytest.mark.parametrize("way", ["flakey", "log", "fault"])
+def test_what_is_run_begins_with_a_sync_as_in_a_recording(text, way):
+    """Without setup, too: the filesystem lays out what comes after it in another place than before it."""
+    fault = {"fault": FaultPoint("error-writes", 1)} if way == "fault" else {}
+    one = made(parse(text), way=way, **fault)
+    for program, called in (
+        (export_sh.script(one, "F1.sh"), ("sync", ": >$M/foo")),
+        (export_c.program(one, "F1.c"), ("sync();", "/* creat foo */")),
+    ):
+        lines = [line.strip() for line in program.splitlines()]
+        synced = [at for at, line in enumerate(lines) if line == called[0]]
+        ran = [at for at, line in enumerate(lines) if called[1] in line]
+        assert any(at < ran[0] for at in synced), program
+
+
 @pytest.mark.parametrize(("way", "returned"), WAYS)
 @pytest.mark.parametrize("checks", [CHECKS, WHOLE], ids=["tree", "whole"])
 def test_a_shell_understands_every_question(tmp_path, way, returned, checks):
