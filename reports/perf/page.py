@@ -66,11 +66,12 @@ def headline(run: PerfRun) -> str:
     better, worse, none = (
         sum(one is answer for one in answers) for answer in (Answer.BETTER, Answer.WORSE, Answer.NONE)
     )
-    differ = sum(one.differs for each in run.measured for one in counts(each))
+    counted = [one.differs for each in run.measured for one in counts(each)]
+    exact = f"{sum(counted)} of {len(counted)} exact counts differ" if counted else "nothing was counted"
     parts = [f"{number} {name}" for number, name in ((better, "better"), (worse, "worse")) if number]
     parts.append(f"{none} with no difference shown")
     subject = "the same kernel twice" if run.noise else "B against A"
-    return f"{subject}: {', '.join(parts)}; {differ} exact count{'s differ' if differ != 1 else ' differs'}"
+    return f"{subject}: {', '.join(parts)}; {exact}"
 
 
 def perf_context(run: PerfRun) -> dict[str, Any]:

@@ -1,9 +1,14 @@
 """The block for the commit message, the last lines, the page and the bpftrace scripts."""
 
+import re
+
+from msgspec.structs import replace
+
 from reports.html import write_perf_page
 from reports.perf.bpftrace import script
 from reports.perf.commit import block, commit_message
 from reports.perf.page import headline, noise_sentences, write_texts
+from reports.perf.results import ExactSide
 from reports.perf.terminal import perf_lines
 from reports.tests.make_perf import make_perf
 
@@ -45,6 +50,14 @@ def test_what_was_not_shown_is_not_claimed():
     text = block(run, run.measured[0])
     assert "no difference shown in rename latency, median" in text
     assert "23 with no difference shown" in headline(run)
+
+
+def test_the_headline_does_not_speak_of_counts_that_nobody_made():
+    """--kinds time: no count is no difference of none."""
+    run = make_perf()
+    assert re.search(r"; [1-9]\d* of \d+ exact counts differ$", headline(run))
+    uncounted = [replace(one, exact_a=ExactSide(), exact_b=ExactSide()) for one in run.measured]
+    assert headline(replace(run, measured=tuple(uncounted))).endswith("; nothing was counted")
 
 
 def test_the_last_lines_name_trouble_and_where_to_read_on(tmp_path):
