@@ -90,22 +90,32 @@ def test_a_program_detaches_its_own_loop_devices_and_no_others(way):
     assert all("xargs -r losetup -d" in line for line in cleanings)
 
 
-@pytest.mark.parametrize(
-    "text", ["run\n  creat foo\n  fsync foo\n", "setup\n  creat bar\nrun\n  creat foo\n  fsync foo\n"]
-)
-@pytest.mark.parametrize("way", ["flakey", "log", "fault"])
-def test_what_is_run_begins_with_a_sync_as_in_a_recording(text, way):
+RUN = "run\n  creat foo\n  fsync foo\n"
+RUN_BESIDE = "run\n  creat foo\n  parallel\n    thread\n      fsync foo\n    thread\n      fdatasync foo\n"
+
+
+@pytest.mark.parametrize("setup", ["", "setup\n  creat bar\n"], ids=["without setup", "with setup"])
+@pytest.mark.parametrize("way", ["flakey", "log", "fault", "threads"])
+def test_a_sync_comes_between_setup_and_run_as_in_a_recording(setup, way):
     """Without setup, too: the filesystem lays out what comes after it in another place than before it."""
-    fault = {"fault": FaultPoint("error-writes", 1)} if way == "fault" else {}
-    one = made(parse(text), way=way, **fault)
-    for program, called in (
-        (export_sh.script(one, "F1.sh"), ("sync", ": >$M/foo")),
-        (export_c.program(one, "F1.c"), ("sync();", "/* creat foo */")),
-    ):
+    if way == "threads":
+        at = bool(setup)
+        one = made(
+            parse(setup + RUN_BESIDE), CHECKS[:1], "log", False, begun=(at + 1, at + 2), ended=(at + 1,)
+        )
+    else:
+        fault = {"fault": FaultPoint("error-writes", 1)} if way == "fault" else {}
+        one = made(parse(setup + RUN), way=way, **fault)
+    programs = [(export_c.program(one, "F1.c"), "sync();", "/* creat {} */")]
+    if way != "threads":
+        programs.append((export_sh.script(one, "F1.sh"), "sync", ": >$M/{}"))
+    if way in ("flakey", "log"):
+        programs.append((export_fstests.test(one, "999")["999"], "_scratch_sync", ": >$SCRATCH_MNT/{}"))
+    for program, sync, creat in programs:
         lines = [line.strip() for line in program.splitlines()]
-        synced = [at for at, line in enumerate(lines) if line == called[0]]
-        ran = [at for at, line in enumerate(lines) if called[1] in line]
-        assert any(at < ran[0] for at in synced), program
+        began = lines.index(creat.format("bar")) if setup else 0
+        ran = next(at for at, line in enumerate(lines) if line.startswith(creat.format("foo")))
+        assert lines[began:ran].count(sync) == 1, program
 
 
 @pytest.mark.parametrize(("way", "returned"), WAYS)
