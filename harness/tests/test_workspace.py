@@ -15,8 +15,6 @@ from harness.workspace import Workspace, workspace
 
 ROOT = Path(subject.__file__).parent.parent
 
-# What a shell starts in the background ignores SIGINT, and so would its children.
-HEED_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 # Opens a workspace, registers a child, tells both, and waits for ever.
 OWNER = """
 import subprocess, sys, time
@@ -106,7 +104,7 @@ def test_a_process_that_has_ended_can_be_registered() -> None:
 @pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_folder_and_children_vanish_when_the_owner_is_killed(deadly: signal.Signals) -> None:
     owner = subprocess.Popen(
-        [sys.executable, "-c", HEED_SIGINT + OWNER],
+        [sys.executable, "-c", OWNER],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
