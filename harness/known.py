@@ -2,7 +2,7 @@
 Bugs of stock kernels that the library finds, triaged in FINDINGS.md.
 
 In:       nothing.
-Out:      KNOWN; expected_findings(), known_heading().
+Out:      KNOWN; expected_findings() and found_in() a run, to compare; known_heading().
 Not here: muting. A run reports these as BROKEN, says where they are told, and ends 1. The suite asks that a
           stock kernel gives exactly these and nothing else, so a new finding fails it, and so does one that
           went away.
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import msgspec
 
 from oracles.profiles import PROFILES, profile
-from reports.results import CRASH, FAULTS
+from reports.results import CRASH, FAULTS, Summary
 
 EVERYWHERE = "*"
 
@@ -426,6 +426,11 @@ KNOWN = (
         )
     ),
 )
+
+
+def found_in(summary: Summary) -> set[tuple[str, str]]:
+    """(signature, workload) of a run of one profile, as expected_findings() has them."""
+    return {(one.signature, workload) for one in summary.findings for workload in one.workloads}
 
 
 def expected_findings(

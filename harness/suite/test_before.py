@@ -17,7 +17,7 @@ from harness.agent_binary import agent_binary
 from harness.filesystem import make_filesystem
 from harness.gcov import calls_from, count
 from harness.guest import GuestSpec, Keeper
-from harness.known import expected_findings
+from harness.known import expected_findings, found_in
 from harness.log import open_log
 from harness.progress import Progress
 from harness.record import record
@@ -224,6 +224,6 @@ def test_library_finds_what_it_finds_on_the_stock_kernel(main_job, name, on):
     _, summary = main_job(names(), [on], f"6.12+before/{name}")
     assert summary.reasons == ()
     assert summary.states.unknown == 0
-    found = {(one.signature, workload) for one in summary.findings for workload in one.workloads}
+    found = found_in(summary)
     surely = expected_findings("6.12", on) | SEEN_EARLIER.get(name, set())
     assert surely <= found <= surely | expected_findings("6.12", on, maybe=True)

@@ -8,7 +8,7 @@ Not here: the demonstration set (test_smoke.py).
 
 import pytest
 
-from harness.known import expected_findings, signatures_everywhere
+from harness.known import expected_findings, found_in, signatures_everywhere
 from workloads.library import names
 
 
@@ -20,7 +20,7 @@ def test_library_on_the_stock_kernel(main_job, kernel_word, profile_name):
     assert summary.reasons == ()
     assert summary.states.unknown == 0
     assert summary.states.checked + summary.states.skipped_identical == summary.states.planned
-    found = {(one.signature, workload) for one in summary.findings for workload in one.workloads}
+    found = found_in(summary)
     everywhere = signatures_everywhere(kernel_word, profile_name)
     other = {one for one in found if one[0] not in everywhere}
     surely = expected_findings(kernel_word, profile_name)

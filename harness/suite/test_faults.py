@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from harness.cross_check import Agreement, cross_check
-from harness.known import expected_findings, signatures_everywhere
+from harness.known import expected_findings, found_in, signatures_everywhere
 from harness.progress import Progress
 from harness.run import Wish, run
 from harness.suite.test_planted import sees
@@ -48,7 +48,7 @@ def test_the_demonstration_set_on_a_failing_device(tmp_path, kernel_word, profil
     folder, summary = sweep(tmp_path, DEMONSTRATION, profile_name, kernel_word)
     assert summary.reasons == ()
     everywhere = signatures_everywhere(kernel_word, profile_name, FAULTS)
-    found = {(one.signature, workload) for one in summary.findings for workload in one.workloads}
+    found = found_in(summary)
     known = {one for one in expected_findings(kernel_word, profile_name, FAULTS) if one[1] in DEMONSTRATION}
     assert known <= found
     assert {one for one in found if one[0] not in everywhere} <= known
