@@ -82,7 +82,7 @@ class ReadBlock(msgspec.Struct, frozen=True, array_like=True):
     name: str
 
 
-class State(msgspec.Struct, frozen=True, array_like=True):
+class JudgedState(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
     spec:        "O:12". same_as: the spec of the earlier state with the same bytes, whose recovery
@@ -142,7 +142,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
 class Judgement(msgspec.Struct, frozen=True):
     """verdicts.json.zst: every state with its verdicts; equal sets of verdicts are written once."""
 
-    states: tuple[State, ...]
+    states: tuple[JudgedState, ...]
     verdict_sets: tuple[tuple[Verdict, ...], ...]
 
 
@@ -168,7 +168,7 @@ class Repeat(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class Followup(msgspec.Struct, frozen=True):
+class Triage(msgspec.Struct, frozen=True):
     """followups.json: what was learnt of a finding after its run.
 
     minimal: the run that minimize left, as a path. exports: files, relative to the run where they lie in it,
@@ -215,7 +215,7 @@ class Finding(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ("O",)
     presumes: str = ""
     profiles: tuple[str, ...] = ()
-    after: Followup = Followup()
+    after: Triage = Triage()
 
     def seen_on(self, kernel: str, profile: str) -> bool:
         return self.kernel == kernel and profile in (self.profile, *self.profiles)

@@ -60,8 +60,8 @@ from harness.perf.boot import NotMeasured
 from harness.runs.cross_check import cross
 from harness.runs.cross_check import lines as cross_lines
 from harness.runs.cross_check import status as cross_status
-from harness.runs.reruns import repeat_one
-from harness.runs.run import LOG_BYTES, NoGuest, NoRoom, Wish, WorkerFailed, finish, run, write_pages
+from harness.runs.reruns import rerun_one
+from harness.runs.run import LOG_BYTES, NoGuest, NoRoom, RunSpec, WorkerFailed, finish, run, write_pages
 from harness.stages.explore import DEFAULT_BUDGET
 from harness.stages.judge import judge_again
 from harness.states.crash import DEFAULT_MODELS, BadSpec, parse_models
@@ -75,7 +75,7 @@ from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
 from reports.results import CRASH, DAMAGE, FAULTS, Question, read_experiment, read_question, read_summary
 from reports.terminal.terminal import summary_lines
-from reports.text.reruns import repeat_words
+from reports.text.reruns import rerun_words
 from workloads.generate.space import BadBounds
 from workloads.library import DEMONSTRATION, BadSelection, library, select
 from workloads.perf.experiment import BadExperiment
@@ -272,14 +272,14 @@ def command_run(arguments: argparse.Namespace) -> int:
         return command_cross_check(arguments)
     if arguments.resume:
         return resume_run(arguments)
-    return do_run(wish_of(arguments), arguments, None)
+    return do_run(run_spec_of(arguments), arguments, None)
 
 
 def command_cross_check(arguments: argparse.Namespace) -> int:
     if arguments.resume or arguments.planted or arguments.against or arguments.faults or arguments.damage:
         raise BadSelection("--cross-check goes with workloads, --fs and --kernel, and no other kind of run")
     with Progress(arguments.quiet or arguments.json) as progress:
-        folder, checked = cross(wish_of(arguments), arguments.out, progress)
+        folder, checked = cross(run_spec_of(arguments), arguments.out, progress)
     if arguments.json:
         sys.stdout.buffer.write((folder / "cross-check.json").read_bytes())
     else:
@@ -287,8 +287,8 @@ def command_cross_check(arguments: argparse.Namespace) -> int:
     return cross_status(checked)
 
 
-def wish_of(arguments: argparse.Namespace) -> Wish:
-    wish = Wish(
+def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
+    run_spec = RunSpec(
         workloads=chosen_workloads(arguments),
         profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
         kernels=asked_kernels(arguments),
@@ -306,7 +306,7 @@ def wish_of(arguments: argparse.Namespace) -> Wish:
         against=arguments.against,
         kind=kind_of(arguments),
     )
-    return swept(wish, arguments) if arguments.planted else wish
+    return swept(run_spec, arguments) if arguments.planted else run_spec
 
 
 def kind_of(arguments: argparse.Namespace) -> str:
@@ -336,17 +336,17 @@ def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
     return (arguments.against, arguments.kernel) if arguments.against else (arguments.kernel,)
 
 
-def do_run(wish: Wish, arguments: argparse.Namespace, resume: Path | None) -> int:
+def do_run(run_spec: RunSpec, arguments: argparse.Namespace, resume: Path | None) -> int:
     with Progress(arguments.quiet or arguments.json) as progress:
-        folder, summary = run(wish, arguments.out, progress, resume)
+        folder, summary = run(run_spec, arguments.out, progress, resume)
     if arguments.perf is not None:
         if not arguments.json:
             print("\n".join(compare_lines(folder)))
         return perf.beside(folder, arguments, summary.exit)
     if arguments.json:
-        answer = "compare.json" if wish.against else "summary.json"
+        answer = "compare.json" if run_spec.against else "summary.json"
         sys.stdout.buffer.write((folder / answer).read_bytes())
-    elif wish.against:
+    elif run_spec.against:
         print("\n".join(compare_lines(folder)))
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
@@ -365,7 +365,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
     original.words = list(question.command[1:])
-    wish = Wish(
+    run_spec = RunSpec(
         workloads=chosen_workloads(original),
         profiles=tuple(profile(name) for name in question.profiles),
         kernels=tuple(question.kernels),
@@ -384,13 +384,13 @@ def resume_run(arguments: argparse.Namespace) -> int:
         kind=kind_of(original),
     )
     if original.planted:  # bugs that were planted since are not part of this run
-        wish = swept(wish, original, tuple(question.kernels))
-    return do_run(wish, original, folder.resolve())
+        run_spec = swept(run_spec, original, tuple(question.kernels))
+    return do_run(run_spec, original, folder.resolve())
 
 
-def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = ()) -> Wish:
-    """The wish, for each planted bug on its own profiles (of those asked for) and for the kernel without it.
-    kernels: only these KERNEL words; none means all."""
+def swept(run_spec: RunSpec, arguments: argparse.Namespace, kernels: tuple[str, ...] = ()) -> RunSpec:
+    """The same for each planted bug on its own profiles (of those asked for) and for the kernel without it.
+    kernels: only these kernel specs; none means all."""
     workloads = (
         generated(arguments)
         if arguments.generate is not None
@@ -404,7 +404,7 @@ def swept(wish: Wish, arguments: argparse.Namespace, kernels: tuple[str, ...] = 
     bugs = [bug for bug in bugs if not kernels or f"{arguments.kernel}+{bug.name}" in kernels]
     parts = sweep_parts(arguments.kernel, bugs, workloads, wanted)
     return msgspec.structs.replace(
-        wish,
+        run_spec,
         workloads=workloads,
         profiles=tuple(dict.fromkeys(part.profile for part in parts)),
         kernels=tuple(dict.fromkeys(part.kernel for part in parts)),
@@ -528,16 +528,16 @@ def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
 
 
 def command_bisect(arguments: argparse.Namespace) -> int:
-    def step_wish(command: tuple[str, ...], kernel: str) -> Wish:
+    def step_run_spec(command: tuple[str, ...], kernel: str) -> RunSpec:
         """The options it was started with, on this kernel."""
         words = run_words(command, kernel)
         original = parser().parse_args(words)
         original.words = words
-        return wish_of(original)
+        return run_spec_of(original)
 
     if arguments.step:
-        return step_status(arguments.step, step_wish)
-    return hunt(arguments, step_wish)
+        return step_status(arguments.step, step_run_spec)
+    return hunt(arguments, step_run_spec)
 
 
 def command_repro(arguments: argparse.Namespace) -> int:
@@ -553,10 +553,10 @@ def command_repro(arguments: argparse.Namespace) -> int:
 def command_repeat(arguments: argparse.Namespace) -> int:
     """1 when it was seen again on its own kernel, 0 when not, 3 when it could not be examined."""
     with Progress() as progress:
-        finding, _ = repeat_one(arguments.run, arguments.finding, arguments.times, progress)
+        finding, _ = rerun_one(arguments.run, arguments.finding, arguments.times, progress)
         write_pages(arguments.run)
     repeats = finding.after.repeats
-    print(f"{finding.id} {finding.signature}: {repeat_words(repeats)}")
+    print(f"{finding.id} {finding.signature}: {rerun_words(repeats)}")
     if any(repeat.trouble for repeat in repeats):
         return EXIT_UNKNOWN
     return EXIT_BROKEN if repeats[0].shown else EXIT_HOLDS

@@ -44,7 +44,7 @@ class Count(msgspec.Struct, frozen=True):
         return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
 
-class Step(msgspec.Struct, frozen=True):
+class CheckStep(msgspec.Struct, frozen=True):
     """name: for the table. kind: what --only selects it by. is_pytest: its tests are counted."""
 
     name: str
@@ -54,21 +54,21 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    step: Step
+    step: CheckStep
     status: int
     count: Count
     took_s: float
 
 
-def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> list[Step]:
+def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> list[CheckStep]:
     """The steps. With a path among the words for pytest, one session of just that."""
     pytest_arguments, any_path = paths_made_absolute(pytest_arguments)
     if any_path:
         return [_pytest("the tests named", "unit", pytest_arguments)]
     steps = [
-        Step("lint: ruff check", "lint", (*PYTHON, "ruff", "check")),
-        Step("lint: ruff format", "lint", (*PYTHON, "ruff", "format", "--check")),
-        Step("types: mypy", "types", (*PYTHON, "mypy")),
+        CheckStep("lint: ruff check", "lint", (*PYTHON, "ruff", "check")),
+        CheckStep("lint: ruff format", "lint", (*PYTHON, "ruff", "format", "--check")),
+        CheckStep("types: mypy", "types", (*PYTHON, "mypy")),
         _pytest("units of every room", "unit", [*UNIT_FOLDERS, *pytest_arguments]),
         _pytest(
             "smoke and planted bugs, on a guest",
@@ -105,7 +105,7 @@ def run_tests(fast: bool = False, only: Sequence[str] = (), pytest_arguments: Se
     return conclude(results, narrowed=bool(pytest_arguments))
 
 
-def perform(step: Step) -> Result:
+def perform(step: CheckStep) -> Result:
     """Run one step in the checkout's root, its output shown as it comes."""
     print(f"\n== {step.name}: {' '.join(step.command[len(PYTHON) :])}", flush=True)
     began = time.monotonic()
@@ -174,8 +174,8 @@ def surroundings() -> dict[str, str]:
     return dict(os.environ) | fixed
 
 
-def _pytest(name: str, kind: str, words: Iterable[str]) -> Step:
-    return Step(name, kind, (*PYTHON, "pytest", *words), is_pytest=True)
+def _pytest(name: str, kind: str, words: Iterable[str]) -> CheckStep:
+    return CheckStep(name, kind, (*PYTHON, "pytest", *words), is_pytest=True)
 
 
 def paths_made_absolute(words: Sequence[str]) -> tuple[list[str], bool]:

@@ -19,13 +19,13 @@ from harness.evidence.store import (
     keep_recoveries,
     write_experiment,
 )
-from harness.guests.guest import GuestTrouble, Keeper, LostGuest
+from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
 from harness.guests.spec import UML
 from harness.host.root import ROOT
-from harness.stages.explore import Breadth, Examination
+from harness.stages.explore import Explorer, StatePlan
 from harness.stages.judge import DamageJudge, FaultJudge, Judge
 from harness.stages.record import NotRecorded, Recording, record
-from harness.stages.recover import Recovery, asks_of
+from harness.stages.recover import Recovery, walk_flags
 from harness.states.disk import BadEntry
 from harness.states.log import SECTOR_BYTES, BadLog, Log, open_log
 from oracles.profiles import Profile
@@ -41,9 +41,9 @@ UNRECORDED = (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest)
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """number: from 1. kernel: its KERNEL word. kernel_path: its binary, built with the variants config.
+    """number: from 1. kernel: its kernel spec. kernel_path: its binary, built with the variants config.
     recordings: how often the log is recorded; the last one is recovered, the others are only counted.
-    guest: of machine.KINDS. breadth: crash models, and how many states of each. kind: of results.KINDS."""
+    guest: of machine.KINDS. state_plan: crash models, and how many states of each. kind: of results.KINDS."""
 
     number: int
     kernel: str
@@ -55,12 +55,12 @@ class Plan(msgspec.Struct, frozen=True):
     config: tuple[str, ...] = ()
     recordings: int = 1
     guest: str = UML
-    breadth: Breadth = Breadth()
+    state_plan: StatePlan = StatePlan()
     kind: str = CRASH
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What progress tells of it; the summary reads what was kept (summing.py)."""
+    """What progress tells of it; the summary reads what was kept (summary.py)."""
 
     number: int
     trouble: str
@@ -70,7 +70,7 @@ Tell = Callable[[int], None]
 
 
 def run_experiment(
-    plan: Plan, keeper: Keeper, pristine: Path, scratch: Path, run: Path, tell: Tell
+    plan: Plan, guest_slot: GuestSlot, pristine: Path, scratch: Path, run: Path, tell: Tell
 ) -> Outcome:
     """
     tell(n) is called with the number of states judged since the last call.
@@ -78,25 +78,25 @@ def run_experiment(
     """
     started = time.monotonic()
     try:
-        others = tuple(counted(plan, keeper, pristine) for _ in range(plan.recordings - 1))
-        recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
+        others = tuple(counted(plan, guest_slot, pristine) for _ in range(plan.recordings - 1))
+        recording = record(guest_slot.guest(), plan.profile, plan.workload, pristine, plan.kernel)
     except UNRECORDED as error:
-        return not_recorded(plan, keeper, run, error)
+        return not_recorded(plan, guest_slot, run, error)
     seconds = {"record": time.monotonic() - started}
     with open_log(recording.log) as log:
-        return _recover_and_keep(plan, keeper, recording, log, scratch, run, tell, seconds, others)
+        return _recover_and_keep(plan, guest_slot, recording, log, scratch, run, tell, seconds, others)
 
 
-def counted(plan: Plan, keeper: Keeper, pristine: Path) -> LogFigures:
+def counted(plan: Plan, guest_slot: GuestSlot, pristine: Path) -> LogFigures:
     """What one recording amounts to: background writes come or stay away from one to the next."""
-    recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
+    recording = record(guest_slot.guest(), plan.profile, plan.workload, pristine, plan.kernel)
     with open_log(recording.log) as log:
         return log_figures([log.summary(index) for index in range(len(log))])
 
 
 def _recover_and_keep(
     plan: Plan,
-    keeper: Keeper,
+    guest_slot: GuestSlot,
     recording: Recording,
     log: Log,
     scratch: Path,
@@ -106,9 +106,9 @@ def _recover_and_keep(
     others: tuple[LogFigures, ...],
 ) -> Outcome:
     judge = Judge(recording.history, plan.profile, plan.tier)
-    asks = asks_of(recording.history)
-    recovery = Recovery(keeper, plan.profile, plan.with_fsck, scratch, asks)
-    examination = Examination(plan.breadth, plan.profile.atomic_bytes, log, scratch)
+    asks = walk_flags(recording.history)
+    recovery = Recovery(guest_slot, plan.profile, plan.with_fsck, scratch, asks)
+    examination = Explorer(plan.state_plan, plan.profile.atomic_bytes, log, scratch)
     trouble = ""
     started, judging_s = time.monotonic(), 0.0
     try:
@@ -118,7 +118,7 @@ def _recover_and_keep(
             judging_s += time.monotonic() - before
             tell(1)
     except (BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-        keeper.drop()
+        guest_slot.drop()
         trouble = f"recovering: {error}"
     seconds["judge"] = judging_s
     seconds["recover"] = time.monotonic() - started - judging_s
@@ -217,9 +217,9 @@ def repro_script(run: Path, number: int) -> str:
     )
 
 
-def not_recorded(plan: Plan, keeper: Keeper, run: Path, error: Exception) -> Outcome:
+def not_recorded(plan: Plan, guest_slot: GuestSlot, run: Path, error: Exception) -> Outcome:
     """What is kept after one of UNRECORDED; the next experiment has a guest of its own."""
-    keeper.drop()
+    guest_slot.drop()
     console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
     return not_done(plan, run, f"recording: {error}", console)
 

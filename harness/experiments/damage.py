@@ -3,7 +3,7 @@ One experiment with damage at rest: its states recovered whole, then damaged, ju
 
 In:       a Plan of kind DAMAGE, a guest to use, where to keep the evidence.
 Out:      the experiment's folder, as any other's; its states are damaged ones.
-Not here: power failures alone (experiment.py), which damage is done (damaging.py), what it means
+Not here: power failures alone (experiments/crash.py), which damage is done (damaged_states.py), what it means
           (oracles/faults/damage.py).
 
 First every state of model O is recovered as it is: what comes back there is what damage is held against. Then
@@ -29,11 +29,11 @@ from harness.experiments.crash import (
     not_recorded,
 )
 from harness.experiments.damaged_states import Damaging, chosen_states
-from harness.guests.guest import GuestTrouble, Keeper, LostGuest
-from harness.stages.explore import Breadth
+from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
+from harness.stages.explore import StatePlan
 from harness.stages.judge import DamageJudge, decode
 from harness.stages.record import Recording, record
-from harness.stages.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, asks_of
+from harness.stages.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, walk_flags
 from harness.states.block_names import block_name
 from harness.states.crash import State, parse_spec, states
 from harness.states.disk import BadEntry
@@ -53,23 +53,23 @@ AT_ONCE = 32  # states recovered before the first of them is looked at
 
 
 def run_damage_experiment(
-    plan: Plan, keeper: Keeper, pristine: Path, scratch: Path, run: Path, tell: Tell
+    plan: Plan, guest_slot: GuestSlot, pristine: Path, scratch: Path, run: Path, tell: Tell
 ) -> Outcome:
     """As experiment.run_experiment."""
     started = time.monotonic()
     try:
-        recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
+        recording = record(guest_slot.guest(), plan.profile, plan.workload, pristine, plan.kernel)
     except UNRECORDED as error:
-        return not_recorded(plan, keeper, run, error)
+        return not_recorded(plan, guest_slot, run, error)
     recorded = time.monotonic()
     judge = DamageJudge(recording.history, plan.profile, plan.tier)
     trouble = ""
     with open_log(recording.log) as log:
-        bench = Bench(keeper, plan.profile, plan.breadth, recording, log, scratch, judge)
+        sweep = DamageSweep(guest_slot, plan.profile, plan.state_plan, recording, log, scratch, judge)
         try:
-            bench.damage(tell)
+            sweep.damage(tell)
         except (BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-            keeper.drop()
+            guest_slot.drop()
             trouble = f"damage: {error}"
         facts = facts_of(plan, trouble, recording, log)
     seconds = {"record": recorded - started, "recover": time.monotonic() - recorded}
@@ -77,8 +77,8 @@ def run_damage_experiment(
     facts = msgspec.structs.replace(
         facts,
         seconds={stage: round(value, 4) for stage, value in seconds.items()},
-        planned={"D": bench.planned},
-        coverage=bench.coverage,
+        planned={"D": sweep.planned},
+        coverage=sweep.coverage,
         undamaged=judge.undamaged,
         reads=judge.read,
     )
@@ -86,15 +86,15 @@ def run_damage_experiment(
     return keep_evidence(run, plan, facts, recording, judge, judgement, loud)
 
 
-class Bench:
+class DamageSweep:
     """damage() of one recording, or shown() where it may end early. planned and coverage are known when it
     has begun."""
 
     def __init__(
         self,
-        keeper: Keeper,
+        guest_slot: GuestSlot,
         profile: Profile,
-        breadth: Breadth,
+        state_plan: StatePlan,
         recording: Recording,
         log: Log,
         scratch: Path,
@@ -102,14 +102,14 @@ class Bench:
     ) -> None:
         self.planned = 0
         self.coverage: tuple[Coverage, ...] = ()
-        self._keeper = keeper
+        self._guest_slot = guest_slot
         self._profile = profile
-        self._breadth = breadth
+        self._state_plan = state_plan
         self._base = recording.base
         self._log = log
         self._scratch = scratch
         self._judge = judge
-        self._asks = asks_of(recording.history)
+        self._asks = walk_flags(recording.history)
 
     def damage(self, tell: Tell) -> None:
         """Errors: as Recovery.run()."""
@@ -137,18 +137,18 @@ class Bench:
         with Rebuilding(self._base, self._log) as disks:
             reads = self._reads(chosen_states(whole), disks)
             self._judge.read = {state.spec: blocks for state, blocks in reads.items()}
-            breadth = self._breadth
+            state_plan = self._state_plan
             if only:
                 reads = {
                     state: tuple(block for block in blocks if block.name == only)
                     for state, blocks in reads.items()
                 }
-            damaging = Damaging(disks, reads, breadth.budget, breadth.seed, breadth.damages)
+            damaging = Damaging(disks, reads, state_plan.budget, state_plan.seed, state_plan.damages)
         self.planned, self.coverage = damaging.count, (damaging.coverage,)
         return damaging
 
     def _recovered(self, wanted: Iterator[State], asks: int) -> Iterator[Recovered]:
-        recovery = Recovery(self._keeper, self._profile, False, self._scratch, self._asks | asks)
+        recovery = Recovery(self._guest_slot, self._profile, False, self._scratch, self._asks | asks)
         return recovery.run(self._base, self._log, wanted)
 
     def _reads(self, chosen: Sequence[State], disks: Rebuilding) -> dict[State, tuple[ReadBlock, ...]]:
@@ -168,7 +168,7 @@ class Bench:
         again = [one.spec for one in recovered if not one.same_as and self._is_doubtful(one)]
         sure: dict[str, bytes] = {}
         for at in range(0, len(again), FRESH_STATES):
-            self._keeper.drop()
+            self._guest_slot.drop()
             some = [parse_spec(spec, self._log) for spec in again[at : at + FRESH_STATES]]
             for one in self._recovered(iter(some), WANT_CHANGES):
                 sure[one.spec] = one.observation

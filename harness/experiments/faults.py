@@ -3,7 +3,7 @@ One experiment with faults: a workload recorded on a sound device, then run at e
 
 In:       a Plan of kind FAULTS, a guest to use, where to keep the evidence.
 Out:      the experiment's folder, as any other's; its states are fault points.
-Not here: power failures (experiment.py), the runs (faulting.py), the points (fault_points.py).
+Not here: power failures (experiments/crash.py), the runs (inject.py), the points (fault_points.py).
 """
 
 import time
@@ -22,14 +22,14 @@ from harness.experiments.crash import (
     keep_evidence,
     not_recorded,
 )
-from harness.guests.guest import GuestTrouble, Keeper, LostGuest
+from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
 from harness.stages.fault_points import points_of
 from harness.stages.inject import Faulting
 from harness.stages.judge import FaultJudge, decode
 from harness.stages.record import Recording, record
-from harness.stages.recover import asks_of
+from harness.stages.recover import walk_flags
 from harness.states.log import open_log
-from oracles.faults.faulted import met_fault
+from oracles.faults.faulted import fault_triggered
 from oracles.observation import Observation
 from reports.results import EntrySummary
 from workloads.faults import SCRIPT, FaultPoint
@@ -46,20 +46,20 @@ class Swept(msgspec.Struct, frozen=True):
 
 
 def run_fault_experiment(
-    plan: Plan, keeper: Keeper, pristine: Path, scratch: Path, run: Path, tell: Tell
+    plan: Plan, guest_slot: GuestSlot, pristine: Path, scratch: Path, run: Path, tell: Tell
 ) -> Outcome:
     """As experiment.run_experiment."""
     started = time.monotonic()
     try:
-        recording = record(keeper.guest(), plan.profile, plan.workload, pristine, plan.kernel)
+        recording = record(guest_slot.guest(), plan.profile, plan.workload, pristine, plan.kernel)
     except UNRECORDED as error:
-        return not_recorded(plan, keeper, run, error)
+        return not_recorded(plan, guest_slot, run, error)
     recorded = time.monotonic()
     judge = FaultJudge(recording.history, plan.profile, plan.tier)
     with open_log(recording.log) as log:
         entries = [log.summary(index) for index in range(len(log))]
         facts = facts_of(plan, "", recording, log)
-    swept = sweep(plan, keeper, pristine, recording, entries, judge, tell)
+    swept = sweep(plan, guest_slot, pristine, recording, entries, judge, tell)
     seconds = {"record": recorded - started, "faults": time.monotonic() - recorded}
     facts = msgspec.structs.replace(
         facts,
@@ -73,7 +73,7 @@ def run_fault_experiment(
 
 def sweep(
     plan: Plan,
-    keeper: Keeper,
+    guest_slot: GuestSlot,
     pristine: Path,
     recording: Recording,
     entries: Sequence[EntrySummary],
@@ -85,8 +85,8 @@ def sweep(
     unmet = 0
     loud: list[str] = []
     try:
-        faulting = Faulting(keeper, plan.profile, pristine, asks_of(recording.history))
-        for met in met_points(faulting, plan.workload, points, entries):
+        faulting = Faulting(guest_slot, plan.profile, pristine, walk_flags(recording.history))
+        for met in triggered_points(faulting, plan.workload, points, entries):
             unmet += met is None
             if met is None:
                 continue
@@ -96,7 +96,7 @@ def sweep(
             loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
             tell(1)
     except (GuestTrouble, LostGuest) as error:
-        keeper.drop()
+        guest_slot.drop()
         return Swept(unmet, left_out, f"faults: {error}", tuple(loud))
     return Swept(unmet, left_out, refusal(plan, judge), tuple(loud))
 
@@ -104,19 +104,19 @@ def sweep(
 Met = tuple[FaultPoint, bytes, Observation]
 
 
-def met_points(
+def triggered_points(
     faulting: Faulting, workload: Workload, points: Sequence[FaultPoint], entries: Sequence[EntrySummary]
 ) -> Iterator[Met | None]:
-    """For each of the points the run at it, as find_met() has it; none twice."""
+    """For each of the points the run at it, as find_triggered() has it; none twice."""
     done: set[FaultPoint] = set()
     for wanted in points:
-        met = find_met(faulting, workload, wanted, entries, done)
+        met = find_triggered(faulting, workload, wanted, entries, done)
         if met is not None:
             done.add(met[0])
         yield met
 
 
-def find_met(
+def find_triggered(
     faulting: Faulting,
     workload: Workload,
     wanted: FaultPoint,
@@ -136,7 +136,13 @@ def find_met(
         raw = faulting.run(workload, point, entries)
         seen = decode(raw)
         run = seen.fault
-        if run is None or run.refused or run.mount_errno or met_fault(run, point) or is_kept(point, first):
+        if (
+            run is None
+            or run.refused
+            or run.mount_errno
+            or fault_triggered(run, point)
+            or is_kept(point, first)
+        ):
             return point, raw, seen
         if "+" not in point.part:
             return None

@@ -24,7 +24,7 @@ from oracles.observation import Observation
 from oracles.profiles import Profile
 from oracles.spec import place_of
 from oracles.verdict import Tier, Verdict
-from reports.results import DAMAGE, FAULTS, Experiment, Judgement, ReadBlock, State
+from reports.results import DAMAGE, FAULTS, Experiment, JudgedState, Judgement, ReadBlock
 from workloads.history import History
 
 
@@ -35,7 +35,7 @@ class Judge:
         self._history = history
         self._profile = profile
         self._tier = tier
-        self._states: list[State] = []
+        self._states: list[JudgedState] = []
         self._sets: list[tuple[Verdict, ...]] = []
         self._set_numbers: dict[tuple[Verdict, ...], int] = {}
         self._known: dict[tuple[int, int], int] = {}
@@ -62,7 +62,7 @@ class Judge:
                 self._prepared, prefix, self._decoded[number], self._anywhere[number]
             )
             self._known[key] = self._set(verdicts)
-        self._states.append(State(spec, same_as, number, self._known[key]))
+        self._states.append(JudgedState(spec, same_as, number, self._known[key]))
         return self._sets[self._known[key]]
 
     def _observation(self, raw: bytes) -> int:
@@ -136,7 +136,7 @@ class FaultJudge:
 
     def __init__(self, history: History, profile: Profile, tier: Tier) -> None:
         self._history, self._profile, self._tier = history, profile, tier
-        self._states: list[State] = []
+        self._states: list[JudgedState] = []
         self._sets: dict[tuple[Verdict, ...], int] = {}
         self._raw: dict[bytes, int] = {}
         self.refused: list[str] = []
@@ -148,7 +148,7 @@ class FaultJudge:
         verdicts = judge_fault(self._history, self._profile, self._tier, spec, observation)
         kept = msgspec.json.encode(observation) if observation.trouble else raw  # the store holds JSON
         number = self._raw.setdefault(kept, len(self._raw))
-        self._states.append(State(spec, "", number, self._sets.setdefault(verdicts, len(self._sets))))
+        self._states.append(JudgedState(spec, "", number, self._sets.setdefault(verdicts, len(self._sets))))
         return verdicts
 
     def judgement(self) -> Judgement:
@@ -178,7 +178,7 @@ class DamageJudge:
 
     def __init__(self, history: History, profile: Profile, tier: Tier) -> None:
         self._history, self._profile, self._tier = history, profile, tier
-        self._states: list[State] = []
+        self._states: list[JudgedState] = []
         self._sets: dict[tuple[Verdict, ...], int] = {}
         self._raw: dict[bytes, int] = {}
         self._seen: list[Observation] = []
@@ -216,7 +216,7 @@ class DamageJudge:
             self._seen[number],
         )
         verdict_set = self._sets.setdefault(verdicts, len(self._sets))
-        self._states.append(State(spec, same_as, number, verdict_set, outcome))
+        self._states.append(JudgedState(spec, same_as, number, verdict_set, outcome))
         return verdicts
 
     def is_untold(self, spec: str, raw: bytes) -> bool:

@@ -4,7 +4,7 @@ Turn a write log into the moments power could have failed.
 In:       a Log, as recorded by dm-log-writes, or the summaries of its entries.
 Out:      State after State of model O, earliest crash first; parse_spec() for one by its name; the cuts at
           which writes were volatile, from which the other models are made.
-Not here: which of the states of the other models are examined (reorder.py, tear.py, nest.py), building the
+Not here: which of the states of the other models are examined (reorder.py, tear.py, nested.py), building the
           disks (rebuild.py), judging them (oracles/).
 
 What was volatile: Documentation/block/writeback_cache_control.rst has a flush put "previously completed

@@ -2,7 +2,7 @@
 Runs made by hand, for tests: what a guest would have told is made up, the rest is the store's own.
 
 In:       a folder; which states fail and how.
-Out:      experiments in it, as experiment.py keeps them.
+Out:      experiments in it, as experiments/crash.py keeps them.
 Not here: recording and recovery.
 """
 

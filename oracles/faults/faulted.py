@@ -120,11 +120,11 @@ def fault_case(
         before,
         after,
         unsure,
-        met_fault(run, point),
+        fault_triggered(run, point),
     )
 
 
-def met_fault(run: FaultRun, point: FaultPoint) -> bool:
+def fault_triggered(run: FaultRun, point: FaultPoint) -> bool:
     """Reads where reads fail, else writes; both where the device is slow, and of a script. A FLUSH is not
     counted, so a point that is about one is taken to have met it."""
     if point.part == FLUSH:

@@ -14,7 +14,7 @@ from pathlib import Path
 from oracles.faults.damage import OUTCOMES, Outcome
 from reports.results import AnswerCounts, Finding, Question, Silence, Summary
 from reports.text.models import model_words
-from reports.text.reruns import repeat_words
+from reports.text.reruns import rerun_words
 from reports.text.tree_words import visible
 
 COLUMNS = 100
@@ -132,7 +132,7 @@ def finding_lines(label: str, finding: Finding) -> list[str]:
         line("", f"   {where}: {finding.repro}", cut=False),
         *(line("", f"   {part}") for part in presumes),
         *(
-            [line("", f"   repeated: {repeat_words(finding.after.repeats)}", cut=False)]
+            [line("", f"   repeated: {rerun_words(finding.after.repeats)}", cut=False)]
             if finding.after.repeats
             else []
         ),

@@ -19,8 +19,8 @@ from reports.results import (
     EntryFlag,
     EntrySummary,
     Experiment,
+    JudgedState,
     LogFigures,
-    State,
     read_experiment,
 )
 from reports.text.figures import log_figures
@@ -154,7 +154,7 @@ def digest(experiment: Experiment) -> Digest:
 def model_parts(experiment: Experiment) -> tuple[ModelPart, ...]:
     coverage = {one.model: one for one in experiment.facts.coverage}
     answers = [{verdict.answer for verdict in verdicts} for verdicts in experiment.judgement.verdict_sets]
-    found: dict[str, list[State]] = {model: [] for model in experiment.facts.planned}
+    found: dict[str, list[JudgedState]] = {model: [] for model in experiment.facts.planned}
     for state in experiment.judgement.states:
         found.setdefault(model_of(state.spec), []).append(state)
     return tuple(

@@ -109,15 +109,15 @@ def test_bounds_that_are_empty_or_impossible_are_refused(powercut, words, messag
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[run.Wish]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[run.RunSpec]:
     """What `run` would have done."""
-    wishes: list[run.Wish] = []
+    wishes: list[run.RunSpec] = []
 
     class Enough(Exception):
         pass
 
-    def note(wish, *_):
-        wishes.append(wish)
+    def note(run_spec, *_):
+        wishes.append(run_spec)
         raise run.NoGuest("enough")
 
     monkeypatch.setattr(main, "run", note)

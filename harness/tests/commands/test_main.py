@@ -188,8 +188,8 @@ def test_a_sweep_is_of_the_whole_library_on_each_bug_s_own_profiles() -> None:
     """And takes those of a run that was stopped, not those that were planted since."""
     arguments = main.parser().parse_args(["run", "--planted"])
     stopped = ("6.12", "6.12+planted/ext4-size-unknown-to-fdatasync")
-    every = main.swept(run.Wish((), (), ()), arguments)
-    resumed = main.swept(run.Wish((), (), ()), arguments, stopped)
+    every = main.swept(run.RunSpec((), (), ()), arguments)
+    resumed = main.swept(run.RunSpec((), (), ()), arguments, stopped)
     assert len(every.workloads) == len(names())
     assert every.kernels[0] == "6.12"
     assert set(every.kernels[1:]) == {f"6.12+{bug.name}" for bug in planted_bugs()}
@@ -252,8 +252,8 @@ def test_a_ctrl_c_is_told_and_has_a_status_of_its_own(powercut: Powercut, monkey
 
 
 def test_the_command_is_kept_as_it_was_given(monkeypatch) -> None:
-    monkeypatch.setattr(main, "do_run", lambda wish, *_: wishes.append(wish) or 0)
-    wishes: list[run.Wish] = []
+    monkeypatch.setattr(main, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    wishes: list[run.RunSpec] = []
     main.main(["run", "replace-by-rename", "--jobs", "2"])
     assert wishes[0].command == ("powercut", "run", "replace-by-rename", "--jobs", "2")
 
@@ -275,8 +275,8 @@ def test_damage_goes_with_no_other_kind_of_run(powercut: Powercut, words: list[s
 
 def test_a_resumed_run_with_damage_goes_on_with_it(made: Path, monkeypatch) -> None:
     question(made, ("powercut", "run", "replace-by-rename", "--damage", "--budget", "7", "--seed", "3"))
-    wishes: list[run.Wish] = []
-    monkeypatch.setattr(main, "do_run", lambda wish, *_: wishes.append(wish) or 0)
+    wishes: list[run.RunSpec] = []
+    monkeypatch.setattr(main, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     assert main.main(["run", "--resume", str(made)]) == 0
     assert (wishes[0].kind, wishes[0].budget) == ("damage", 7)
 
@@ -299,12 +299,17 @@ def test_a_bad_sector_outside_the_device_is_told_before_anything_is_built(
 
 def test_a_resumed_run_asks_the_question_it_was_started_with(made: Path, monkeypatch) -> None:
     question(made, ("powercut", "run", "replace-by-rename", "--log-size", "2M", "--no-fsck"))
-    wishes: list[run.Wish] = []
-    monkeypatch.setattr(main, "do_run", lambda wish, *_: wishes.append(wish) or 0)
+    wishes: list[run.RunSpec] = []
+    monkeypatch.setattr(main, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     assert main.main(["run", "--resume", str(made), "--jobs", "3"]) == 0
-    (wish,) = wishes
-    assert [one.name for one in wish.workloads] == ["replace-by-rename"]
-    assert (wish.log_bytes, wish.with_fsck, wish.jobs, wish.guest) == (2 << 20, False, 3, "uml")
+    (run_spec,) = wishes
+    assert [one.name for one in run_spec.workloads] == ["replace-by-rename"]
+    assert (run_spec.log_bytes, run_spec.with_fsck, run_spec.jobs, run_spec.guest) == (
+        2 << 20,
+        False,
+        3,
+        "uml",
+    )
 
 
 def test_what_was_no_run_cannot_be_resumed(powercut: Powercut, made: Path) -> None:
