@@ -35,7 +35,7 @@ from harness.states.nested import FOLDER, file_name
 from harness.states.rebuild import Rebuilding
 from kernel.build import build
 from oracles.case import prepare
-from oracles.court import judge_observation
+from oracles.judge import judge_observation
 from oracles.observation import Observation, Tree
 from oracles.profiles import profile
 from oracles.spec import PRESUMES, disk_words

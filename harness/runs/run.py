@@ -55,7 +55,7 @@ from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.faults.damage import Damage
-from oracles.faults.damage_court import EVERY_ORACLE
+from oracles.judge import EVERY_ORACLE
 from oracles.profiles import Profile
 from oracles.spec import in_order
 from oracles.verdict import Tier

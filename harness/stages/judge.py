@@ -16,10 +16,8 @@ import msgspec
 from harness.stages.recover import Recovered
 from harness.states.block_names import OTHER
 from oracles.case import Prepared, prepare
-from oracles.court import judge_observation
 from oracles.faults.damage import UNTOLD, outcome_of, split, tree_key
-from oracles.faults.damage_court import judge_damage
-from oracles.faults.fault_court import judge_fault
+from oracles.judge import judge_damage, judge_fault, judge_observation
 from oracles.observation import Observation
 from oracles.profiles import Profile
 from oracles.spec import place_of

@@ -48,8 +48,8 @@ def test_a_promise_not_kept_is_broken_in_its_own_state_only() -> None:
 
 def test_equal_observations_at_equal_moments_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    court = judging.judge_observation
-    monkeypatch.setattr(judging, "judge_observation", lambda *a: (asked.append(a[1]), court(*a))[1])
+    unwatched = judging.judge_observation
+    monkeypatch.setattr(judging, "judge_observation", lambda *a: (asked.append(a[1]), unwatched(*a))[1])
     judged()
     # creat begins with entry 0 and returns with 2, which promises nothing; fsync begins with 3 and returns
     # with 5.
