@@ -67,6 +67,8 @@ HELD_BYTES = 16 << 20
 STAGED_DEATHS = 5
 # How the agent's report begins when recovery succeeded: only then is there something to check.
 MOUNTED = b'{"mount_errno":0,'
+# How it ends when an unmount failed (agent/recover.c): the guest can recover no other state.
+USED_UP = b',"used_up":true}'
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -238,16 +240,25 @@ class Session:
             return self.guest.told, []
         self._outbox.seek(request.sequence % SLOTS * SLOT_BYTES)
         raw = self._outbox.read(int(words[2]))
+        if len(raw) < REPLY.size:
+            raise GuestTrouble(f"the answer {request.sequence} has {len(raw)} bytes in the outbox")
         magic, sequence, report_bytes, change_count = REPLY.unpack_from(raw)
         if magic != REPLY_MAGIC or sequence != request.sequence:
             raise GuestTrouble(f"the outbox holds no answer {request.sequence}")
         report = raw[REPLY.size : REPLY.size + report_bytes]
         numbers_end = REPLY.size + report_bytes + 8 * change_count
-        numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
         start = numbers_end + -numbers_end % BLOCK_BYTES
+        if len(raw) != start + change_count * BLOCK_BYTES:
+            raise GuestTrouble(
+                f"the answer {sequence} has {len(raw)} bytes in the outbox: too few for a report of "
+                f"{report_bytes} bytes and {change_count} changed blocks"
+                if len(raw) < start + change_count * BLOCK_BYTES
+                else f"the answer {sequence} has {len(raw)} bytes in the outbox: more than it names"
+            )
+        numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
         changes = [
             DiskWrite(number * BLOCK_BYTES, BLOCK_BYTES, raw[at : at + BLOCK_BYTES])
-            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=False)
+            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=True)
         ]
         return report, changes
 
@@ -445,9 +456,12 @@ class Recovery:
             report = msgspec.json.encode(Observation(trouble=str(trouble)))
             self._restart(request, outstanding)
         else:
-            self._settle(request.writes)
-            if self._with_fsck and report.startswith(MOUNTED):
-                report = _with_fsck(report, self._check(changes))
+            if report.endswith(USED_UP):
+                self._restart(request, outstanding)  # nor is there a disk that was left clean, to be checked
+            else:
+                self._settle(request.writes)
+                if self._with_fsck and report.startswith(MOUNTED):
+                    report = _with_fsck(report, self._check(changes))
             if request.damaged and is_mended(request.damaged, changes):
                 report = report[:-1] + b',"mended":true}'
         outstanding.popleft()

@@ -30,6 +30,7 @@ from harness.stages.recover import (
 from harness.states.log import Entry, write_log
 from workloads.entries import EntryFlag
 
+CUT_OFF_BYTES = 4096  # of an answer that is "short"
 CONSOLE = ("Kernel panic - not syncing: as the test wants it",)
 
 
@@ -140,12 +141,19 @@ class FakeGuest:
         if fate == "trouble":
             raise GuestTrouble("recover: ENOMEM")
         report = b"{not json" if fate == "garbage" else report_on(self._disk)
-        return self._answer(sequence, place, report, self._guest_slot.changes if flags & WANT_CHANGES else {})
+        if fate == "busy":
+            report = report[:-1] + b',"umount_errno":16,"used_up":true}'
+            self._alive = False  # it says that an unmount failed, and ends
+        changes = self._guest_slot.changes if flags & WANT_CHANGES else {}
+        return self._answer(sequence, place, report, changes, CUT_OFF_BYTES if fate == "short" else 0)
 
-    def _answer(self, sequence: int, place: int, report: bytes, changes: dict[int, bytes]) -> list[str]:
+    def _answer(
+        self, sequence: int, place: int, report: bytes, changes: dict[int, bytes], cut_off: int = 0
+    ) -> list[str]:
         head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes)) + report
         head += b"".join(number.to_bytes(8, "little") for number in changes)
         answer = head + bytes(-len(head) % 4096) + b"".join(changes.values())
+        answer = answer[: len(answer) - cut_off]
         with (self.folder / "outbox").open("r+b") as file:
             file.seek(place)
             file.write(answer)

@@ -202,7 +202,7 @@ struct changed_blocks {
 	size_t capacity;
 };
 
-void recover(const struct recovery *recovery, struct changed_blocks *changed);
+bool recover(const struct recovery *recovery, struct changed_blocks *changed);
 uint32_t crc_of(const char *device, uint64_t sectors);
 
 /* loops.c */
