@@ -36,6 +36,13 @@ COMMON = (
         "fstests common/rc _check_dmesg(), run after every test",
     ),
     Promise(
+        "live",
+        "While a workload runs on a sound device the kernel neither dies nor hangs, its log has no warning, "
+        "oops or error, and the filesystem unmounts at the end.",
+        "Documentation/admin-guide/bug-hunting.rst and reporting-issues.rst (panics, oopses and warnings are "
+        "bugs of the kernel); umount(2); fstests common/rc _check_dmesg(), run after every test",
+    ),
+    Promise(
         "fsck",
         "The checker finds a recovered filesystem clean.",
         "fstests common/rc _check_scratch_fs(), run after every log replay of generic/455 and generic/482",

@@ -78,6 +78,8 @@ class Guest:
     ) -> None:
         self.process = process
         self.folder = folder
+        self.kernel = spec.kernel
+        self.used_up = False  # its kernel is not what it was: GuestSlot gives a new one
         self._to_guest = line.to_guest
         self._from_guest = line.from_guest
         self._patience = PATIENCE[spec.kind]
@@ -98,9 +100,16 @@ class Guest:
         self._ready.register(line.from_guest, select.POLLIN)
         self._ready.register(self._console_fd, select.POLLIN)
 
-    def console(self) -> tuple[str, ...]:
-        """The last lines of its console."""
-        return tuple(self._console.decode("latin-1").splitlines()[-CONSOLE_LINES:])
+    def console(self, count: int = CONSOLE_LINES) -> tuple[str, ...]:
+        """The last lines of its console, no more than count."""
+        return tuple(self._console.decode("latin-1").splitlines()[-count:])
+
+    def forget_console(self) -> None:
+        """What console() tells from here on was said from here on."""
+        with contextlib.suppress(OSError):  # nothing more waits
+            while os.read(self._console_fd, 65536):
+                pass
+        self._console = b""
 
     def say(self, command: str) -> None:
         """Errors: LostGuest."""
@@ -205,6 +214,8 @@ class GuestSlot:
 
     def guest(self) -> Guest:
         """Errors: as boot."""
+        if self._guest is not None and self._guest.used_up:
+            self.drop()
         if self._guest is None:
             self._guest = self._stack.enter_context(boot(self._spec, self._space))
             self.boots += 1

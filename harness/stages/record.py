@@ -16,7 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import Guest
+from harness.guests.guest import Guest, LostGuest
+from harness.guests.symbols import with_functions
+from harness.stages.live import Live, died, live_of
 from harness.states.disk import copy_sparse, open_disk, writes_of
 from harness.states.log import Log, open_log, write_log
 from oracles.profiles import Profile
@@ -24,13 +26,16 @@ from workloads import acl
 from workloads.history import History, Step
 from workloads.workload import Operation, Workload
 
+CONSOLE_LINES = 600  # a WARNING or two of long traces before the panic
+
 
 class NotRecorded(Exception):
     """The experiment did not happen; the message says why and what to change."""
 
 
 class StepReport(msgspec.Struct, frozen=True):
-    """The agent's answer for one operation."""
+    """The agent's answer for one operation. log_lines: of the kernel log when it had returned, 0 of
+    threads."""
 
     index: int
     result: int
@@ -38,12 +43,14 @@ class StepReport(msgspec.Struct, frozen=True):
     blocks: int
     left: int
     times: tuple[int, int] = (0, 0)
+    log_lines: int = 0
 
 
 class RecordReport(msgspec.Struct, frozen=True):
     """The agent's answer for a recording; device holds queue attributes of the recorded device.
     tree: of a workload with parallel blocks, as History.live.
-    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970."""
+    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970.
+    umount_errno: of the unmount at its end; then the device stays busy, and this guest is of no more use."""
 
     mount_errno: int
     root_inode: int
@@ -52,16 +59,19 @@ class RecordReport(msgspec.Struct, frozen=True):
     kernel_log: tuple[str, ...]
     tree: msgspec.Raw = msgspec.Raw(b"null")
     cut_ns: int = 0
+    umount_errno: int = 0
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """base: the disk's image at the mark "run". log: the file with what follows, up to the mark "end"."""
+    """base: the disk's image at the mark "run". log: the file with what follows, up to the mark "end".
+    live: what the kernel that recorded it did wrong; None where it was content."""
 
     base: Path
     log: Path
     history: History
     device: dict[str, str]
     kernel_log: tuple[str, ...]
+    live: Live | None = None
 
 
 def program(profile: Profile, workload: Workload) -> str:
@@ -91,15 +101,28 @@ def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
     return "\t".join(str(field) for field in fields)
 
 
-def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str) -> Recording:
+def record(
+    guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str, hung: str | None = None
+) -> Recording:
     """
-    pristine: the image as mkfs left it, of profile.size_bytes.
-    Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
+    pristine: the image as mkfs left it, of profile.size_bytes. hung: of died().
+    Errors: Died, where the kernel ended and said so; NotRecorded; LostGuest and GuestTrouble from the guest.
     """
-    report = recorded(guest, "record", profile, workload, pristine)
+    guest.forget_console()
+    try:
+        report = recorded(guest, "record", profile, workload, pristine)
+    except LostGuest as lost:
+        console = with_functions(guest.console(CONSOLE_LINES), guest.kernel)
+        if death := died(lost, workload, profile.name, kernel, console, hung):
+            raise death from lost
+        raise
     folder = guest.folder
     with open_log(folder / "log", until_end_mark=True) as log:
-        return _split(log, report, profile, workload, pristine, kernel, folder)
+        recording = _split(log, report, profile, workload, pristine, kernel, folder)
+    lines_by_step = [(step.index, step.log_lines) for step in report.steps]
+    live = live_of(report.kernel_log, report.umount_errno, lines_by_step)
+    guest.used_up |= live is not None
+    return msgspec.structs.replace(recording, live=live)
 
 
 def recorded(
@@ -121,6 +144,7 @@ def recorded(
     with (folder / "inbox").open("r+b") as file:
         file.write(text)
     answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
+    guest.stage = ""
     with (folder / "outbox").open("rb") as file:
         report = _read_report(file.read(int(answer[1])))
     _check(report, profile, log_bytes)

@@ -48,6 +48,9 @@ void put_string(struct text *text, const char *bytes, size_t length);
 void put_hex(struct text *text, const unsigned char *bytes, size_t length);
 void put_kernel_log(struct text *text);
 void clear_kernel_log(void);
+int kernel_log_lines(void);
+enum { CONSOLE_QUIET = 4, CONSOLE_WARNINGS = 5 }; /* "quiet" of the command line; KERN_WARNING is 4 */
+void console_level(int level);
 const char *errno_name(int error);
 
 /* device.c: device mapper, the disk of a state, what changed on it. */
