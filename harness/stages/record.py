@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import Guest
-from harness.states.disk import copy_sparse, open_disk, writes_of
+from harness.guests.guest import DISK, INBOX, LOG, OUTBOX, Guest
+from harness.states.disk import open_disk, writes_of
 from harness.states.log import Log, open_log, write_log
 from oracles.profiles import Profile
 from workloads import acl
@@ -97,9 +97,8 @@ def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, k
     Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
     """
     report = recorded(guest, "record", profile, workload, pristine)
-    folder = guest.folder
-    with open_log(folder / "log", until_end_mark=True) as log:
-        return _split(log, report, profile, workload, pristine, kernel, folder)
+    with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
+        return _split(log, report, profile, workload, pristine, kernel, guest.scratch)
 
 
 def recorded(
@@ -111,19 +110,13 @@ def recorded(
     request: the agent's word for the way it records.
     Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
     """
-    folder = guest.folder
-    copy_sparse(pristine, folder / "disk")
-    with (folder / "log").open("r+b") as file:
-        log_bytes = (folder / "log").stat().st_size
-        file.truncate(0)
-        file.truncate(log_bytes)
+    guest.load(DISK, pristine)
+    guest.empty(LOG)
     text = program(profile, workload).encode()
-    with (folder / "inbox").open("r+b") as file:
-        file.write(text)
+    guest.write(INBOX, 0, text)
     answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
-    with (folder / "outbox").open("rb") as file:
-        report = _read_report(file.read(int(answer[1])))
-    _check(report, profile, log_bytes)
+    report = _read_report(guest.read(OUTBOX, 0, int(answer[1])))
+    _check(report, profile, guest.size(LOG))
     return report
 
 
