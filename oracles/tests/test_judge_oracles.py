@@ -4,7 +4,7 @@ import dataclasses
 
 import msgspec
 
-from oracles import judge, durable
+from oracles import durable, judge
 from oracles.case import prepare
 from oracles.observation import Fsck, Observation
 from oracles.profiles import profile
