@@ -34,7 +34,6 @@ from harness.guests.guest import (
     GuestTrouble,
     LostGuest,
 )
-from harness.states.crash import State
 from harness.states.disk import (
     BLOCK_BYTES,
     RUN_BYTES,
@@ -49,6 +48,7 @@ from harness.states.nested import Recoveries
 from harness.states.rebuild import Rebuilding
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
+from oracles.spec import State
 from workloads.history import History
 
 REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request

@@ -31,8 +31,9 @@ from harness.runs import reruns as repeats
 from harness.runs.reruns import repeated, rerun_new
 from harness.stages.record import Recording
 from harness.tests.made_run import BLOCK_NAME, keep_damages, keep_faults
-from oracles.faults.damage import Damage, split
+from oracles.faults.damage import split
 from oracles.profiles import profile
+from oracles.spec import Damage
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from reports.results import DAMAGE, FAULTS, Repeat, read_experiment, read_summary
 from workloads.shrinking import lines_of, operation_count

@@ -11,7 +11,7 @@ from harness.states.disk import BLOCK_BYTES
 from harness.states.log import BadLog, Entry, open_log
 from harness.tests.fake_guest import MemoryDevices
 from oracles.profiles import profile
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 from workloads.text import parse
 
 SIZE_BYTES = 64 * BLOCK_BYTES
