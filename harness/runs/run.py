@@ -399,10 +399,10 @@ class Workbench:
     def _keeper_for(self, plan: Plan) -> GuestSlot:
         wanted = (plan.kernel_key, plan.agent, plan.guest, plan.log_bytes, plan.profile)
         if self._guest_slot is None or self._for != wanted:
+            spec = guest_spec(self._settings, plan)
             self._boots_before = self.boots
             self._stack.close()
             make_filesystem(plan.profile, self._space.path / "pristine")
-            spec = guest_spec(self._settings, plan)
             self._guest_slot = self._stack.enter_context(GuestSlot(spec, self._space))
             self._for = wanted
         return self._guest_slot
