@@ -43,6 +43,9 @@ ALL_BYTES = 1 << 62
 # Words that leave every object's times as they are.
 STIRRING_NOTHING = ("fsync", "fdatasync", "evict", "close", "sync_file_range")
 
+# Words that change what a file holds, which may set its time even where they fail.
+CHANGING_CONTENT = ("write", "append", "pwrite", "truncate", "fallocate", "clone", "copyrange")
+
 # Words whose last name is looked up under the lock of its directory, when it changes (fs/namei.c:
 # do_unlinkat(), do_rmdir(), do_renameat2()).
 BY_NAME = ("unlink", "rmdir", "rename")
@@ -245,11 +248,23 @@ class Builder:
             self.model.logging.add(self.time)
         if step.result < 0:
             self.model.failed.append(self.time)
+            self._may_have_touched(step.operation)
         if step.result == 0:
             handler = _WORDS.get(step.operation.word)
             if handler is None:
                 raise Disagreement(f"the model does not know the word {step.operation.word}")
             handler(self, step.operation)
+
+    def _may_have_touched(self, operation: Operation) -> None:
+        """fallocate sets the file's time before it looks whether the range can be had (fs/ext4/extents.c
+        ext4_fallocate(), fs/xfs/xfs_file.c xfs_file_fallocate(): file_modified()); a write does so, too."""
+        if operation.word not in CHANGING_CONTENT:
+            return
+        try:
+            inode = self.sized(operation.path2 or operation.path)
+        except Disagreement:
+            return  # it did not come so far
+        self.touch(inode, surely=False)
 
     def _is_fsync(self, operation: Operation) -> bool:
         if operation.word in ("fsync", "fdatasync", "msync"):
@@ -617,6 +632,8 @@ def _snapshot(fs: Builder, operation: Operation) -> None:
     below = fs.tree(source)
     if fs.subvolumes & {inode for _, inode in below}:
         raise fs._wrong(f"{operation.path} holds a subvolume: what a snapshot shows for it is not modelled")
+    # fs/btrfs/transaction.c create_pending_snapshot(): the tree is copied before its parent's time is set
+    seconds = {inode: line.last for inode, line in fs.model.mtimes.items()}
     copies = {source: fs.copy(operation, source, tree)}
     fs.subvolumes.add(copies[source])
     for _, inode in below:
@@ -626,7 +643,8 @@ def _snapshot(fs: Builder, operation: Operation) -> None:
     for (directory, name), inode in below:
         fs.add_name((copies[directory], name), copies[inode])
     for inode, copy in copies.items():  # after the names, which touch directories
-        fs.carry(fs.model.mtimes, inode, copy)
+        if inode in seconds:
+            fs.model.mtimes[copy] = Timeline(fs.time, seconds[inode])
 
 
 def _symlink(fs: Builder, operation: Operation) -> None:
