@@ -692,7 +692,7 @@ def _rename(fs: Builder, operation: Operation) -> None:
 def _write(fs: Builder, operation: Operation) -> None:
     assert fs.step is not None
     fs.model.extending.add(fs.time)
-    makes = not operation.parallel and operation.path not in fs.kept  # harness/agent/calls.c: write_stamped()
+    makes = not operation.parallel and operation.path not in fs.kept  # agent/calls.c: write_stamped()
     slot = fs.opened(operation.path) if makes else None
     if makes and slot not in fs.now:
         inode = fs.make(operation, "file", operation.path, slot=slot)

@@ -20,9 +20,9 @@ from reports.results import (
     EntrySummary,
     ExperimentFacts,
     Finding,
+    JudgedState,
     Judgement,
     Question,
-    State,
     StateCounts,
     Summary,
 )
@@ -217,7 +217,7 @@ def judged(history: History, profile: str, entry_count: int) -> tuple[Judgement,
         if not same:
             observations.append(seen)
         same_as = (states[-1].same_as or states[-1].spec) if same else ""
-        states.append(State(spec, same_as, len(observations) - 1, answers))
+        states.append(JudgedState(spec, same_as, len(observations) - 1, answers))
         last_tree = seen.tree
     return Judgement(tuple(states), VERDICT_SETS), observations
 
