@@ -57,6 +57,7 @@ from harness.guests.probe import WANTED
 from harness.guests.spec import UML
 from harness.host.progress import Progress
 from harness.perf.boot import NotMeasured
+from harness.runs.attribution import attribute
 from harness.runs.cross_check import cross
 from harness.runs.cross_check import lines as cross_lines
 from harness.runs.cross_check import status as cross_status
@@ -173,6 +174,7 @@ def parser() -> argparse.ArgumentParser:
     add_minimize(smallest, positive)
     add_export(commands.add_parser("export", help="a reproducer that needs none of this: sh, C, fstests"))
     add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
+    add_attribute(commands.add_parser("attribute", help="which known bug each new finding is, by its fix"))
     add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     listing = commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line")
     listing.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
@@ -249,6 +251,11 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.set_defaults(against="", perf=None)
+
+
+def add_attribute(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder")
+    command.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def add_repro(command: argparse.ArgumentParser) -> None:
@@ -550,6 +557,18 @@ def command_repro(arguments: argparse.Namespace) -> int:
     return repro(shown_again, arguments.keep, arguments.shell, arguments.config, arguments.guest)
 
 
+def command_attribute(arguments: argparse.Namespace) -> int:
+    folder: Path = arguments.run
+    question = read_question_of(folder)
+    with reading(folder):
+        rates = read_summary(folder).rates
+    with Progress(arguments.quiet) as progress:
+        attribute(folder, progress)
+    summary = finish(folder, rates.get("wall_s", 0.0), rates.get("guest_boots", 0), 0)
+    print("\n".join(summary_lines(summary, question, report_page(folder))))
+    return summary.exit
+
+
 def command_repeat(arguments: argparse.Namespace) -> int:
     """1 when it was seen again on its own kernel, 0 when not, 3 when it could not be examined."""
     with Progress() as progress:
@@ -616,6 +635,7 @@ COMMANDS = {
     "judge": command_judge,
     "report": command_report,
     "repro": command_repro,
+    "attribute": command_attribute,
     "minimize": command_minimize,
     "export": command_export,
     "kernel": command_kernel,
