@@ -65,7 +65,7 @@ from harness.runs.reruns import rerun_one
 from harness.runs.run import LOG_BYTES, NoGuest, NoRoom, RunSpec, WorkerFailed, finish, run, write_pages
 from harness.stages.explore import DEFAULT_BUDGET
 from harness.stages.judge import judge_again
-from harness.states.crash import DEFAULT_MODELS, BadSpec, parse_models
+from harness.states.crash import DEFAULT_MODELS, parse_models
 from harness.states.disk import BadEntry
 from harness.states.log import SECTOR_BYTES, BadLog
 from kernel.build import series
@@ -73,6 +73,7 @@ from kernel.fragments import check_variants
 from kernel.kernel import BadKernel, KernelError
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES, UnknownProfile, profile
+from oracles.spec import BadSpec
 from oracles.verdict import Tier
 from reports.results import CRASH, DAMAGE, FAULTS, Question, read_experiment, read_question, read_summary
 from reports.terminal.terminal import summary_lines

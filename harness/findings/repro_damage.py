@@ -12,13 +12,14 @@ from harness.guests.guest import GuestSlot
 from harness.stages.judge import DamageJudge, decode
 from harness.stages.recover import WANT_CHANGES, Recovery, walk_flags
 from harness.states.block_names import block_name
-from harness.states.crash import State, states
+from harness.states.crash import states
 from harness.states.log import open_log
 from harness.states.nested import FOLDER
 from harness.states.rebuild import Rebuilding
 from oracles.faults.damage import WORDS, Outcome, notices
 from oracles.observation import Observation
 from oracles.profiles import profile
+from oracles.spec import State
 from oracles.verdict import Tier, Verdict
 from reports.results import Experiment, ReadBlock
 
@@ -51,7 +52,7 @@ def recover_damaged(
     judge.add_undamaged(whole.spec, whole.observation)
     judge.read = {whole.spec: (ReadBlock(state.damage.block, name),)}
     verdicts = judge.add(state.spec, "", damaged.observation)
-    (judged,) = judge.judgement().states
+    (judged,) = judge.ledger.judgement().states
     return decode(damaged.observation), decode(whole.observation), verdicts, judged.outcome, name
 
 

@@ -3,7 +3,7 @@ The main job: every power cut of every workload, on every profile and kernel ask
 
 In:       a RunSpec: what the command line says.
 Out:      results/<run>/ with the evidence, the summary and the report.
-Not here: one experiment (experiments/crash.py), the command line (main.py), the numbers (summary.py).
+Not here: one experiment (experiments/experiment.py), the command line (main.py), the numbers (summary.py).
 
 Experiments are dealt out to workers, one process and one guest each. A worker's end, by Ctrl-C, SIGTERM
 or the death of its parent, takes its guest and its scratch folder with it (workspace.py).
@@ -36,9 +36,7 @@ from harness.evidence.store import (
 )
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.evidence.sweep import Part
-from harness.experiments.crash import Outcome, Plan, run_experiment
-from harness.experiments.damage import run_damage_experiment
-from harness.experiments.faults import run_fault_experiment
+from harness.experiments.experiment import Outcome, Plan, run_experiment
 from harness.guests.agent_binary import AgentError, agent_binary
 from harness.guests.filesystem import make_filesystem, tool_version
 from harness.guests.guest import GuestSlot, GuestSpec
@@ -54,15 +52,14 @@ from harness.states.log import SECTOR_BYTES
 from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
-from oracles.faults.damage import Damage
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import Profile
-from oracles.spec import in_order
+from oracles.spec import Damage, in_order
 from oracles.verdict import Tier
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
 from reports.pages.html import write_report
-from reports.results import CRASH, DAMAGE, FAULTS, Question, Summary
+from reports.results import CRASH, FAULTS, Question, Summary
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -395,8 +392,7 @@ class Workbench:
         pristine = self._space.path / "pristine"
         run = Path(self._settings.run)
         counted = Counted(tell)
-        do = {FAULTS: run_fault_experiment, DAMAGE: run_damage_experiment}.get(plan.kind, run_experiment)
-        outcome = do(plan, guest_slot, pristine, self._space.path, run, counted.add)
+        outcome = run_experiment(plan, guest_slot, pristine, self._space.path, run, counted.add)
         counted.flush()
         return outcome
 
