@@ -191,3 +191,11 @@ def test_an_fsync_of_a_subvolume_does_not_promise_its_new_name():
     assert not kinds(durable.judge(bench.case(bench.tree(0))))
     bench = Bench(f"{setup}run\n  rename S T\n  fsync .\n")
     assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"name lost", "name came back"}
+
+
+def test_an_msync_behind_the_end_of_file_promises_no_size():
+    """Its pages hold nothing; what was written before them was not its business."""
+    bench = Bench("setup\n  creat foo\nrun\n  write foo 0 8K\n  msync foo 12K 1\n", "ext4")
+    assert not kinds(durable.judge(bench.case(bench.tree(0))))
+    bench = Bench("setup\n  creat foo\nrun\n  write foo 0 8K\n  msync foo 4K 8K\n", "ext4")
+    assert "size lost" in kinds(durable.judge(bench.case(bench.tree(0))))
