@@ -64,6 +64,7 @@ RESERVED_SIGNATURES = (
     "durable: preallocation lost (synced file)",
 )
 RESERVED_BEHIND = "Space reserved behind the end of a file is lost when its directory is fsynced"
+LINKED_TMPFILE = "A file that had no name is lost when it was linked into a new directory and fsynced"
 SYMLINK = "A renamed symlink keeps its old name although its directory was fsynced"
 BEFORE_A_NAME = "What was fsynced before the file had a name is lost when only its directory is fsynced"
 FIRST_NODE = "The first fsync after a checkpoint does not wait for its node"
@@ -342,10 +343,15 @@ KNOWN = (
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
     *(
-        KnownBug(
-            RESERVED_BEHIND, ("6.12",), "btrfs", workload, ("durable: preallocation lost (synced file)",)
-        )
+        KnownBug(RESERVED_BEHIND, BOTH, "btrfs", workload, ("durable: preallocation lost (synced file)",))
         for workload in ("linked-file-keeps-reservation", "renamed-file-keeps-reservation")
+    ),
+    KnownBug(
+        LINKED_TMPFILE,
+        BOTH,
+        "btrfs",
+        "tmpfile-linked-into-new-directory",
+        ("durable: object lost (directory above fsynced file)",),
     ),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
@@ -456,6 +462,7 @@ FIXES = (
     Fix("fix/btrfs-log-reservation-across-the-end", "btrfs", (RESERVED,)),
     Fix("fix/btrfs-logged-name-keeps-the-reservation", "btrfs", (RESERVED_BEHIND,)),
     Fix("fix/btrfs-symlink-is-logged-whole-with-its-new-name", "btrfs", (SYMLINK,)),
+    Fix("fix/btrfs-linked-tmpfile-logs-its-new-directories", "btrfs", (LINKED_TMPFILE,)),
     Fix("fix/btrfs-no-log-is-not-the-first-log", "btrfs", (ON_ITS_WAY,)),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
