@@ -25,7 +25,8 @@ from harness.experiments.interestingness import InterestingnessTest, Target, sig
 from harness.host.progress import Progress
 from harness.host.workspace import workspace
 from harness.runs.reruns import spec_of
-from kernel.build import build
+from kernel.build import build, series
+from kernel.word import source_word
 from oracles.profiles import profile
 from oracles.verdict import Tier
 from reports.results import CRASH, Attribution, Experiment, read_experiment
@@ -82,7 +83,7 @@ def attributions(shown: Iterable[Shown], examine: Examine) -> Attributions:
     for one in shown:
         by_guest.setdefault((one.kernel, one.profile), []).append(one)
     for (kernel, profile_name), ones in by_guest.items():
-        fixes = [fix for fix in FIXES if fix.filesystem == profile(profile_name).filesystem]
+        fixes = fixes_for(kernel, profile(profile_name).filesystem)
         if not fixes:
             continue
         left = _seen_again(ones, examine(kernel, ones))
@@ -92,6 +93,13 @@ def attributions(shown: Iterable[Shown], examine: Examine) -> Attributions:
                 seen = examine("+".join([kernel, *(fix.series for fix in tried)]), left)
                 left = _without(tried, left, seen, found)
     return found
+
+
+def fixes_for(kernel: str, filesystem: str) -> list[Fix]:
+    """Those that are for this source: where a series says `absent`, the bug is."""
+    absent = {one.name: one.facts.absent for one in series()}
+    source = source_word(kernel)
+    return [fix for fix in FIXES if fix.filesystem == filesystem and source not in absent[fix.series]]
 
 
 def _seen_again(ones: list[Shown], seen: list[frozenset[str] | None]) -> list[Shown]:

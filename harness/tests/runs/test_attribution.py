@@ -4,7 +4,7 @@ from pathlib import Path
 
 from harness.evidence.known import FIXES, KNOWN, known_heading
 from harness.evidence.triage import add_attributed, read_triage, triage_of
-from harness.runs.attribution import Shown, attributions
+from harness.runs.attribution import Shown, attributions, fixes_for
 from kernel.build import series
 from reports.results import Attribution
 from workloads.generate import drawn
@@ -60,6 +60,13 @@ def test_what_no_fix_takes_away_stays_new():
     assert attributions([shown(0, LOST)], lambda kernel, ones: [None] * len(ones)) == {}
     lost_with_fix = lambda kernel, ones: [one.signatures if kernel == "6.12" else None for one in ones]  # noqa: E731
     assert attributions([shown(0, LOST)], lost_with_fix) == {}
+
+
+def test_only_fixes_that_are_for_the_source_are_tried():
+    """5e85262e542d is in 7.2, so the bug is not."""
+    without_links = "fix/btrfs-fsync-without-links-commits"
+    assert without_links in {fix.series for fix in fixes_for("6.12", "btrfs")}
+    assert without_links not in {fix.series for fix in fixes_for("7.2+planted/x", "btrfs")}
 
 
 def test_a_filesystem_without_fixes_is_left_alone():
