@@ -435,16 +435,19 @@ class Builder:
             self._set(new, inode)
             self.stir(inode)
             self.chain_at[new] = chain
-            # fs/xfs/libxfs/xfs_dir2.c xfs_dir_exchange_children(): ip1_flags, ip2_flags
-            if (
-                self.filesystem == "xfs"
-                and len(moves) > 1
-                and old[0] != new[0]
-                and model.kind(inode) == "dir"
-            ):
-                self.touch(inode)
+            if model.kind(inode) == "dir" and old[0] != new[0]:
+                self._new_parent(inode, exchanged=len(moves) > 1)
             model.chains[chain].slots.append((self.time, new))
             model.renames.append(Rename(self.time, chain, inode, old, new, replaced, len(moves) > 1))
+
+    def _new_parent(self, directory: int, exchanged: bool) -> None:
+        """Its ".." is another: fs/xfs/libxfs/xfs_dir2.c xfs_dir_exchange_children() sets its time (ip1_flags,
+        ip2_flags); fs/f2fs/dir.c f2fs_set_link() sets that of any directory in which an entry changes (5.10
+        does so where no whiteout is left)."""
+        if self.filesystem == "xfs" and exchanged:
+            self.touch(directory)
+        if self.filesystem == "f2fs":
+            self.touch(directory, surely=False)
 
     def add_name(self, slot: Slot, inode: int) -> None:
         self._set(slot, inode)

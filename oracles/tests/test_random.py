@@ -126,6 +126,15 @@ def test_on_xfs_an_exchange_sets_the_time_of_a_directory_that_moves(name, kept):
     assert "mtime lost" in kinds(durable.judge(beside.case(replaced(beside.tree(), "C", mtime=-1))))
 
 
+@pytest.mark.parametrize("mode", ["", "exchange"])
+def test_on_f2fs_a_directory_that_gets_another_parent_may_have_another_time(mode):
+    """fs/f2fs/dir.c f2fs_set_link(): for the entry ".."."""
+    setup, new = "setup\n  mkdir A\n  mkdir A/B\n  mkdir C\n", "C" if mode else "D"
+    bench = Bench(f"{setup}run\n  utimes A/B 81060449\n  rename A/B {new} {mode}\n  sync\n", "f2fs")
+    found = replaced(bench.tree(), new, mtime=-1)
+    assert "mtime lost" not in kinds(durable.judge(bench.case(found)))
+
+
 @pytest.mark.parametrize("name", JOURNALS)
 def test_a_call_that_fails_may_have_set_the_time(name):
     """collapse-range at the end of file: EINVAL, after file_modified()."""
