@@ -15,6 +15,10 @@
 
 @@
 @@
-- if (inode->vfs_inode.i_nlink < 2)
-+ if (inode->vfs_inode.i_nlink < 2 && inode->last_unlink_trans < trans->transid)
-    return log_new_ancestors_fast(...);
+  log_all_new_ancestors(...)
+  {
+  <...
+- inode->vfs_inode.i_nlink < 2
++ inode->vfs_inode.i_nlink < 2 && inode->last_unlink_trans < trans->transid
+  ...>
+  }

@@ -16,6 +16,7 @@
 // How it was checked. With it the three workloads keep every promise on 6.12.
 
 @@
+expression told;
 @@
   btrfs_rename(...)
   {
@@ -29,6 +30,6 @@
 +		spin_unlock(&BTRFS_I(old_inode)->lock);
 +	}
 + }
-  ret = btrfs_add_link(trans, BTRFS_I(new_dir), BTRFS_I(old_inode), &new_fname.disk_name, 0, index);
+  ret = btrfs_add_link(trans, BTRFS_I(new_dir), BTRFS_I(old_inode), &new_fname.disk_name, told, index);
   ...>
   }

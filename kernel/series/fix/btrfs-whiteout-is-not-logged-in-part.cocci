@@ -15,3 +15,8 @@
 @@
 + btrfs_set_log_full_commit(trans);
   ret = btrfs_create_new_inode(trans, &whiteout_args);
+
+@@
+@@
++ btrfs_set_log_full_commit(trans);
+  ret = btrfs_whiteout_for_rename(...);
