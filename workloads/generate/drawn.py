@@ -5,9 +5,9 @@ In:       a length from 1 to LENGTH_MAX, a seed, a number.
 Out:      the workload of these three; the same on every machine.
 Not here: bounded sets that are enumerated (ace.py, own.py); shards (space.py).
 
-Every word of a workload is drawn but `fault`, and `parallel` with its `await`. What the operations
-should leave is followed roughly (Tree), so that most of them succeed. One in ten takes any path, so some
-fail, and a mistake here costs no more than that.
+Every word of a workload is drawn but `fault`, and `parallel` with its `await`; none fills the disk. What
+the operations should leave is followed roughly (Tree), so that most of them succeed. One in ten takes any
+path, so some fail, and a mistake here costs no more than that.
 """
 
 import random
