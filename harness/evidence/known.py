@@ -453,10 +453,9 @@ class Fix(msgspec.Struct, frozen=True):
     headings: tuple[str, ...]
 
 
-# In the order in which they are tried: those first that explain most of what random workloads show.
+# In the order in which they are tried: those first that mend what the log holds, then those that commit in its
+# place, and so hide what else it may hold.
 FIXES = (
-    Fix("fix/btrfs-fsync-without-links-commits", "btrfs", (REMOVED, BEFORE_A_NAME)),
-    Fix("fix/btrfs-whiteout-is-not-logged-in-part", "btrfs", (WHITEOUT,)),
     Fix("fix/btrfs-rename-logs-the-name-that-replaces-a-logged-one", "btrfs", (REPLACED,)),
     Fix("fix/btrfs-rename-notes-the-replaced-name", "btrfs", (REPLACED_NAME,)),
     Fix("fix/btrfs-log-reservation-across-the-end", "btrfs", (RESERVED,)),
@@ -464,6 +463,8 @@ FIXES = (
     Fix("fix/btrfs-symlink-is-logged-whole-with-its-new-name", "btrfs", (SYMLINK,)),
     Fix("fix/btrfs-linked-tmpfile-logs-its-new-directories", "btrfs", (LINKED_TMPFILE,)),
     Fix("fix/btrfs-no-log-is-not-the-first-log", "btrfs", (ON_ITS_WAY,)),
+    Fix("fix/btrfs-whiteout-is-not-logged-in-part", "btrfs", (WHITEOUT,)),
+    Fix("fix/btrfs-fsync-without-links-commits", "btrfs", (REMOVED, BEFORE_A_NAME)),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
