@@ -16,9 +16,9 @@ import functools
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
-from oracles.content import Content, Piece, merged_pieces, size_of
+from oracles.content import Content, Piece, collapsed, inserted, merged_pieces, size_of
 from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
-from oracles.observation import noun
+from oracles.observation import TREE_SHIFT, noun
 from oracles.profiles import Profile, asked_keys, promises_of
 from oracles.promises import Promise
 from oracles.verdict import Tier
@@ -34,6 +34,8 @@ KEEPING_RESERVATION = ("creat", "write", "append", "link", "rename", "unlink", "
 # inode first takes the old one out and adds the new one in a later transaction. An inode of 512 B
 # has room for this much beside its other content.
 XFS_XATTR_IN_INODE_BYTES = 64
+
+SUBVOLUME_TOP = 256  # include/uapi/linux/btrfs_tree.h: BTRFS_FIRST_FREE_OBJECTID
 
 # Of the latest times, from one window to the next: each is a whole tree, and a history may have thousands of
 # times. A recovered tree is mostly that of one of the last.
@@ -231,7 +233,7 @@ class Window:
 
     def _promise_names(self, persist: Persist) -> None:
         inode, time = persist.inode, persist.time
-        if self._exchanged_unlogged(inode, time):
+        if self._exchanged_unlogged(inode, time) or self._renamed_subvolume(inode, time):
             return
         floor = self._floor(persist, "fsync-names", "fsynced")
         self.names[inode] = floor
@@ -251,6 +253,16 @@ class Window:
         return self.filesystem == "xfs" and any(
             rename.exchanged and rename.inode == inode and self.all.time < rename.time <= time
             for rename in self.model.renames
+        )
+
+    def _renamed_subvolume(self, inode: int, time: int) -> bool:
+        """btrfs: the name of a subvolume lies in the tree that holds it. fs/btrfs/inode.c btrfs_rename() and
+        btrfs_rename_exchange() leave its top directory's inode as it was, so an fsync of that finds nothing
+        to do, and fs/btrfs/tree-log.c log_new_ancestors_fast() ends where `root != inode->root`. The entry is
+        promised by an fsync of the directory that has it (fsync(2), DESCRIPTION)."""
+        tree, number = divmod(self.model.inodes[inode].number, 1 << TREE_SHIFT)
+        return (tree > 0 and number == SUBVOLUME_TOP) and any(
+            each.inode == inode and self.all.time < each.time <= time for each in self.model.renames
         )
 
     def _promise_ancestors(self, directory: int, time: int, floor: Floor) -> None:
@@ -438,8 +450,28 @@ class Window:
             for time, (moved, offset) in self.model.moving.items():
                 if moved == inode and first < time <= self.now:
                     zero_from = min(zero_from, offset)
-            self._pieces[key] = merged_pieces(values, zero_from)
+            self._pieces[key] = merged_pieces([*values, *self._not_moved(inode, first)], zero_from)
         return self._pieces[key]
+
+    def _not_moved(self, inode: int, first: int) -> list[Content]:
+        """
+        What the file holds where a move is not on disk and a write after it is. collapse-range and
+        insert-range change the map of the file, in a transaction that may not be on disk; a later write goes
+        in place to the blocks that were moved (fs/ext4/extents.c ext4_insert_range(), fs/xfs/xfs_bmap_util.c
+        xfs_insert_file_space(): neither commits), and the old map shows them where they were.
+        """
+        timeline, found = self.model.content[inode], list[Content]()
+        moves = [
+            time
+            for time, (moved, _) in self.model.moving.items()
+            if moved == inode and first < time <= self.now
+        ]
+        for time in reversed(moves):
+            move = self.model.steps[time - 1].operation
+            back = inserted if move.mode == "collapse-range" else collapsed
+            since = [*timeline.within(time, self.now), *found]
+            found += [back(each, move.offset, move.length) for each in since]
+        return found
 
     def contents(self, inode: int, first: int) -> list[Content]:
         return self.model.content[inode].within(first, self.now)
@@ -493,8 +525,9 @@ class Window:
 
     def allocated(self, inode: int, first: int) -> Ranges:
         """The ranges that had blocks at all of these times; () when they changed."""
-        values = self.model.allocated[inode].within(first, self.now)
-        return values[0] if len(values) == 1 else ()
+        timeline = self.model.allocated[inode]
+        values = timeline.within(first, self.now)
+        return values[0] if len(values) == 1 and timeline.start <= first else ()
 
 
 def _latest(first: Floor, *others: Floor | None) -> Floor:
