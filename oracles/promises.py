@@ -165,6 +165,14 @@ COMMON = (
 )
 
 _NAMES = "fsync of a file or directory persists the names it has then, and the directories above it exist."
+_NEW_DIRECTORIES = (
+    "fsync of a directory persists the entries of a new directory in it, and of a new directory in that. Where "
+    "a call in between may have committed, those made before that call."
+)
+_LIKE_OTHERS = (
+    'fs/btrfs/tree-log.c, comment of log_new_dir_dentries(): "that directory\'s new entries are logged too '
+    '(same behaviour as ext3/4, xfs, f2fs, reiserfs, nilfs2)"; fstests generic/785'
+)
 _NEW_NAME = "fdatasync of a new file persists the name it was made with."
 _ORDER = "Metadata changes (names, link counts, modes, extended attributes) survive as a prefix in order."
 _COMMIT = "Without fsync, what survives is a whole {}: all metadata changes up to a moment."
@@ -178,6 +186,12 @@ BTRFS = (
         "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
         "generic/547; of a file without names, that they are gone: generic/764; btrfs_log_inode_parent() "
         "commits where the subvolume is new; of a deleted snapshot's directory: btrfs/118, btrfs/120",
+        Tier.FS,
+    ),
+    Promise(
+        "fsync-new-directories",
+        _NEW_DIRECTORIES,
+        _LIKE_OTHERS,
         Tier.FS,
     ),
     Promise(
@@ -209,6 +223,12 @@ NEARLY_FULL_DENIES = (
         "Little space is left, and what a new file needs of it may be too much.",
         "open(2) and write(2), ERRORS: ENOSPC",
     ),
+    Promise(
+        "fsync-new-directories",
+        "To find room, any call may commit: the new directory may be on disk already, without later entries.",
+        "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS; fs/btrfs/tree-log.c log_new_dir_dentries() passes "
+        "over what an earlier transaction made",
+    ),
 )
 
 _EXT4_NAMES = (
@@ -225,6 +245,13 @@ _EXT4_NAMES = (
         _NEW_NAME,
         "fs/ext4/ialloc.c __ext4_new_inode() sets i_datasync_tid by ext4_update_inode_fsync_trans(); the "
         "name is added by the same handle",
+        Tier.FS,
+    ),
+    Promise(
+        "fsync-new-directories",
+        _NEW_DIRECTORIES,
+        "fs/ext4/fsync.c ext4_fsync_journal(): of a directory, ext4_force_commit(), which is everything; "
+        f"{_LIKE_OTHERS}",
         Tier.FS,
     ),
 )
@@ -349,6 +376,13 @@ XFS = (
         Tier.FS,
     ),
     Promise(
+        "fsync-new-directories",
+        _NEW_DIRECTORIES,
+        "fs/xfs/xfs_file.c xfs_dir_fsync() forces the log up to the checkpoint that has the directory's last "
+        f"change, which holds all changes since the one before (xfs-delayed-logging-design.rst); {_LIKE_OTHERS}",
+        Tier.FS,
+    ),
+    Promise(
         "metadata-order",
         _ORDER,
         "Documentation/filesystems/xfs/xfs-delayed-logging-design.rst: global ordering, commit records "
@@ -371,6 +405,12 @@ F2FS = (
         _NEW_NAME,
         "fs/f2fs/file.c f2fs_do_sync_file(): both of fdatasync() and fsync() are able to be recovered from "
         "sudden-power-off; recover_dentry() as for fsync",
+        Tier.FS,
+    ),
+    Promise(
+        "fsync-new-directories",
+        _NEW_DIRECTORIES,
+        f"fs/f2fs/file.c need_do_checkpoint(), CP_NON_REGULAR: everything is written; {_LIKE_OTHERS}",
         Tier.FS,
     ),
     Promise(

@@ -178,6 +178,8 @@ class Window:
             self.attributes[directory] = itself
             if self.asks("fsync-names"):
                 self._promise_names(persist)
+            if self.asks("fsync-new-directories"):
+                self._promise_new_directories(persist)
 
     def _take_file(self, persist: Persist) -> None:
         inode = persist.inode
@@ -243,6 +245,69 @@ class Window:
                 self._raise_entry(slot, floor)
                 self.chains[index] = floor
                 self._promise_ancestors(slot[0], time, above)
+
+    def _promise_new_directories(self, persist: Persist) -> None:
+        """Of the directories below it that are new, and of those that are new in them, the entries."""
+        made = self._floor(persist, "fsync-new-directories", "entry of new directory below fsynced one")
+        names_at, reached = self.model.names_at, [(persist.inode, persist.time)]
+        for above, earlier in reached:
+            then = names_at(above, earlier)
+            for name, inode in names_at(above, persist.time).items():
+                born = self.model.inodes[inode].born
+                if self.model.kind(inode) != "dir" or then.get(name) != inode or born <= self.all.time:
+                    continue
+                floor = made._replace(time=self._entries_taken_along(inode, persist.time))
+                held = self.directories.get(inode)
+                if held is None or held.time < floor.time:
+                    self.directories[inode] = floor
+                kept = names_at(inode, persist.time)
+                for child, object_ in names_at(inode, floor.time).items():
+                    if kept.get(child) == object_:
+                        self._promise_chain_at((inode, child), floor)
+                reached.append((inode, floor.time))
+
+    def _entries_taken_along(self, directory: int, time: int) -> int:
+        """The latest time as of which a new directory has its entries on disk, once the fsync of the one
+        above it has returned at `time`. ext4 and f2fs write everything. xfs writes the checkpoint of the
+        last change of the directory above. When a call since the new one was made may have ended that, what
+        came before the call is on disk already, and what came after it is in the next.
+
+        btrfs logs the new one unless it is in the log (fs/btrfs/tree-log.c need_log_inode()). It may be there
+        as it was when the log was last written into. It may also be there without entries, as a directory
+        above what was logged. Seen on 6.12.117: "mkdir dir; creat dir/c; creat dir/a; fsync dir/a; fsync ."
+        leaves dir/c out."""
+        if self.filesystem in ("ext4", "f2fs"):
+            return time
+        model = self.model
+        born = model.inodes[directory].born
+        until = next((each for each in model.may_commit if born <= each < time), time)
+        if self.filesystem == "btrfs":
+            for when, inode in self._logged_between(born, time):
+                until = min(until, when)
+                if self._is_at_or_below(inode, directory, when):
+                    return born
+        return until
+
+    def _logged_between(self, since: int, before: int) -> list[tuple[int, int]]:
+        """(time, object) that btrfs may have written into its log then: what was fsynced and, once there is a
+        log, what got a new name (fs/btrfs/tree-log.c btrfs_log_new_name())."""
+        model = self.model
+        logged = [(persist.time, persist.inode) for persist in model.persists if persist.inode >= 0]
+        if any(self.all.time < each < before for each in model.logging):
+            logged += [(rename.time, rename.inode) for rename in model.renames]
+            logged += [(time, inode) for time, inode, word in model.linked if word == "link"]
+        return [(time, inode) for time, inode in logged if since <= time < before]
+
+    def _is_at_or_below(self, inode: int, directory: int, time: int) -> bool:
+        """By any of the names it had at that time."""
+        model = self.model
+        above = [inode]
+        for each in above:
+            if each == directory:
+                return True
+            chains = (model.chains[index] for index in model.chains_of[each])
+            above += [chain.slot_at(time)[0] for chain in chains if chain.lives_at(time)]
+        return False
 
     def _exchanged_unlogged(self, inode: int, time: int) -> bool:
         """xfs: fs/xfs/xfs_inode.c xfs_cross_rename() changes the two entries and logs the directories that

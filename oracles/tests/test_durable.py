@@ -557,3 +557,60 @@ def test_data_writeback_may_show_stale_bytes_in_what_was_not_synced_alone(name, 
     bench = Bench("run\n  write foo 0 4K\n  fsync foo\n  append foo 4K\n", name)
     tree = replaced(bench.tree(), "foo", content=content)
     assert kinds(durable.judge(bench.case(tree))) == expected
+
+
+NEW_BELOW = "run\n  mkdir dir\n  creat dir/foo\n  mkdir dir/sub\n  creat dir/sub/bar\n"
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs", "f2fs"])
+def test_fsync_of_a_directory_promises_the_entries_of_new_ones_below(name):
+    """generic/785: not only the new directory's own name."""
+    bench = Bench(NEW_BELOW + "  fsync .\n", name)
+    for path in ("dir/foo", "dir/sub", "dir/sub/bar"):
+        verdict = durable.judge(bench.case(without(bench.tree(), path)))
+        assert roles(verdict) == {"entry of new directory below fsynced one"}, path
+        assert verdict.violations[0].tier is Tier.FS
+
+
+def test_an_old_directory_below_a_fsynced_one_keeps_its_entries_to_itself():
+    """de6bc7f59896 ("btrfs: stop trying to log subdirectories created in past transactions")."""
+    bench = Bench("setup\n  mkdir dir\nrun\n  creat dir/foo\n  mkdir new\n  fsync .\n")
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "dir/foo"))))
+
+
+def test_a_new_directory_that_moved_on_promises_nothing_where_it_was():
+    """Nobody fsynced the directory it is in now."""
+    bench = Bench("setup\n  mkdir A\nrun\n  mkdir dir\n  creat dir/foo\n  rename dir A/dir\n  fsync .\n")
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "A/dir"))))
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        ("btrfs", {"dir/early": set(), "dir/late": set()}),
+        ("xfs", {"dir/early": {"name lost"}, "dir/late": set()}),
+        ("ext4", {"dir/early": {"name lost"}, "dir/late": {"name lost"}}),
+        ("f2fs", {"dir/early": {"name lost"}, "dir/late": {"name lost"}}),
+    ],
+)
+def test_a_call_in_between_may_have_committed_or_logged(name, lost):
+    """Only ext4 and f2fs write everything when a directory is fsynced."""
+    text = "run\n  mkdir dir\n  creat dir/early\n  creat dir/foo\n  fsync dir/foo\n  creat dir/late\n  fsync .\n"
+    bench = Bench(text, name)
+    for path, expected in lost.items():
+        assert kinds(durable.judge(bench.case(without(bench.tree(), path)))) == expected, path
+
+
+def test_a_name_given_after_an_fsync_may_log_the_new_directory_beside_it():
+    """btrfs logs the new directory with the entries it has at the rename, and leaves it so."""
+    text = "setup\n  creat file1\nrun\n  write file1 0 1K\n  fsync file1\n  mkdir dir\n  creat dir/foo\n"
+    bench = Bench(text + "  rename file1 file2\n  creat dir/late\n  fsync .\n")
+    assert kinds(durable.judge(bench.case(without(bench.tree(), "dir/foo")))) == {"name lost"}
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "dir/late"))))
+
+
+def test_a_file_that_left_a_new_directory_is_not_asked_for_there():
+    """Its old name may be there, or not, and so may the file."""
+    text = "setup\n  mkdir A\nrun\n  mkdir dir\n  creat dir/foo\n  creat x\n  fsync x\n  rename dir/foo A/foo\n"
+    bench = Bench(text + "  fsync .\n", "xfs")
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "A/foo"))))
