@@ -133,7 +133,8 @@ class _Names:
         floor = window.entry_floor(slot)
         settled = window.names.get(found) if found is not None and found >= 0 else None
         before = window.model.entries[slot].within(floor.time, window.now)
-        return settled if settled and found in before else floor
+        own = found in before or floor.promise == "fsync-parents"  # its own promise says more than that
+        return settled if settled and own else floor
 
     def chain(self, chain: Chain, floor: Floor) -> None:
         slots = chain.slots_until(self.case.window.now)

@@ -195,6 +195,15 @@ BTRFS = (
         Tier.FS,
     ),
     Promise(
+        "fsync-parents",
+        "The first fsync after a commit, of a file that got or lost a name since, persists the entries of the "
+        "directories that had it in that commit.",
+        'fs/btrfs/tree-log.c btrfs_log_inode_parent(): "we must make sure all our current and old parent '
+        'directory inodes are fully logged"; of a link btrfs_log_new_name(): "this will force the logging code '
+        'to walk the dentry chain up"; fstests generic/104, generic/336, generic/343, generic/376',
+        Tier.FS,
+    ),
+    Promise(
         "fdatasync-new-name",
         _NEW_NAME,
         "fs/btrfs/file.c btrfs_sync_file() logs the inode and its names whatever `datasync` says",
@@ -222,6 +231,11 @@ NEARLY_FULL_DENIES = (
         "room",
         "Little space is left, and what a new file needs of it may be too much.",
         "open(2) and write(2), ERRORS: ENOSPC",
+    ),
+    Promise(
+        "fsync-parents",
+        "To find room, any call may commit: then no name has changed since.",
+        "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS",
     ),
     Promise(
         "fsync-new-directories",

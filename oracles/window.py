@@ -170,9 +170,7 @@ class Window:
         """fdatasync of a directory: its entries are its data."""
         directory, time = persist.inode, persist.time
         entries = self._floor(persist, "fsync-directory", "entry of fsynced directory")
-        self.directories[directory] = entries
-        for name in self.model.names_at(directory, time):
-            self._promise_chain_at((directory, name), entries)
+        self._promise_entries(directory, entries)
         if persist.like == "fsync":
             itself = self._floor(persist, "fsync-attributes", "fsynced")
             self.attributes[directory] = itself
@@ -187,6 +185,8 @@ class Window:
         self.attributes[inode] = self._floor(persist, "fsync-attributes", "fsynced")
         if self.asks("fsync-names"):
             self._promise_names(persist)
+        if self.asks("fsync-parents"):
+            self._promise_parents(persist)
 
     def _take_data(self, persist: Persist, floor: Floor) -> None:
         """Of a call about a range, that range alone: neither other bytes nor all the blocks."""
@@ -245,6 +245,34 @@ class Window:
                 self._raise_entry(slot, floor)
                 self.chains[index] = floor
                 self._promise_ancestors(slot[0], time, above)
+
+    def _promise_entries(self, directory: int, floor: Floor) -> None:
+        self.directories[directory] = floor
+        for name in self.model.names_at(directory, floor.time):
+            self._promise_chain_at((directory, name), floor)
+
+    def _promise_parents(self, persist: Persist) -> None:
+        """btrfs: the directories that have the file in the last commit, when it got or lost a name since, and
+        nothing was logged before. After an earlier fsync a directory may be in the log already, or all may be
+        in a commit (fs/btrfs/tree-log.c btrfs_log_inode_parent(), need_log_inode())."""
+        model, inode, time = self.model, persist.inode, persist.time
+        since = self.all.time
+        links = [model.chains[index] for index in model.chains_of[inode]]
+        renamed = ((rename.time, rename.inode) for rename in model.renames if not rename.exchanged)
+        changes = [*renamed, *((when, changed) for when, changed, _ in model.linked)]
+        if (
+            not any(changed == inode and since < when < time for when, changed in changes)
+            or any(since < each < time for each in model.may_commit)
+            or not any(link.lives_at(time) for link in links)
+        ):
+            return
+        floor = self._floor(persist, "fsync-parents", "entry of a directory that had the fsynced file")
+        for link in links:
+            if link.lives_at(since):
+                directory = link.slot_at(since)[0]
+                homes = [model.chains[index] for index in model.chains_of[directory]]
+                if directory == model.root or any(home.lives_at(time) for home in homes):
+                    self._promise_entries(directory, floor)
 
     def _promise_new_directories(self, persist: Persist) -> None:
         """Of the directories below it that are new, and of those that are new in them, the entries."""

@@ -614,3 +614,44 @@ def test_a_file_that_left_a_new_directory_is_not_asked_for_there():
     text = "setup\n  mkdir A\nrun\n  mkdir dir\n  creat dir/foo\n  creat x\n  fsync x\n  rename dir/foo A/foo\n"
     bench = Bench(text + "  fsync .\n", "xfs")
     assert not kinds(durable.judge(bench.case(without(bench.tree(), "A/foo"))))
+
+
+ONE_OF_TWO = "setup\n  mkdir A\n  creat A/foo\n  creat A/bar\nrun\n  link A/bar A/bar2\n"
+
+
+def test_fsync_of_a_renamed_or_linked_file_promises_its_directory_on_btrfs():
+    """generic/104: the other file's new name, too."""
+    bench = Bench(ONE_OF_TWO + "  link A/foo A/foo2\n  fsync A/bar\n")
+    tree = replaced(without(bench.tree(), "A/foo2"), "A/foo", nlink=1)
+    verdict = durable.judge(bench.case(tree))
+    assert kinds(verdict) == {"name lost"}
+    assert roles(verdict) == {"hard-linked entry of a directory that had the fsynced file"}
+
+
+def test_what_was_moved_out_of_the_directory_of_a_fsynced_file_is_durable_there():
+    """generic/336: one that lost a name in the directory that another left."""
+    text = "setup\n  mkdir a\n  mkdir b\n  mkdir c\n  creat a/foo\n  link a/foo b/foo2\n  creat b/bar\n"
+    bench = Bench(text + "run\n  unlink b/foo2\n  rename b/bar c/bar\n  fsync a/foo\n")
+    bar = node_at(bench.tree(), "c/bar")
+    tree = also(without(bench.tree(), "c/bar"), "b/bar", bar)
+    assert "name came back" in kinds(durable.judge(bench.case(tree)))
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "  creat A/x\n  fsync A/x\n  creat A/y\n  fsync A/bar\n",  # A may be in the log already
+        "  creat A/y\n  fsync A/foo\n",  # nothing about its names
+    ],
+)
+def test_the_directory_of_a_fsynced_file_is_promised_at_the_first_fsync_of_a_changed_one(rest):
+    """Only where the log has to have it."""
+    bench = Bench(ONE_OF_TWO + rest)
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "A/y"))))
+
+
+def test_the_directory_of_a_fsynced_file_is_promised_by_btrfs_alone():
+    """Elsewhere it is in the same transaction, or not."""
+    bench = Bench(ONE_OF_TWO + "  link A/foo A/foo2\n  fsync A/bar\n", "ext4")
+    tree = replaced(without(bench.tree(), "A/foo2"), "A/foo", nlink=1)
+    assert not kinds(durable.judge(bench.case(tree)))
