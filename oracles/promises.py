@@ -71,6 +71,13 @@ COMMON = (
         "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/703",
     ),
     Promise(
+        "fdatasync-blocks",
+        "A completed fdatasync of a file puts its blocks on disk, those reserved behind its end as well.",
+        "fstests generic/468, which compares st_blocks after fdatasync; fdatasync(2) asks for no more than is "
+        "needed to read the data: so not tier posix",
+        Tier.FS,
+    ),
+    Promise(
         "rename-over",
         "A durable name onto which something is renamed leads to the old object or to the new one.",
         "rename(2) (atomic replacement: at no point is newpath missing); fstests generic/335, generic/336",
@@ -204,6 +211,23 @@ BTRFS = (
         Tier.FS,
     ),
     Promise(
+        "fsync-former-owners",
+        "The first fsync after a commit, of an object with a name that another had in that commit, persists the "
+        "names that the other has now.",
+        'fs/btrfs/tree-log.c add_conflicting_inode(); 56f23fdbb600 ("Btrfs: fix file/data loss caused by fsync '
+        'after rename and new inode"); fstests generic/341, generic/342, generic/502, generic/526, generic/527, '
+        "generic/784",
+        Tier.FS,
+    ),
+    Promise(
+        "new-name-of-logged",
+        "A link or rename of a file that was fsynced before, or out of a directory that was, is on disk after the "
+        "next fsync of anything; of the file, with its attributes at that time.",
+        "fs/btrfs/tree-log.c btrfs_log_new_name(); 75b463d2b47a (\"btrfs: do not commit logs and transactions "
+        'during link and rename operations"); fstests generic/066, btrfs/239',
+        Tier.FS,
+    ),
+    Promise(
         "fdatasync-new-name",
         _NEW_NAME,
         "fs/btrfs/file.c btrfs_sync_file() logs the inode and its names whatever `datasync` says",
@@ -232,10 +256,13 @@ NEARLY_FULL_DENIES = (
         "Little space is left, and what a new file needs of it may be too much.",
         "open(2) and write(2), ERRORS: ENOSPC",
     ),
-    Promise(
-        "fsync-parents",
-        "To find room, any call may commit: then no name has changed since.",
-        "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS",
+    *(
+        Promise(
+            key,
+            "To find room, any call may commit: then no name has changed since, and nothing is in the log.",
+            "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS",
+        )
+        for key in ("fsync-parents", "fsync-former-owners", "new-name-of-logged")
     ),
     Promise(
         "fsync-new-directories",

@@ -21,6 +21,7 @@ from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
 from oracles.observation import noun
 from oracles.profiles import Profile, asked_keys, promises_of
 from oracles.promises import Promise
+from oracles.timeline import Timeline
 from oracles.verdict import Tier
 from workloads.text import format_operation as words
 
@@ -141,6 +142,8 @@ class Window:
                 self._take(persist)
 
     def _take(self, persist: Persist) -> None:
+        if persist.inode >= 0:
+            self._take_beside(persist)
         if persist.inode < 0:
             self.all = self._floor(persist, "sync", "synced")
             self.ranges.clear()
@@ -151,6 +154,13 @@ class Window:
             self._take_file(persist)
         else:
             self._take_fdatasync(persist)
+
+    def _take_beside(self, persist: Persist) -> None:
+        """What is not about the object itself."""
+        if self.asks("fsync-former-owners"):
+            self._promise_former_owners(persist)
+        if self.asks("new-name-of-logged"):
+            self._promise_new_names_of_logged(persist)
 
     def _promise_chains_of_everything(self) -> None:
         for index, chain in enumerate(self.model.chains):
@@ -199,6 +209,8 @@ class Window:
         self.ranges.pop(inode, None)
         if persist.like == "fsync":
             self.blocks[inode] = self._floor(persist, "fsync-attributes", "fsynced")
+        elif self.asks("fdatasync-blocks"):
+            self.blocks[inode] = self._floor(persist, "fdatasync-blocks", "fdatasynced")
 
     def _take_fdatasync(self, persist: Persist) -> None:
         """Of names only the one that a new file was made with: its inode did not exist before, so
@@ -236,8 +248,12 @@ class Window:
         if self._exchanged_unlogged(inode, time):
             return
         floor = self._floor(persist, "fsync-names", "fsynced")
-        self.names[inode] = floor
         above = floor._replace(reach=f"directory above fsynced {noun(self.model.kind(inode))}")
+        self._promise_names_of(inode, floor, above)
+
+    def _promise_names_of(self, inode: int, floor: Floor, above: Floor) -> None:
+        time = floor.time
+        self.names[inode] = floor
         for index in self.model.chains_of[inode]:
             chain = self.model.chains[index]
             if chain.lives_at(time):
@@ -273,6 +289,81 @@ class Window:
                 homes = [model.chains[index] for index in model.chains_of[directory]]
                 if directory == model.root or any(home.lives_at(time) for home in homes):
                     self._promise_entries(directory, floor)
+
+    def _promise_former_owners(self, persist: Persist) -> None:
+        """btrfs: of those that had, in the last commit, a name that the fsynced object has now, and so on
+        (fs/btrfs/tree-log.c btrfs_check_ref_name_override(), add_conflicting_inode()): the names they have.
+        Not after an earlier fsync, as above, nor of what lost a name to a rename over it."""
+        model, time, since = self.model, persist.time, self.all.time
+        if persist.like != "fsync" or any(since < each < time for each in model.may_commit):
+            return
+        floor = self._floor(persist, "fsync-former-owners", "former owner of a fsynced name")
+        reached = [persist.inode]
+        for inode in reached:
+            for slot in self._names_at(inode, time):
+                owner = model.entry(slot, since)
+                if owner is not None and owner not in reached and self._names_at(owner, time):
+                    reached.append(owner)
+        replaced = {rename.replaced for rename in model.renames if since < rename.time <= time}
+        for owner in reached[1:]:
+            if owner not in replaced and model.kind(owner) in ("file", "dir"):
+                self._promise_names_of(owner, floor, floor)
+
+    def _promise_new_names_of_logged(self, persist: Persist) -> None:
+        """btrfs: of what was fsynced, or left a directory that was, and then got a new name: that name goes into
+        the log at once (fs/btrfs/tree-log.c btrfs_log_new_name()), and onto the disk with the next fsync. Asked
+        where the first fsync must have logged, with nothing before it that makes it commit instead."""
+        model, time, since = self.model, persist.time, self.all.time
+        earlier = [each for each in model.may_commit if since < each < time]
+        logged = [each for each in model.persists if earlier and each.time == earlier[0]]
+        if len(earlier) != 1 or not logged or not self._surely_logged(logged[0]):
+            return
+        first = logged[0]
+        if not self._changed(persist.inode, first.time if persist.inode == first.inode else since, time):
+            return  # with nothing to write it writes nothing
+        between = [model.steps[each - 1] for each in range(first.time + 1, time)]
+        if any(step.operation.word == "evict" for step in between):
+            return  # FINDINGS.md: A renamed file keeps its old name when its logged directory left the cache
+        named = [(when, inode) for when, inode, word in model.linked if word == "link" and inode == first.inode]
+        named += [
+            (rename.time, rename.inode)
+            for rename in model.renames
+            if first.inode in (rename.inode, rename.old[0]) and rename.replaced is None and not rename.exchanged
+        ]
+        floor = self._floor(persist, "new-name-of-logged", "logged")
+        for when, inode in sorted(named):
+            if first.time < when < time and model.kind(inode) in ("file", "dir") and self._names_at(inode, time):
+                self._promise_names_of(inode, floor, floor)
+                if inode == first.inode and model.kind(inode) == "file":
+                    self.attributes[inode] = floor._replace(time=when)
+
+    def _surely_logged(self, persist: Persist) -> bool:
+        """It had something to write, and no name has gone or come that would make it commit everything."""
+        since = self.all.time
+        changes = [rename.time for rename in self.model.renames] + [when for when, _, _ in self.model.linked]
+        if persist.like != "fsync" or any(since < when < persist.time for when in changes):
+            return False
+        return self._changed(persist.inode, since, persist.time)
+
+    def _changed(self, inode: int, since: int, time: int) -> bool:
+        """Whether an fsync of it at that time has something to write."""
+        model = self.model
+        lines: list[Timeline[Any]] = [model.modes[inode], model.owners[inode], *model.xattrs[inode].values()]
+        if model.kind(inode) == "file":
+            lines.append(model.content[inode])
+        if model.kind(inode) == "dir":
+            lines += [line for slot, line in model.entries.items() if slot[0] == inode]
+        named = [(rename.time, rename.inode) for rename in model.renames]
+        named += [(when, linked) for when, linked, _ in model.linked]
+        return (
+            model.inodes[inode].born > since
+            or any(line.changes(since, time) for line in lines)
+            or any(since < when <= time and changed == inode for when, changed in named)
+        )
+
+    def _names_at(self, inode: int, time: int) -> list[Slot]:
+        chains = (self.model.chains[index] for index in self.model.chains_of[inode])
+        return [chain.slot_at(time) for chain in chains if chain.lives_at(time)]
 
     def _promise_new_directories(self, persist: Persist) -> None:
         """Of the directories below it that are new, and of those that are new in them, the entries."""
