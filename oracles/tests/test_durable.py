@@ -655,3 +655,68 @@ def test_the_directory_of_a_fsynced_file_is_promised_by_btrfs_alone():
     bench = Bench(ONE_OF_TWO + "  link A/foo A/foo2\n  fsync A/bar\n", "ext4")
     tree = replaced(without(bench.tree(), "A/foo2"), "A/foo", nlink=1)
     assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_fdatasync_promises_reserved_blocks():
+    """Tier fs alone: generic/468 compares them, fdatasync(2) does not ask for them."""
+    text = "run\n  write foo 0 4K\n  fsync foo\n  fallocate foo keep-size 4K 64K\n  fdatasync foo\n"
+    for tier, expected in ((Tier.FS, {"preallocation lost"}), (Tier.POSIX, set())):
+        bench = Bench(text, tier=tier)
+        assert kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", blocks=8)))) == expected
+
+
+def test_of_a_fsynced_file_that_was_renamed_only_the_mtime_is_asked():
+    """btrfs/236 compares both, to the second; replay sets the ctime anew."""
+    bench = Bench("setup\n  creat foo\nrun\n  rename foo bar\n  write bar 0 4K\n  fsync bar\n")
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(), "bar", times=(1, 0))))) == {"mtime lost"}
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "bar", times=(0, 1)))))
+
+
+def test_fsync_promises_the_names_of_those_that_had_its_name_on_btrfs():
+    """generic/502: one link of two moved on, and a new file has its name."""
+    text = "setup\n  creat foo\n  link foo bar\nrun\n  rename foo baz\n  creat foo\n  fsync foo\n"
+    for name, expected in (("btrfs", {"renamed former owner of a fsynced name"}), ("ext4", set())):
+        bench = Bench(text, name)
+        tree = replaced(without(bench.tree(), "baz"), "bar", nlink=1)
+        assert roles(durable.judge(bench.case(tree))) == expected
+
+
+LOGGED = "setup\n  mkdir A\n  write A/foo 0 4K\n  setxattr A/foo user.x 1\n  creat other\n"
+
+
+def test_a_link_of_a_logged_file_is_durable_after_the_next_fsync_on_btrfs():
+    """generic/066: with its attributes; what came after it is not asked."""
+    text = "run\n  append A/foo 4K\n  fsync A/foo\n  removexattr A/foo user.x\n  link A/foo bar\n  chmod A/foo 600\n"
+    bench = Bench(LOGGED + text + "  append other 4K\n  fsync other\n")
+    lost = replaced(without(bench.tree(), "bar"), "A/foo", nlink=1)
+    assert roles(durable.judge(bench.case(lost))) == {"hard-linked logged file"}
+
+    def both(**changes):
+        return bench.case(replaced(replaced(bench.tree(), "A/foo", **changes), "bar", **changes))
+
+    assert kinds(durable.judge(both(xattrs={"user.x": b"1".hex()}))) == {"xattr came back"}
+    assert not kinds(durable.judge(both(mode=0o644)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run\n  fsync A/foo\n  link A/foo bar\n  append other 4K\n  fsync other\n",  # it had nothing to write
+        "run\n  append A/foo 4K\n  fsync A/foo\n  link A/foo bar\n  fsync other\n",  # nor has this one
+        "run\n  creat new\n  unlink new\n  append A/foo 4K\n  fsync A/foo\n  link A/foo bar\n"
+        "  append other 4K\n  fsync other\n",  # it may have committed
+    ],
+)
+def test_a_link_of_what_may_not_be_in_the_log_is_not_promised(text):
+    """Then the next fsync writes another log, or none."""
+    bench = Bench(LOGGED + text)
+    tree = replaced(without(bench.tree(), "bar"), "A/foo", nlink=1)
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_what_left_a_logged_directory_is_durable_after_the_next_fsync():
+    """btrfs/239."""
+    text = "setup\n  mkdir A\n  mkdir A/dir\n  creat A/one\nrun\n  chmod A 700\n  fsync A\n  rename A/dir dir\n"
+    bench = Bench(text + "  write A/one 0 4K\n  fsync A/one\n")
+    tree = also(without(bench.tree(), "dir"), "A/dir", node_at(bench.tree(), "dir"))
+    assert {"logged directory", "renamed logged directory"} & roles(durable.judge(bench.case(tree)))
