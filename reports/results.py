@@ -1,12 +1,11 @@
 """
 What a run leaves, as data: the files of results/<run>/ that pages and summaries are made from.
 
-In:       a results directory, as harness/store.py writes it.
+In:       a results directory, as harness/evidence/store.py writes it.
 Out:      Run, Experiment, Summary and their parts.
-Not here: writing them (harness/store.py), the pages (html.py), logs and images.
+Not here: writing them (harness/evidence/store.py), the pages (html.py), logs and images.
 """
 
-import enum
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +14,11 @@ import zstandard
 
 from oracles.observation import Observation
 from oracles.verdict import Verdict
+from workloads.entries import EntrySummary
 from workloads.history import History
 
 CRASH, FAULTS, DAMAGE = "crash", "faults", "damage"
 KINDS = (CRASH, FAULTS, DAMAGE)
-
-
-class EntryFlag(enum.IntEnum):
-    """drivers/md/dm-log-writes.c, LOG_*_FLAG. Several together are an int: as IntFlag each & took 2 us, now
-    0.2, and a state takes a dozen of them."""
-
-    FLUSH = 1
-    FUA = 2
-    DISCARD = 4
-    MARK = 8
-    METADATA = 16
-
-
-class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
-    """One log entry without its data: flags as EntryFlag, 512 B sectors, a mark's text."""
-
-    flags: int
-    sector: int
-    sector_count: int
-    mark: str = ""
 
 
 class LogFigures(msgspec.Struct, frozen=True):
@@ -76,20 +56,20 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class ReadBlock(msgspec.Struct, frozen=True, array_like=True):
-    """A block of 4 KiB that the mount of a state read. name: of harness/block_names.py."""
+    """A block of 4 KiB that the mount of a state read. name: of harness/states/block_names.py."""
 
     block: int
     name: str
 
 
-class State(msgspec.Struct, frozen=True, array_like=True):
+class JudgedState(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
     spec:        "O:12". same_as: the spec of the earlier state with the same bytes, whose recovery
                  serves for this one too; "" when it was recovered itself.
     observation: index into Experiment.observations. verdict_set: index into Experiment.verdict_sets.
-    outcome:     of a damaged state, what recovery made of it (oracles.damage.Outcome); "" where nobody could
-                 look.
+    outcome:     of a damaged state, what recovery made of it (oracles.faults.damage.Outcome); "" where
+                 nobody could look.
     """
 
     spec: str
@@ -142,7 +122,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
 class Judgement(msgspec.Struct, frozen=True):
     """verdicts.json.zst: every state with its verdicts; equal sets of verdicts are written once."""
 
-    states: tuple[State, ...]
+    states: tuple[JudgedState, ...]
     verdict_sets: tuple[tuple[Verdict, ...], ...]
 
 
@@ -168,7 +148,7 @@ class Repeat(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class Followup(msgspec.Struct, frozen=True):
+class Triage(msgspec.Struct, frozen=True):
     """followups.json: what was learnt of a finding after its run.
 
     minimal: the run that minimize left, as a path. exports: files, relative to the run where they lie in it,
@@ -215,7 +195,7 @@ class Finding(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ("O",)
     presumes: str = ""
     profiles: tuple[str, ...] = ()
-    after: Followup = Followup()
+    after: Triage = Triage()
 
     def seen_on(self, kernel: str, profile: str) -> bool:
         return self.kernel == kernel and profile in (self.profile, *self.profiles)
@@ -302,7 +282,7 @@ class Silence(msgspec.Struct, frozen=True):
 
 class DamageCounts(msgspec.Struct, frozen=True):
     """Damage at rest to blocks of one name on one profile and kernel: how many came to what
-    (oracles.damage.Outcome)."""
+    (oracles.faults.damage.Outcome)."""
 
     profile: str
     kernel: str

@@ -5,18 +5,18 @@ In:       the planted bugs whose header says `damage: sweep`; --profile NAME, --
 Out:      that each is found; that the stock kernel breaks no promise on the demonstration set; that a spec
           rebuilds the same bytes.
 Not here: the oracles themselves (oracles/tests/test_damage.py), which damage is done
-          (harness/tests/test_damaging.py).
+          (harness/tests/experiments/test_damaged_states.py).
 """
 
 import pytest
 
-from harness.progress import Progress
-from harness.run import Wish, run
+from harness.evidence.sweep import planted_bugs
+from harness.host.progress import Progress
+from harness.runs.run import RunSpec, run
 from harness.suite.test_models import repro
 from harness.suite.test_planted import sees
-from harness.sweep import planted_bugs
-from oracles.damage import OUTCOMES, Outcome
-from oracles.damage_court import DAMAGE_ORACLES
+from oracles.faults.damage import OUTCOMES, Outcome
+from oracles.judge import DAMAGE_ORACLES
 from oracles.profiles import profile
 from reports.results import DAMAGE, read_experiment
 from workloads.library import DEMONSTRATION, select
@@ -37,9 +37,9 @@ def test_each_oracle_of_damage_has_a_planted_bug():
 
 
 def damaged(tmp_path, names, profile_name, kernel, **more):
-    wish = Wish(select(names), (profile(profile_name),), (kernel,), kind=DAMAGE, **more)
+    run_spec = RunSpec(select(names), (profile(profile_name),), (kernel,), kind=DAMAGE, **more)
     with Progress() as progress:
-        return run(wish, tmp_path / "results", progress)
+        return run(run_spec, tmp_path / "results", progress)
 
 
 def outcomes_of(summary):

@@ -1,0 +1,204 @@
+"""
+The command line: words in, exit status out.
+
+In:       the arguments of ./powercut, which has made our environment.
+Out:      0 every verdict HOLDS, 1 something is BROKEN, 2 wrong usage or bad input, 3 UNKNOWN remains or
+          the experiment could not be done. Of a sweep of planted bugs: 0 all are found and the stock
+          kernel gives nothing but what is known.
+Not here: the commands, a file each, and the work that they call.
+"""
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+
+from harness.bench.history import NoHistory
+from harness.bisect.bisect import BadBisect, add_bisect
+from harness.bisect.git import NotBisected
+from harness.commands import perf
+from harness.commands.arguments import positive
+from harness.commands.bench import add_bench, command_bench
+from harness.commands.bisect import command_bisect
+from harness.commands.compare import (
+    add_compare,
+    command_compare,
+)
+from harness.commands.export import add_export, command_export
+from harness.commands.generate import (
+    BadImport,
+    add_generate,
+    add_import,
+    command_generate,
+    command_import,
+)
+from harness.commands.judge import add_judge, command_judge
+from harness.commands.kernel import add_kernel, command_kernel
+from harness.commands.list import add_list, command_list
+from harness.commands.minimize import add_minimize, command_minimize
+from harness.commands.report import add_report, command_report
+from harness.commands.repro import add_repro, command_repro
+from harness.commands.run import add_run, command_run
+from harness.evidence.store import NoResults
+from harness.evidence.summary import (
+    EXIT_BAD_INPUT,
+    EXIT_UNKNOWN,
+)
+from harness.evidence.sweep import NothingToSweep
+from harness.findings.minimize import NotShown
+from harness.findings.reproducers import NoExport
+from harness.fstests.check import NoCheckout
+from harness.guests.agent_binary import AgentError
+from harness.guests.filesystem import NoFilesystemTool
+from harness.guests.guest import GuestTrouble, LostGuest
+from harness.perf.boot import NotMeasured
+from harness.runs.run import NoGuest, NoRoom, WorkerFailed
+from harness.states.disk import BadEntry
+from harness.states.log import BadLog
+from kernel.kernel import BadKernel, KernelError
+from oracles.profiles import UnknownProfile
+from oracles.spec import BadSpec
+from workloads.generate.space import BadBounds
+from workloads.library import BadSelection
+from workloads.perf.experiment import BadExperiment
+from workloads.text import BadWorkload
+
+BAD_INPUT = (
+    BadBisect,
+    BadBounds,
+    BadEntry,
+    BadExperiment,
+    BadImport,
+    BadKernel,
+    BadLog,
+    BadSelection,
+    BadSpec,
+    BadWorkload,
+    NoCheckout,
+    NoExport,
+    NoHistory,
+    NoResults,
+    NothingToSweep,
+    UnknownProfile,
+)
+NOT_DONE = (
+    AgentError,
+    GuestTrouble,
+    KernelError,
+    LostGuest,
+    NoFilesystemTool,
+    NoGuest,
+    NoRoom,
+    NotBisected,
+    NotMeasured,
+    NotShown,
+    OSError,
+    perf.NoTools,
+    WorkerFailed,
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="powercut",
+        description="Every power cut of a workload, judged: crash consistency of Linux filesystems.",
+        epilog="Exit status: 0 every verdict HOLDS, 1 something is BROKEN, 2 bad input, "
+        "3 UNKNOWN remains or the experiment could not be done. Of run --planted: 0 every bug is found "
+        "and the stock kernel gives only what FINDINGS.md tells, else 1.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add_run(commands.add_parser("run", help="build, record, replay every power cut, judge, report"))
+    compare = commands.add_parser("compare", help="the verdicts on two kernels, side by side")
+    add_run(compare)
+    add_compare(compare)
+    perf.add_perf(compare)
+    bisect = commands.add_parser("bisect", help="the commit that broke a promise, by git bisect run")
+    add_run(bisect)
+    add_bisect(bisect)
+    add_judge(commands.add_parser("judge", help="judge a run again from disk, no guest"))
+    add_report(commands.add_parser("report", help="write a run's pages again from disk, no guest"))
+    smallest = commands.add_parser("minimize", help="the smallest workload and state that show a finding")
+    add_minimize(smallest, positive)
+    add_export(commands.add_parser("export", help="a reproducer that needs none of this: sh, C, fstests"))
+    add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
+    add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
+    add_list(commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line"))
+    add_generate(commands.add_parser("generate", help="workloads of given bounds, all of them or a sample"))
+    add_import(commands.add_parser("import", help="CrashMonkey's J-lang as workloads, and the way back"))
+    doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
+    doctor.add_argument("--json", action="store_true")
+    add_bench(commands.add_parser("bench", help="the project's own speed, as ratios"))
+    commands.add_parser("test", help="the project's own tests: what CI runs")
+    return top
+
+
+def command_doctor(arguments: argparse.Namespace) -> int:
+    # Only this command boots a guest to see whether one does.
+    from harness.commands.doctor import doctor  # noqa: PLC0415
+
+    return doctor(arguments.json)
+
+
+def command_test(arguments: argparse.Namespace) -> int:
+    from harness.commands.test import test  # noqa: PLC0415  needs pytest, which a user's environment has not
+
+    return test(arguments.arguments)
+
+
+COMMANDS = {
+    "run": command_run,
+    "compare": command_compare,
+    "bisect": command_bisect,
+    "judge": command_judge,
+    "report": command_report,
+    "repro": command_repro,
+    "minimize": command_minimize,
+    "export": command_export,
+    "kernel": command_kernel,
+    "list": command_list,
+    "generate": command_generate,
+    "import": command_import,
+    "doctor": command_doctor,
+    "bench": command_bench,
+    "test": command_test,
+}
+
+
+def understood(words: list[str]) -> argparse.Namespace:
+    """What follows `test` is not ours to read; argparse trips over its options. A command that goes on with
+    what another was asked reads that one's words by `understood`."""
+    if words and words[0] == "test":
+        return argparse.Namespace(command=words[0], arguments=words[1:])
+    arguments = parser().parse_args(words)
+    arguments.words, arguments.understood = words, understood
+    return arguments
+
+
+def main(words: list[str] | None = None) -> int:
+    arguments = understood(sys.argv[1:] if words is None else words)
+    try:
+        return COMMANDS[arguments.command](arguments)
+    except BAD_INPUT as error:
+        return complain(error, EXIT_BAD_INPUT)
+    except BrokenPipeError:
+        raise
+    except NOT_DONE as error:
+        return complain(error, EXIT_UNKNOWN)
+    except KeyboardInterrupt:
+        print("powercut: stopped", file=sys.stderr)
+        return 130
+
+
+def complain(error: BaseException, exit_status: int) -> int:
+    print(f"powercut: {error}", file=sys.stderr)
+    return exit_status
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # in order, as Ctrl-C
+    with contextlib.suppress(BrokenPipeError):
+        status = main()
+        sys.stdout.flush()
+        sys.exit(status)
+    os._exit(EXIT_UNKNOWN)  # whoever read our output has gone away, and nobody saw the answer

@@ -1,0 +1,484 @@
+"""
+Bugs of stock kernels that the library finds, triaged in FINDINGS.md.
+
+In:       nothing.
+Out:      KNOWN; expected_findings() and found_in() a run, to compare; known_heading().
+Not here: muting. A run reports these as BROKEN, says where they are told, and ends 1. The suite asks that a
+          stock kernel gives exactly these and nothing else, so a new finding fails it, and so does one that
+          went away.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from oracles.profiles import PROFILES, profile
+from reports.results import CRASH, FAULTS, Summary
+
+EVERYWHERE = "*"
+
+
+class KnownBug(msgspec.Struct, frozen=True):
+    """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the filesystem's name.
+    workload: EVERYWHERE where it may show in any, and in which depends on timing.
+    profiles: those that show it; none named means all of the filesystem. kind: of results.KINDS.
+    maybe: of one workload, which shows it or not, as its threads take turns or the kernel is configured."""
+
+    heading: str
+    kernels: tuple[str, ...]
+    filesystem: str
+    workload: str
+    signatures: tuple[str, ...]
+    profiles: tuple[str, ...] = ()
+    kind: str = CRASH
+    maybe: bool = False
+
+    def shown_on(self, kernel: str, profile_name: str) -> bool:
+        return (
+            kernel in self.kernels
+            and profile(profile_name).filesystem == self.filesystem
+            and (not self.profiles or profile_name in self.profiles)
+        )
+
+
+BOTH = ("6.1", "6.12")  # 6.1.192 and 6.12.117
+OLD = ("5.10", *BOTH)  # and 5.10.262
+FIRST = ("5.10",)  # in which fast commits are new
+LATER = (*BOTH, "7.2")  # 7.2.13
+EVERY = (*FIRST, *LATER)
+# btrfs-single of 7.2.13 writes nine entries during the rename, and does not show it; why is not known.
+WITH_LOG_ON_7_2 = ("btrfs", "btrfs-holes", "btrfs-noholes")
+# All that were run but btrfs-single, as above.
+REPLACED_ON_7_2 = (
+    *WITH_LOG_ON_7_2,
+    "btrfs-nodatacow",
+    "btrfs-compress",
+    "btrfs-quota",
+    "btrfs-4k-nodes",
+    "btrfs-nearly-full",
+)
+RESERVED = "Space reserved across the end of a file is lost by fsync"
+RESERVED_SIGNATURES = (
+    "durable: preallocation lost (fsynced file)",
+    "durable: preallocation lost (synced file)",
+)
+REMOVED = "A removed file that is fsynced through its last descriptor comes back"
+REMOVED_SIGNATURES = ("durable: name came back (unlinked fsynced file)",)
+# With little space left the fsync commits, as 7.2.13 does on btrfs-single.
+ROOMY = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-nearly-full")
+REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
+REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
+REPLACED_DIRECTORY_SIGNATURES = (
+    "atomic: replaced name gone (renamed directory)",
+    "durable: name lost (fsynced directory)",
+)
+WRONG_OBJECT = ("durable: wrong object (renamed fsynced file)",)
+REPLACED_NAME_SIGNATURES = (
+    "atomic: replaced name gone (renamed file)",
+    "durable: name lost (hard-linked synced file)",
+    "durable: name lost (renamed synced file)",
+)
+REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
+
+EXTENDED = "A fast commit has blocks behind the end of a file whose size is changing"
+UNDER_WAY = "An fsync that finds a fast commit under way returns with that one"
+ON_ITS_WAY = "An fsync returns while another task has the file in a log that is not on disk"
+
+ABORTED = "After the filesystem has stopped, an fsync of what was lost says that all is well"
+STOPPED = "told: success after the filesystem stopped (filesystem)"
+THROWN_AWAY = "An unmount that could not write everything back throws the journal away"
+SYNCFS = "syncfs says that all is well when its commit failed"
+REMOVED_BYTES = "Bytes of a removed file show where the write of a new one failed"
+UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
+# oracles/durable.py: way_made(), way_gone().
+MADE = ("", "renamed ", "hard-linked ")
+GONE = ("renamed ", "replaced ", "unlinked ")
+
+
+def _however(kind: str, ways: tuple[str, ...], role: str) -> tuple[str, ...]:
+    return tuple(f"{kind} ({way}{role})" for way in ways)
+
+
+NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)")
+UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
+
+
+def _fast_commit(
+    heading: str, workload: str, signatures: tuple[str, ...], kernels: tuple[str, ...] = EVERY
+) -> KnownBug:
+    return KnownBug(heading, kernels, "ext4", workload, signatures, ("ext4-fast-commit",))
+
+
+# A kernel with our fix of the one f2fs bug that hides others.
+F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
+OPENED = "Opening a file for reading changes it after a direct write was cut"
+UNFLUSHED = "sync and syncfs leave data in the disk's cache"
+MEETS_FLUSH = "An fdatasync that meets another's flush sends none"
+F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
+LARGER = "A hole punched across the end of a file makes it larger"
+STRICT = "In strict mode f2fs flushes less than in posix mode"
+STRICT_FDATASYNC = (
+    "copyrange-unaligned",
+    "direct-dsync-into-reserved",
+    "overwrite-fdatasync",
+    "overwrite-reserved-fdatasync",
+    "ranged-msync-of-both-ends",
+    "ranged-msync-then-fsync",
+    "ranged-msync-twice",
+)
+
+
+def _strict(workload: str, *signatures: str) -> KnownBug:
+    return KnownBug(STRICT, ("6.12", F2FS_FIXED), "f2fs", workload, signatures, ("f2fs-strict",))
+
+
+NAMELESS = "A fast commit with a file without names cannot be mounted"
+REUSED = "A fast commit with a new directory in the place of a removed one cannot be mounted"
+COUNTS = "A fast commit does not count directories in their parents"
+BLOCKS = "A fast commit of more than one block is not durable when fsync returns"
+LEFT_OUT = "A fast commit of 5.10 leaves new directories out"
+DIRECTORY_LOST = ("durable: object lost (directory above fsynced file)",)
+
+UNDER_WAY_SIGNATURES = ("durable: data lost (fsynced file)", "durable: size lost (fsynced file)")
+
+FAST_COMMIT = (
+    # These come and go with how threads take turns.
+    *(
+        KnownBug(heading, kernels, "ext4", EVERYWHERE, signatures, ("ext4-fast-commit",))
+        for heading, kernels, signatures in (
+            (EXTENDED, EVERY, ("fsck: not clean (filesystem)",)),
+            (UNDER_WAY, EVERY, UNDER_WAY_SIGNATURES),
+        )
+    ),
+    _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
+    _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
+    _fast_commit(NAMELESS, "unlinked-synced-open-file-fsync", NO_MOUNT),
+    _fast_commit(REUSED, "rmdir-recreate-fsync", NO_MOUNT, LATER),
+    _fast_commit(REUSED, "snapshot-deleted-fsync-file-below", NO_MOUNT, LATER),
+    _fast_commit(LEFT_OUT, "rmdir-recreate-fsync", DIRECTORY_LOST, FIRST),
+    _fast_commit(LEFT_OUT, "snapshot-deleted-fsync-file-below", DIRECTORY_LOST, FIRST),
+    _fast_commit(
+        LEFT_OUT,
+        "link-old-file-into-new-directory",
+        (
+            *DIRECTORY_LOST,
+            "atomic: half an unlink (hard-linked file)",
+            "consistent: wrong link count (file)",
+            "fsck: not clean (filesystem)",
+            "ordered: not a prefix (metadata)",
+        ),
+        FIRST,
+    ),
+    _fast_commit(LEFT_OUT, "rename-over-synced-file", ("ordered: not a prefix (metadata)",), FIRST),
+    _fast_commit(COUNTS, "rmdir-recreate-fsync", UNCOUNTED, FIRST),
+    _fast_commit(COUNTS, "snapshot-deleted-fsync-file-below", UNCOUNTED, FIRST),
+    _fast_commit(COUNTS, "link-into-new-directory-fsync-root", UNCOUNTED, LATER),
+    _fast_commit(COUNTS, "link-old-file-into-new-directory", UNCOUNTED, LATER),
+    _fast_commit(COUNTS, "open-directory-removed", UNCOUNTED),
+    _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED, LATER),
+    _fast_commit(COUNTS, "rmdir-file-takes-its-name", UNCOUNTED),
+    _fast_commit(
+        "A fast commit forgets the block of extended attributes",
+        "many-xattrs-then-write",
+        ("fsck: not clean (filesystem)",),
+    ),
+    _fast_commit(
+        "A fast commit loses the first name of a file that had none",
+        "tmpfile-linked-fsync",
+        (
+            "atomic: half an unlink (hard-linked file)",
+            "consistent: wrong link count (file)",
+            "durable: data lost (fsynced file)",
+            "durable: name lost (fsynced file)",
+            "durable: preallocation lost (fsynced file)",
+            "fsck: not clean (filesystem)",
+            "ordered: not a prefix (metadata)",
+        ),
+    ),
+    _fast_commit(
+        BLOCKS,
+        "many-names-fsync",
+        ("durable: name came back (unlinked fsynced file)", "durable: name lost (hard-linked fsynced file)"),
+        LATER,
+    ),
+    _fast_commit(BLOCKS, "many-names-fsync", NO_MOUNT, FIRST),
+)
+
+WHITEOUT = "A whiteout is lost when the file that left it is fsynced"
+NOT_SINGLE = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-single")
+WHITEOUT_SIGNATURES = ("durable: name lost (fsynced chr)", "durable: name lost (fsynced file)")
+
+KNOWN = (
+    KnownBug(WHITEOUT, OLD, "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
+    KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
+    *FAST_COMMIT,
+    *(_strict(workload, "durable: data lost (fdatasynced file)") for workload in STRICT_FDATASYNC),
+    _strict("punch-hole-across-end-fsync", "durable: data lost (fsynced file)"),
+    _strict(
+        "fsync-after-sync",
+        "durable: preallocation lost (fsynced file)",
+        "durable: size lost (fsynced file)",
+    ),
+    KnownBug(
+        heading="The first fsync after a checkpoint does not wait for its node",
+        kernels=("6.12", "7.2"),
+        filesystem="f2fs",
+        workload=EVERYWHERE,
+        signatures=(
+            "atomic: no name (renamed file)",
+            "atomic: replaced name gone (renamed file)",
+            "durable: ctime lost (fsynced file)",
+            "durable: data lost (fdatasynced file)",
+            "durable: data lost (fsynced file)",
+            "durable: flags lost (fsynced file)",
+            "durable: mode lost (fsynced file)",
+            "durable: mtime lost (fsynced file)",
+            *_however("durable: name came back", GONE, "fsynced file"),
+            "durable: name lost (fdatasynced file)",
+            *_however("durable: name lost", MADE, "fsynced file"),
+            *_however("durable: object lost", MADE, "fsynced file"),
+            "durable: owner lost (fsynced file)",
+            "durable: preallocation lost (fsynced file)",
+            "durable: size lost (fdatasynced file)",
+            "durable: size lost (fsynced file)",
+            *_however("durable: wrong object", MADE, "fsynced file"),
+            "durable: xattr came back (fsynced file)",
+            "durable: xattr lost (fsynced file)",
+            "durable: xattr value lost (fsynced file)",
+        ),
+    ),
+    KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, ROOMY),
+    KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, ROOMY),
+    KnownBug(REPLACED, ("7.2",), "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
+    KnownBug(REPLACED, ("7.2",), "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
+    KnownBug(
+        heading="A renamed file keeps its old name when its logged directory left the cache",
+        kernels=("6.1",),
+        filesystem="btrfs",
+        workload="rename-evicted-file",
+        signatures=("atomic: both names (renamed file)", "durable: name came back (renamed fsynced file)"),
+    ),
+    KnownBug(
+        heading="A renamed symlink keeps its old name although its directory was fsynced",
+        kernels=BOTH,
+        filesystem="btrfs",
+        workload="synced-symlink-renamed",
+        signatures=(
+            "durable: name came back (renamed entry of fsynced directory)",
+            "durable: name lost (renamed entry of fsynced directory)",
+        ),
+    ),
+    KnownBug(
+        ON_ITS_WAY,
+        EVERY,
+        "btrfs",
+        "same-file-fsynced-at-once-in-first-log",
+        ("durable: data lost (fsynced file)",),
+    ),
+    KnownBug(RESERVED, BOTH, "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES),
+    KnownBug(RESERVED, LATER, "btrfs", "reserved-tail-then-grown", RESERVED_SIGNATURES),
+    KnownBug(
+        RESERVED,
+        ("6.12",),
+        "btrfs",
+        "reserved-across-end-and-behind",
+        ("told: preallocation lost untold (fsynced file)",),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        OPENED,
+        ("6.12", F2FS_FIXED),
+        "f2fs",
+        EVERYWHERE,
+        ("stable: blocks changed (recovered tree)", "stable: times changed (recovered tree)"),
+    ),
+    *(
+        KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",))
+        for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
+    ),
+    *(
+        KnownBug(
+            MEETS_FLUSH,
+            ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+            "f2fs",
+            workload,
+            ("durable: data lost (fdatasynced file)",),
+            maybe=True,
+        )
+        for workload in ("overwritten-while-another-flushes", "two-descriptors-write-and-fsync")
+    ),
+    KnownBug(
+        "A debug kernel of 6.12 asserts what does not hold for attributes",
+        ("6.12",),
+        "xfs",
+        "attribute-block-reused",
+        ("quiet: assertion failed (kernel log)", "quiet: warning (kernel log, xfs_message.c)"),
+        maybe=True,  # with XFS_DEBUG
+    ),
+    *(
+        KnownBug(
+            LARGER,
+            (kernel,),
+            "f2fs",
+            "punch-hole-across-end-fsync",
+            (
+                "durable: size lost (fsynced file)",
+                "durable: size lost (synced file)",
+                "historical: size that never was (old file)",
+            ),
+            profiles,
+            maybe=maybe,
+        )
+        # This fsync is the first after a checkpoint: where its node comes too late, the size does, too.
+        for kernel, profiles, maybe in (
+            ("6.12", ("f2fs", "f2fs-strict"), True),
+            (F2FS_FIXED, ("f2fs",), False),
+        )
+    ),
+    KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
+    KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
+    KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
+    KnownBug(
+        heading="What was fsynced before the file had a name is lost when only its directory is fsynced",
+        kernels=BOTH,
+        filesystem="btrfs",
+        workload="tmpfile-fsynced-then-linked",
+        signatures=(
+            "durable: preallocation lost (fsynced file)",
+            "durable: size lost (fsynced file)",
+        ),
+    ),
+    *(
+        KnownBug(ABORTED, kernels, filesystem, workload, (STOPPED,), kind=FAULTS)
+        for kernels, filesystem, workload in (
+            (("6.12",), "ext4", "rename-directory-new-file"),
+            (("6.12",), "ext4", EVERYWHERE),
+            (("6.12",), "btrfs", EVERYWHERE),
+        )
+    ),
+    KnownBug(
+        THROWN_AWAY,
+        BOTH,
+        "ext4",
+        "umount-makes-all-durable",
+        (
+            "consistent: getdents64 failed (directory)",
+            "consistent: stat failed (unknown)",
+            "consistent: wrong link count (directory)",
+            "historical: name leads nowhere (unknown object)",
+            "usable: create failed (recovered tree)",
+            "usable: empty failed (recovered tree)",
+            "usable: rmdir failed (recovered tree)",
+        ),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        SYNCFS,
+        ("6.12",),
+        "ext4",
+        "syncfs-makes-all-durable",
+        (
+            "told: name came back untold (renamed synced directory)",
+            "told: name lost untold (renamed synced directory)",
+            "told: name lost untold (synced file)",
+            "told: name lost untold (synced symlink)",
+        ),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        REMOVED_BYTES,
+        BOTH,
+        "ext4",
+        "extent-tree-block-reused",
+        ("historical: foreign bytes (new file)",),
+        ("ext4", "ext4-used"),
+        FAULTS,
+    ),
+    KnownBug(
+        REMOVED_BYTES,
+        BOTH,
+        "ext4",
+        "extent-tree-block-reused",
+        ("historical: stale data (new file)",),
+        ("ext4-used",),
+        FAULTS,
+    ),
+    KnownBug(
+        UNCONVERTED,
+        ("6.12", "7.2"),
+        "ext4",
+        "append-within-block-fdatasync",
+        ("told: data lost untold (fdatasynced file)",),
+        kind=FAULTS,
+    ),
+    *(
+        KnownBug(heading, (kernel,), "btrfs", workload, signatures, profiles)
+        for kernel, profiles in (("6.1", ()), ("6.12", ()), ("7.2", REPLACED_ON_7_2))
+        for heading, workload, signatures in (
+            (REPLACED, "replace-synced-directory-fsync-other", REPLACED_DIRECTORY_SIGNATURES),
+            (
+                REPLACED_NAME,
+                "replaced-name-fsync-other-name",
+                ("durable: wrong object (renamed fsynced file)",),
+            ),
+            (REPLACED_NAME, "replaced-name-fsync-name-beside", REPLACED_NAME_SIGNATURES),
+        )
+    ),
+)
+
+
+def found_in(summary: Summary) -> set[tuple[str, str]]:
+    """(signature, workload) of a run of one profile, as expected_findings() has them."""
+    return {(one.signature, workload) for one in summary.findings for workload in one.workloads}
+
+
+def expected_findings(
+    kernel: str, profile_name: str, kind: str = CRASH, maybe: bool = False
+) -> set[tuple[str, str]]:
+    """(signature, workload) of every finding that the stock kernel is known for. maybe: of those that come
+    and go, which are not among the others."""
+    return {
+        (f"{profile(profile_name).filesystem} {signature}", known.workload)
+        for known in KNOWN
+        if known.workload != EVERYWHERE
+        and known.shown_on(kernel, profile_name)
+        and (known.kind, known.maybe) == (kind, maybe)
+        for signature in known.signatures
+    }
+
+
+def signatures_everywhere(kernel: str, profile_name: str, kind: str = CRASH) -> set[str]:
+    """Of bugs that may show in any workload: such a finding says nothing of others with its signature."""
+    return {
+        f"{profile(profile_name).filesystem} {signature}"
+        for known in KNOWN
+        if known.workload == EVERYWHERE and known.kind == kind and known.shown_on(kernel, profile_name)
+        for signature in known.signatures
+    }
+
+
+def known_heading(kernel: str, signature: str, places: Iterable[tuple[str, str]]) -> str:
+    """Where FINDINGS.md tells this finding, or "" when one of its places (profile and workload) is news. The
+    headings of several bugs that show alike are joined by "; ".
+    kernel: a kernel spec; a series on top of a source takes none of the source's own bugs away."""
+    source = kernel.partition("+")[0]
+    found = [_heading(source, signature, *place) for place in places]
+    return "; ".join(dict.fromkeys(found)) if all(found) else ""
+
+
+def _heading(source: str, signature: str, profile_name: str, workload: str) -> str:
+    for bug in KNOWN:
+        named = {f"{bug.filesystem} {one}" for one in bug.signatures}
+        there = bug.workload in (workload, EVERYWHERE)
+        asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}
+        if there and not asked.isdisjoint(named) and bug.shown_on(source, profile_name):
+            return bug.heading
+    return ""
+
+
+def _without_fault(signature: str) -> str:
+    """What a loss that a sweep of faults shows is called after a power failure: a bug of the second is there
+    in the first, too, whether the device fails or is only slow."""
+    told, kept = re.subn(r" told: (.*) untold \(", r" durable: \1 (", signature)
+    return told if kept else signature.replace(" contained: ", " durable: ")

@@ -1,0 +1,145 @@
+"""
+Damage at rest: the states of a recording recovered whole, then damaged, judged.
+
+In:       a Setting, a Recording and its log, a StatePlan.
+Out:      DamageSweep, an Examination; its states are damaged ones.
+Not here: power failures alone (crash_states.py), which damage is done (damaged_states.py), what it means
+          (oracles/faults/damage.py).
+
+First every state of model O is recovered as it is: what comes back there is what damage is held against. Then
+a few of them again, to learn which blocks their mounts read; then the damaged ones. Those are as any other
+state to the guest: two blocks more are sent.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.experiments.crash_states import loud_lines
+from harness.experiments.damaged_states import Damaging, chosen_states
+from harness.experiments.examination import Judged, Setting
+from harness.stages.explore import StatePlan
+from harness.stages.judge import DamageJudge, Ledger, decode
+from harness.stages.record import Recording
+from harness.stages.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, walk_flags
+from harness.states.block_names import block_name
+from harness.states.crash import parse_spec, states
+from harness.states.log import Log
+from harness.states.rebuild import Rebuilding
+from oracles.spec import State
+from reports.results import Coverage, ReadBlock
+
+# A kernel that keeps some of its words to itself: of each message of btrfs at most ten in 5 s are printed
+# (btrfs_printk_ratelimited() in fs/btrfs/messages.h; DEFAULT_RATELIMIT_BURST), and all that went before
+# count.
+TERSE = ("btrfs",)
+# States of a guest that has said nothing yet: mount and read tell of a block up to twice a copy.
+FRESH_STATES = 4
+AT_ONCE = 32  # states recovered before the first of them is looked at
+
+
+class DamageSweep:
+    """judged(), or shown() where it may end early. What was planned is known when it has begun."""
+
+    stage = "damage"
+    recoveries: Path | None = None
+
+    def __init__(self, setting: Setting, recording: Recording, log: Log, state_plan: StatePlan) -> None:
+        self._setting, self._state_plan = setting, state_plan
+        self._base, self._log = recording.base, log
+        self._judge = DamageJudge(recording.history, setting.profile, setting.tier)
+        self._walk_flags = walk_flags(recording.history)
+        self._planned = 0
+        self._coverage: tuple[Coverage, ...] = ()
+
+    @property
+    def ledger(self) -> Ledger:
+        return self._judge.ledger
+
+    def judged(self) -> Iterator[Judged]:
+        damaged = self._learn("")
+        for one in self._surely(list(self._recovered(damaged.states(), WANT_CHANGES))):
+            yield Judged(one.spec, self._judge.add(one.spec, one.same_as, one.observation), one.same_as)
+
+    def shown(self, only: str) -> Iterator[Judged]:
+        """Each damaged state that breaks a promise, and surely so. only: the name of the blocks that are
+        damaged, "" for all. Errors: as judged()."""
+        waiting = self._learn(only).states()
+        while some := tuple(itertools.islice(waiting, AT_ONCE)):
+            for one in list(self._recovered(iter(some), WANT_CHANGES)):
+                verdicts = self._judge.add(one.spec, one.same_as, one.observation)
+                if any(verdict.violations for verdict in verdicts):
+                    (sure,) = self._surely([msgspec.structs.replace(one, same_as="")])
+                    yield Judged(sure.spec, self._judge.add(sure.spec, "", sure.observation))
+
+    def seconds(self, elapsed_s: float) -> dict[str, float]:
+        return {"recover": elapsed_s}
+
+    def trouble(self) -> str:
+        return ""
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "planned": {"D": self._planned},
+            "coverage": self._coverage,
+            "undamaged": self._judge.undamaged,
+            "reads": self._judge.read,
+        }
+
+    def kernel_log(self) -> Sequence[str]:
+        return loud_lines(self.ledger.judgement(), self.ledger)
+
+    def _learn(self, only: str) -> Damaging:
+        """What comes back of every state whole, and what is done to some."""
+        whole = list(self._recovered(states(len(self._log)), 0))
+        for one in whole:
+            self._judge.add_undamaged(one.spec, one.observation)
+        with Rebuilding(self._base, self._log) as disks:
+            reads = self._reads(chosen_states(whole), disks)
+            self._judge.read = {state.spec: blocks for state, blocks in reads.items()}
+            state_plan = self._state_plan
+            if only:
+                reads = {
+                    state: tuple(block for block in blocks if block.name == only)
+                    for state, blocks in reads.items()
+                }
+            damaging = Damaging(disks, reads, state_plan.budget, state_plan.seed, state_plan.damages)
+        self._planned, self._coverage = damaging.count, (damaging.coverage,)
+        return damaging
+
+    def _recovered(self, wanted: Iterator[State], asks: int) -> Iterator[Recovered]:
+        setting, flags = self._setting, self._walk_flags | asks
+        recovery = Recovery(setting.guest_slot, setting.profile, False, setting.scratch, flags)
+        return recovery.run(self._base, self._log, wanted)
+
+    def _reads(self, chosen: Sequence[State], disks: Rebuilding) -> dict[State, tuple[ReadBlock, ...]]:
+        filesystem = self._setting.profile.filesystem
+        found: dict[State, tuple[ReadBlock, ...]] = {}
+        for state, one in zip(chosen, self._recovered(iter(chosen), WANT_READS), strict=True):
+            disks.move(state)
+            found[state] = tuple(
+                ReadBlock(block, block_name(filesystem, disks.disk.block, block))
+                for first, count in decode(one.observation).reads
+                for block in range(first, first + count)
+            )
+        return found
+
+    def _surely(self, recovered: list[Recovered]) -> Iterator[Recovered]:
+        """The same, those that came back without a word asked again of guests that have not spoken yet."""
+        again = [one.spec for one in recovered if not one.same_as and self._is_doubtful(one)]
+        sure: dict[str, bytes] = {}
+        for at in range(0, len(again), FRESH_STATES):
+            self._setting.guest_slot.drop()
+            some = [parse_spec(spec, self._log) for spec in again[at : at + FRESH_STATES]]
+            for one in self._recovered(iter(some), WANT_CHANGES):
+                sure[one.spec] = one.observation
+        for one in recovered:
+            observation = sure.get(one.same_as or one.spec, one.observation)
+            yield msgspec.structs.replace(one, observation=observation)
+
+    def _is_doubtful(self, one: Recovered) -> bool:
+        terse = self._setting.profile.filesystem in TERSE
+        return terse and self._judge.is_untold(one.spec, one.observation)

@@ -1,0 +1,81 @@
+"""
+What a guest is made of, whatever kind it is.
+
+In:       nothing.
+Out:      GuestSpec; Backend and Channel, which each kind fills in; the sizes and names that all kinds share.
+Not here: the kinds (uml.py, qemu.py), a running guest (guest.py).
+
+Devices, each a file on tmpfs: the recorded disk, its log, the inbox (host to guest), the outbox (guest to
+host), in this order. Commands and answers are lines on a channel of their own.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from kernel.kernel import Arch
+
+UML, QEMU_TCG, QEMU_KVM = "uml", "qemu-tcg", "qemu-kvm"
+KINDS = (UML, QEMU_TCG, QEMU_KVM)
+
+INBOX_BYTES = 32 << 20
+OUTBOX_BYTES = 64 << 20
+LOG_BYTES = 64 << 20  # unless --log-size says more
+MEMORY_MIB = 512
+LINE_BYTES = 1 << 20  # answers that wait for us: pipe-max-size of proc(5)
+# Saves the delay calibration at boot; any value does, since no driver here waits in delay loops.
+LOOPS_PER_JIFFY = 30_000_000
+
+# How much longer than UML a kind may take for the same before it counts as hung. Of an emulated processor
+# this is what is left of it beside other busy guests.
+PATIENCE = {UML: 1.0, QEMU_TCG: 4.0, QEMU_KVM: 1.0}
+
+
+def arch_of(kind: str) -> Arch:
+    """What its kernels are built for. kind: of KINDS, or "qemu" while its accelerator is not settled."""
+    return "um" if kind == UML else "x86_64"
+
+
+class GuestSpec(msgspec.Struct, frozen=True):
+    """What a guest is made of. processor: the host processor to pin it to, None for any. kind: of KINDS.
+    memory_mib: what it has for itself; its disks are beside."""
+
+    kernel: Path
+    agent: Path
+    device_bytes: int
+    log_bytes: int
+    processor: int | None = None
+    kind: str = UML
+    memory_mib: int = MEMORY_MIB
+
+    def devices(self) -> tuple[tuple[str, int], ...]:
+        """File name and size of each block device, in the guest's order."""
+        return (
+            ("disk", self.device_bytes),
+            ("log", self.log_bytes),
+            ("inbox", INBOX_BYTES),
+            ("outbox", OUTBOX_BYTES),
+        )
+
+
+class Channel(NamedTuple):
+    """The channel of commands and answers, as descriptors; theirs go to the guest's process."""
+
+    to_guest: int
+    from_guest: int
+    theirs: tuple[int, ...]
+
+
+class Backend(NamedTuple):
+    """How a kind is started.
+
+    prepare(spec, folder) makes what it boots from; line() opens its channel; command(spec, folder, theirs)
+    is what to run. nudge: the channel may need one to be seen (guest.py).
+    """
+
+    prepare: Callable[[GuestSpec, Path], None]
+    channel: Callable[[], Channel]
+    command: Callable[[GuestSpec, Path, tuple[int, ...]], list[str]]
+    nudge: bool

@@ -1,0 +1,151 @@
+"""
+Turn a write log into the moments power could have failed.
+
+In:       a Log, as recorded by dm-log-writes, or the summaries of its entries.
+Out:      State after State of model O, earliest crash first; parse_spec() for one of this log by its name;
+          the cuts at which writes were volatile, from which the other models are made.
+Not here: which of the states of the other models are examined (reorder.py, tear.py, nested.py), building the
+          disks (rebuild.py), judging them (oracles/).
+
+What was volatile: Documentation/block/writeback_cache_control.rst has a flush put "previously completed
+write requests" on non-volatile storage, and a write with FUA itself, before it completes: FUA orders
+nothing. drivers/md/dm-log-writes.c logs a plain write or a discard right before the FLUSH that was submitted
+after its completion, when that FLUSH has completed (log_writes_map() splices unflushed_blocks); a write with
+FUA at its own completion. So a *window* begins behind a FLUSH and ends before the next; what stands in it
+without FUA may have been lost at any moment before its end, in any subset, and what stands before it may not.
+A FLUSH with data is logged by a device that takes it whole; dm sends it as a flush and then the write
+(drivers/md/dm.c dm_io_complete()). The flush comes first, so that data belongs to the new window.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import msgspec
+
+from oracles.spec import BLOCK_BYTES, MODELS, BadSpec, State, parse
+from workloads.entries import EntryFlag, EntrySummary
+
+DEFAULT_MODELS = ("O",)
+
+
+class Entries(Protocol):
+    """A Log, or the summaries of one's entries."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> EntrySummary: ...
+
+    def __iter__(self) -> Iterator[EntrySummary]: ...
+
+
+def states(entry_count: int) -> Iterator[State]:
+    """entry_count + 1 states, from the empty prefix to the whole log."""
+    return (State(prefix) for prefix in range(entry_count + 1))
+
+
+# --- what was volatile ----------------------------------------------------------------------------
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """A prefix at which writes were volatile. start: the first entry of its window."""
+
+    start: int
+    prefix: int
+    volatile: tuple[int, ...]
+
+
+def writes(entry: EntrySummary) -> bool:
+    """Whether it changes the disk at all; a discard does."""
+    return bool(entry.sector_count) and not entry.flags & EntryFlag.MARK
+
+
+def is_volatile(entry: EntrySummary) -> bool:
+    return writes(entry) and not entry.flags & EntryFlag.FUA
+
+
+def cuts(entries: Iterable[EntrySummary]) -> Iterator[Cut]:
+    """
+    The fullest prefixes of every window: its end, and wherever a write with FUA or a mark comes between,
+    for there the disk or the moment is another one. Any other prefix of the window with some of its writes
+    lost is one of these with more of them lost.
+    """
+    start, volatile, fresh, index = 0, list[int](), False, -1
+    for index, entry in enumerate(entries):
+        ends = bool(entry.flags & EntryFlag.FLUSH)
+        if fresh and (ends or not is_volatile(entry)):
+            yield Cut(start, index, tuple(volatile))
+            fresh = False
+        if ends:
+            start, volatile = index if entry.sector_count else index + 1, []
+        if is_volatile(entry):
+            volatile.append(index)
+            fresh = True
+    if fresh:
+        yield Cut(start, index + 1, tuple(volatile))
+
+
+def window_start(entries: Entries, prefix: int, since: int = 0) -> int | None:
+    """The first entry behind the last FLUSH before the cut; None when there is no FLUSH from `since` on."""
+    for index in range(prefix - 1, since - 1, -1):
+        if entries[index].flags & EntryFlag.FLUSH:
+            return index if entries[index].sector_count else index + 1
+    return None
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def parse_spec(spec: str, entries: Entries, device_bytes: int = 0) -> State:
+    """The state of this log with that name. device_bytes: of the disk, 0 where it is not known. Errors:
+    BadSpec."""
+    state = parse(spec)
+    if state.damage and 0 < device_bytes <= state.damage.block * BLOCK_BYTES:
+        raise BadSpec(f"{spec}: the disk has the blocks 0 to {device_bytes // BLOCK_BYTES - 1}")
+    if state.prefix > len(entries):
+        raise BadSpec(f"{spec}: the log has {len(entries)} entries, so O:0 to O:{len(entries)}")
+    if state.lost:
+        _check_lost(spec, state, entries)
+    if state.torn >= 0:
+        _check_torn(spec, state, entries)
+    return state
+
+
+def _check_lost(spec: str, state: State, entries: Entries) -> None:
+    start = window_start(entries, state.prefix) or 0
+    for index in state.lost:
+        if index >= state.prefix:
+            raise BadSpec(f"{spec}: entry {index} is behind the cut, and not on the disk anyhow")
+        if index < start:
+            raise BadSpec(f"{spec}: entry {index} was durable: a FLUSH behind it had completed")
+        if not writes(entries[index]):
+            raise BadSpec(f"{spec}: entry {index} writes nothing")
+        if not is_volatile(entries[index]):
+            raise BadSpec(f"{spec}: entry {index} has FUA: it was durable when it completed")
+
+
+def _check_torn(spec: str, state: State, entries: Entries) -> None:
+    if state.torn >= state.prefix:
+        raise BadSpec(f"{spec}: entry {state.torn} is behind the cut, and not on the disk anyhow")
+    entry = entries[state.torn]
+    if not writes(entry) or entry.flags & EntryFlag.DISCARD:
+        raise BadSpec(f"{spec}: entry {state.torn} writes no data that could be torn")
+    if not 0 < state.sectors < entry.sector_count:
+        raise BadSpec(
+            f"{spec}: entry {state.torn} has {entry.sector_count} sectors, so cuts from 1 to "
+            f"{entry.sector_count - 1}"
+        )
+    if state.torn == state.prefix - 1:
+        return  # it was on its way, FUA or not
+    if state.torn < (window_start(entries, state.prefix) or 0) or not is_volatile(entry):
+        raise BadSpec(f"{spec}: entry {state.torn} was durable before the cut")
+
+
+def parse_models(text: str) -> tuple[str, ...]:
+    """`--models O,R`; in the order O, R, T, N. Errors: BadSpec."""
+    wanted = [part.strip() for part in text.split(",") if part.strip()]
+    for model in wanted:
+        if model not in MODELS:
+            raise BadSpec(f"--models {text}: no model {model!r}; there are {', '.join(MODELS)}")
+    if not wanted:
+        raise BadSpec("--models: name at least one, as in --models O")
+    return tuple(model for model in MODELS if model in wanted)
