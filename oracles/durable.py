@@ -265,9 +265,9 @@ def _time(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
 
 def _clock_times(case: Case, inode: int, node: Node) -> list[Violation]:
     """To the nanosecond, as fsync found them: fstests generic/392 compares them so, of a file whose names
-    stay, and btrfs/236 to the second, after a link or rename. Not of a directory, nor the ctime of a file that
-    got or lost a name: btrfs's replay links and unlinks, which sets those anew. Seen on 6.12.117: "mkdir A;
-    sync; rename A B; creat B/foo; fsync B/foo; fsync B" and, on btrfs-nearly-full, the workload
+    stay, and btrfs/236 to the second, after a link or rename. Not of a directory, nor the ctime of a file
+    that got or lost a name: btrfs's replay links and unlinks, which sets those anew. Seen on 6.12.117:
+    "mkdir A; sync; rename A B; creat B/foo; fsync B/foo; fsync B" and, on btrfs-nearly-full, the workload
     replace-keeping-backup."""
     floor = case.window.attribute_floor(inode)
     times = case.window.clock_times(inode, floor)

@@ -73,8 +73,8 @@ COMMON = (
     Promise(
         "fdatasync-blocks",
         "A completed fdatasync of a file puts its blocks on disk, those reserved behind its end as well.",
-        "fstests generic/468, which compares st_blocks after fdatasync; fdatasync(2) asks for no more than is "
-        "needed to read the data: so not tier posix",
+        "fstests generic/468, which compares st_blocks after fdatasync; fdatasync(2) asks for no more than "
+        "is needed to read the data: so not tier posix",
         Tier.FS,
     ),
     Promise(
@@ -173,11 +173,11 @@ COMMON = (
 
 _NAMES = "fsync of a file or directory persists the names it has then, and the directories above it exist."
 _NEW_DIRECTORIES = (
-    "fsync of a directory persists the entries of a new directory in it, and of a new directory in that. Where "
-    "a call in between may have committed, those made before that call."
+    "fsync of a directory persists the entries of a new directory in it, and of a new directory in that. "
+    "Where a call in between may have committed, those made before that call."
 )
 _LIKE_OTHERS = (
-    'fs/btrfs/tree-log.c, comment of log_new_dir_dentries(): "that directory\'s new entries are logged too '
+    "fs/btrfs/tree-log.c, comment of log_new_dir_dentries(): \"that directory's new entries are logged too "
     '(same behaviour as ext3/4, xfs, f2fs, reiserfs, nilfs2)"; fstests generic/785'
 )
 _NEW_NAME = "fdatasync of a new file persists the name it was made with."
@@ -203,27 +203,27 @@ BTRFS = (
     ),
     Promise(
         "fsync-parents",
-        "The first fsync after a commit, of a file that got or lost a name since, persists the entries of the "
-        "directories that had it in that commit.",
+        "The first fsync after a commit, of a file that got or lost a name since, persists the entries of "
+        "the directories that had it in that commit.",
         'fs/btrfs/tree-log.c btrfs_log_inode_parent(): "we must make sure all our current and old parent '
-        'directory inodes are fully logged"; of a link btrfs_log_new_name(): "this will force the logging code '
-        'to walk the dentry chain up"; fstests generic/104, generic/336, generic/343, generic/376',
+        'directory inodes are fully logged"; of a link btrfs_log_new_name(): "this will force the logging '
+        'code to walk the dentry chain up"; fstests generic/104, generic/336, generic/343, generic/376',
         Tier.FS,
     ),
     Promise(
         "fsync-former-owners",
-        "The first fsync after a commit, of an object with a name that another had in that commit, persists the "
-        "names that the other has now.",
-        'fs/btrfs/tree-log.c add_conflicting_inode(); 56f23fdbb600 ("Btrfs: fix file/data loss caused by fsync '
-        'after rename and new inode"); fstests generic/341, generic/342, generic/502, generic/526, generic/527, '
-        "generic/784",
+        "The first fsync after a commit, of an object with a name that another had in that commit, persists "
+        "the names that the other has now.",
+        'fs/btrfs/tree-log.c add_conflicting_inode(); 56f23fdbb600 ("Btrfs: fix file/data loss caused by '
+        'fsync after rename and new inode"); fstests generic/341, generic/342, generic/502, generic/526, '
+        "generic/527, generic/784",
         Tier.FS,
     ),
     Promise(
         "new-name-of-logged",
-        "A link or rename of a file that was fsynced before, or out of a directory that was, is on disk after the "
-        "next fsync of anything; of the file, with its attributes at that time.",
-        "fs/btrfs/tree-log.c btrfs_log_new_name(); 75b463d2b47a (\"btrfs: do not commit logs and transactions "
+        "A link or rename of a file that was fsynced before, or out of a directory that was, is on disk "
+        "after the next fsync of anything; of the file, with its attributes at that time.",
+        'fs/btrfs/tree-log.c btrfs_log_new_name(); 75b463d2b47a ("btrfs: do not commit logs and transactions '
         'during link and rename operations"); fstests generic/066, btrfs/239',
         Tier.FS,
     ),
@@ -267,8 +267,8 @@ NEARLY_FULL_DENIES = (
     Promise(
         "fsync-new-directories",
         "To find room, any call may commit: the new directory may be on disk already, without later entries.",
-        "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS; fs/btrfs/tree-log.c log_new_dir_dentries() passes "
-        "over what an earlier transaction made",
+        "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS; fs/btrfs/tree-log.c log_new_dir_dentries() "
+        "passes over what an earlier transaction made",
     ),
 )
 
@@ -420,7 +420,8 @@ XFS = (
         "fsync-new-directories",
         _NEW_DIRECTORIES,
         "fs/xfs/xfs_file.c xfs_dir_fsync() forces the log up to the checkpoint that has the directory's last "
-        f"change, which holds all changes since the one before (xfs-delayed-logging-design.rst); {_LIKE_OTHERS}",
+        "change, which holds all changes since the one before (xfs-delayed-logging-design.rst); "
+        f"{_LIKE_OTHERS}",
         Tier.FS,
     ),
     Promise(

@@ -178,7 +178,7 @@ class Window:
 
     def _take_directory(self, persist: Persist) -> None:
         """fdatasync of a directory: its entries are its data."""
-        directory, time = persist.inode, persist.time
+        directory = persist.inode
         entries = self._floor(persist, "fsync-directory", "entry of fsynced directory")
         self._promise_entries(directory, entries)
         if persist.like == "fsync":
@@ -310,9 +310,9 @@ class Window:
                 self._promise_names_of(owner, floor, floor)
 
     def _promise_new_names_of_logged(self, persist: Persist) -> None:
-        """btrfs: of what was fsynced, or left a directory that was, and then got a new name: that name goes into
-        the log at once (fs/btrfs/tree-log.c btrfs_log_new_name()), and onto the disk with the next fsync. Asked
-        where the first fsync must have logged, with nothing before it that makes it commit instead."""
+        """btrfs: of what was fsynced, or left a directory that was, and then got a new name: that name goes
+        into the log at once (fs/btrfs/tree-log.c btrfs_log_new_name()), and onto the disk with the next fsync.
+        Asked where the first fsync must have logged, with nothing before it that makes it commit instead."""
         model, time, since = self.model, persist.time, self.all.time
         earlier = [each for each in model.may_commit if since < each < time]
         logged = [each for each in model.persists if earlier and each.time == earlier[0]]
@@ -324,15 +324,23 @@ class Window:
         between = [model.steps[each - 1] for each in range(first.time + 1, time)]
         if any(step.operation.word == "evict" for step in between):
             return  # FINDINGS.md: A renamed file keeps its old name when its logged directory left the cache
-        named = [(when, inode) for when, inode, word in model.linked if word == "link" and inode == first.inode]
+        named = [
+            (when, inode) for when, inode, word in model.linked if word == "link" and inode == first.inode
+        ]
         named += [
             (rename.time, rename.inode)
             for rename in model.renames
-            if first.inode in (rename.inode, rename.old[0]) and rename.replaced is None and not rename.exchanged
+            if first.inode in (rename.inode, rename.old[0])
+            and rename.replaced is None
+            and not rename.exchanged
         ]
         floor = self._floor(persist, "new-name-of-logged", "logged")
         for when, inode in sorted(named):
-            if first.time < when < time and model.kind(inode) in ("file", "dir") and self._names_at(inode, time):
+            if (
+                first.time < when < time
+                and model.kind(inode) in ("file", "dir")
+                and self._names_at(inode, time)
+            ):
                 self._promise_names_of(inode, floor, floor)
                 if inode == first.inode and model.kind(inode) == "file":
                     self.attributes[inode] = floor._replace(time=when)

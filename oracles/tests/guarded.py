@@ -34,7 +34,7 @@ def table() -> dict[str, Any]:
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """A workload that has ended. before: the tree when run began. seen: the last of each path, from then on."""
+    """A workload that has ended. before: when run began. seen: the last of each path, from then on."""
 
     bench: Bench
     before: Paths
@@ -111,7 +111,11 @@ def changes(node: Node, old: Node | None, verb: str, rest: list[str]) -> list[di
         case "content":
             zeros = {"content": (Run(0, node.size, "z"),)}
             short = {"size": 0, "content": ()}
-            return [*([zeros] if is_data(node) else []), *([short] if node.size else []), {"size": node.size + 1}]
+            return [
+                *([zeros] if is_data(node) else []),
+                *([short] if node.size else []),
+                {"size": node.size + 1},
+            ]
         case "links":
             return [{"nlink": node.nlink + 1}]
         case "mode":

@@ -11,7 +11,9 @@ CASE = re.compile(r"\b(?:generic|btrfs|ext4|xfs)/\d{3}\b")
 # That f2fs passes the cases of renames in strict mode only stands in Documentation/filesystems/f2fs.rst.
 EVERYWHERE = ("btrfs", "ext4", "xfs", "f2fs-strict")
 ROWS = [(case, workload, tuple(words)) for case, workload, *words in table()["cases"]]
-REFUSED = {(workload, fact, name) for workload, fact, names, _ in table()["refused"] for name in names.split()}
+REFUSED = {
+    (workload, fact, name) for workload, fact, names, _ in table()["refused"] for name in names.split()
+}
 
 
 def profiles_of(case):
