@@ -311,8 +311,8 @@ class Window:
 
     def _promise_new_names_of_logged(self, persist: Persist) -> None:
         """btrfs: of what was fsynced, or left a directory that was, and then got a new name: that name goes
-        into the log at once (fs/btrfs/tree-log.c btrfs_log_new_name()), and onto the disk with the next fsync.
-        Asked where the first fsync must have logged, with nothing before it that makes it commit instead."""
+        into the log at once (fs/btrfs/tree-log.c btrfs_log_new_name()), and onto the disk with the next
+        fsync. Asked where the first fsync must have logged, and nothing before it makes it commit instead."""
         model, time, since = self.model, persist.time, self.all.time
         earlier = [each for each in model.may_commit if since < each < time]
         logged = [each for each in model.persists if earlier and each.time == earlier[0]]
