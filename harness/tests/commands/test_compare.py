@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from harness.commands import compare, main
+from harness.commands import run as run_command
 from harness.evidence.store import new_run, write_question
 from harness.runs import run
 from harness.tests.conftest import Powercut
