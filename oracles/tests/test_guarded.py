@@ -54,3 +54,14 @@ def test_each_refusal_is_of_a_fact_that_is_compared():
     }
     assert not REFUSED - compared
     assert all(reason for *_, reason in table()["refused"])
+
+
+def test_each_fix_that_was_taken_out_was_shown_or_has_its_reason():
+    """By a workload of the library, or in the header of one that guards it."""
+    names = {workload.name for workload in library()}
+    for mutant in table()["mutants"]:
+        if mutant["shown"]:
+            assert set(mutant["shown"].partition(": ")[2].split(", ")) <= names, mutant
+        else:
+            assert mutant["why"]
+            assert any(case == mutant["guarded"] for case, *_ in ROWS), mutant
