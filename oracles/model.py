@@ -50,6 +50,10 @@ CHANGING_CONTENT = ("write", "append", "pwrite", "truncate", "fallocate", "clone
 # do_unlinkat(), do_rmdir(), do_renameat2()).
 BY_NAME = ("unlink", "rmdir", "rename")
 
+# Beside fsync and its like: fs/btrfs/ioctl.c create_subvol(), create_snapshot(), btrfs_ioctl_snap_destroy();
+# and the timers: 30 s of btrfs and of xfs, 5 s of ext4. A call that failed may have committed to find room.
+COMMITTING = ("subvol", "snapshot", "wait")
+
 SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
 Slot = tuple[int, str]  # a directory's id and a name in it
@@ -170,6 +174,7 @@ class Model:
         self.stirred: dict[int, list[int]] = {}  # object to the times whose step may have set its clock times
         self.failed: list[int] = []  # times whose step failed, and may have done so, too
         self.logging: set[int] = set()  # times whose step fsyncs an object in some way, even in vain
+        self.may_commit: list[int] = []  # in order, times whose step may have committed everything before it
 
     @property
     def root(self) -> int:
@@ -249,6 +254,8 @@ class Builder:
         if step.result < 0:
             self.model.failed.append(self.time)
             self._may_have_touched(step.operation)
+        if step.result < 0 or step.operation.word in COMMITTING or self.time in self.model.logging:
+            self.model.may_commit.append(self.time)
         if step.result == 0:
             handler = _WORDS.get(step.operation.word)
             if handler is None:
