@@ -30,7 +30,7 @@ class NotRecorded(Exception):
 
 
 class StepReport(msgspec.Struct, frozen=True):
-    """The agent's answer for one operation."""
+    """The agent's answer for one operation. file: as Step.file."""
 
     index: int
     result: int
@@ -38,6 +38,7 @@ class StepReport(msgspec.Struct, frozen=True):
     blocks: int
     left: int
     times: tuple[int, int] = (0, 0)
+    file: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class RecordReport(msgspec.Struct, frozen=True):
@@ -201,4 +202,5 @@ def _step(answer: StepReport, workload: Workload, marks: dict[str, int]) -> Step
         blocks=answer.blocks,
         left_inode=answer.left,
         times=answer.times,
+        file=answer.file,
     )
