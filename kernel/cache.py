@@ -8,7 +8,7 @@ Out:      directories that only ever appear by rename, under a lock held across 
           builds/<key>/                 a kernel with its provenance
           failed/<key>.log              the compiler's words when a build failed
           apt/<suite>/                  lists of Debian's that the system's apt has not
-          agents/<hash>                 the guest's program (harness/agent_binary.py)
+          agents/<hash>                 the guest's program (harness/guests/agent_binary.py)
           suite/<name>/                 what the long tests make once a machine
           The time of a directory is when it was last used.
 Not here: what is made (source.py, build.py), what goes when it is too much (prune.py).

@@ -4,7 +4,7 @@ The variant gcov: which files of a kernel count what is executed, and what is ne
 In:       a source tree that is ours alone, before it is configured; later with its objects.
 Out:      the filesystems under test with the counting switched on; a folder gcno/ with the notes of the
           compiler and the source for each counted file, as fs/btrfs/tree-log.gcno and fs/btrfs/tree-log.c.
-Not here: the config (config/gcov.config), reading the counts (harness/gcov.py).
+Not here: the config (config/gcov.config), reading the counts (harness/stages/gcov.py).
 
 Only the filesystems count: a kernel that counts everywhere is several times slower, and its own counting
 of time and interrupts would be in every figure.

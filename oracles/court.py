@@ -17,18 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from oracles import (
-    atomic,
-    consistent,
-    durable,
-    fsck,
-    historical,
-    mounts,
-    ordered,
-    quiet,
-    stable,
-    usable,
-)
+from oracles import atomic, consistent, durable, fsck, historical, mounts, ordered, quiet, stable, usable
 from oracles.case import Case, Prepared
 from oracles.observation import Observation
 from oracles.verdict import TIERS, Answer, Tier, Verdict

@@ -785,7 +785,7 @@ def _rename(fs: Builder, operation: Operation) -> None:
 def _write(fs: Builder, operation: Operation) -> None:
     assert fs.step is not None
     fs.model.extending.add(fs.time)
-    makes = not operation.parallel and operation.path not in fs.kept  # harness/agent/calls.c: write_stamped()
+    makes = not operation.parallel and operation.path not in fs.kept  # agent/calls.c: write_stamped()
     missing = makes and fs.parent(operation.path) not in fs.now
     inode = fs.make(operation, "file", operation.path) if missing else fs.file(operation)
     old = fs.model.content[inode].last

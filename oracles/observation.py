@@ -3,7 +3,7 @@ What came back: one recovered state as the agent saw it.
 
 In:       the agent's report of one state (JSON), and fsck's.
 Out:      Observation with its Tree, plain data; equal bytes in, equal data out.
-Not here: how it was obtained (harness/recover.py), what it means (the oracles).
+Not here: how it was obtained (harness/stages/recover.py), what it means (the oracles).
 """
 
 import msgspec

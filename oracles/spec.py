@@ -4,7 +4,7 @@ The name of a crash state, as far as a reader of results needs it: its model, an
 In:       a state spec: "O:812", "R:812-803,805", "T:812/3", "T:812-805/3", "N:O:812/O:7"; of a damaged state
           "D:O:812/7680^1234".
 Out:      its model, the length of its prefix; what each model is, and what it presumes of a device.
-Not here: the whole grammar, and what a spec means for the disk (harness/crash.py).
+Not here: the whole grammar, and what a spec means for the disk (harness/states/crash.py).
 """
 
 import re

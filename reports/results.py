@@ -1,9 +1,9 @@
 """
 What a run leaves, as data: the files of results/<run>/ that pages and summaries are made from.
 
-In:       a results directory, as harness/store.py writes it.
+In:       a results directory, as harness/evidence/store.py writes it.
 Out:      Run, Experiment, Summary and their parts.
-Not here: writing them (harness/store.py), the pages (html.py), logs and images.
+Not here: writing them (harness/evidence/store.py), the pages (html.py), logs and images.
 """
 
 import enum
@@ -76,7 +76,7 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class ReadBlock(msgspec.Struct, frozen=True, array_like=True):
-    """A block of 4 KiB that the mount of a state read. name: of harness/block_names.py."""
+    """A block of 4 KiB that the mount of a state read. name: of harness/states/block_names.py."""
 
     block: int
     name: str
@@ -88,8 +88,8 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     spec:        "O:12". same_as: the spec of the earlier state with the same bytes, whose recovery
                  serves for this one too; "" when it was recovered itself.
     observation: index into Experiment.observations. verdict_set: index into Experiment.verdict_sets.
-    outcome:     of a damaged state, what recovery made of it (oracles.damage.Outcome); "" where nobody could
-                 look.
+    outcome:     of a damaged state, what recovery made of it (oracles.faults.damage.Outcome); "" where
+                 nobody could look.
     """
 
     spec: str
@@ -302,7 +302,7 @@ class Silence(msgspec.Struct, frozen=True):
 
 class DamageCounts(msgspec.Struct, frozen=True):
     """Damage at rest to blocks of one name on one profile and kernel: how many came to what
-    (oracles.damage.Outcome)."""
+    (oracles.faults.damage.Outcome)."""
 
     profile: str
     kernel: str

@@ -3,7 +3,8 @@ A fault point: what fails, during which operation, and where on the device.
 
 In:       nothing (FaultPoint), or a spec (parse_point).
 Out:      FaultPoint and its spec; the operations that make the device fail there.
-Not here: which points a workload has (harness/fault_points.py), the device itself (harness/agent/faults.c).
+Not here: which points a workload has (harness/stages/fault_points.py), the device itself
+          (harness/guests/agent/faults.c).
 
     F:error-writes@3          every write and FLUSH during operation 3 fails
     F:error-writes@3:8192+8   only those of 8 sectors from 8192 on

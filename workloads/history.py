@@ -3,7 +3,7 @@ What happened: every operation's result and its place in the log.
 
 In:       the agent's answers while a workload was recorded.
 Out:      History, kept as history.json; oracles judge from it without a guest.
-Not here: the log itself (harness/log.py), what was promised (oracles/).
+Not here: the log itself (harness/states/log.py), what was promised (oracles/).
 """
 
 from bisect import bisect_left

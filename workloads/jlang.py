@@ -4,7 +4,8 @@ CrashMonkey's J-lang, read as a workload of ours and written from one.
 In:       the text of a J-lang file (read), or a Workload (write).
 Out:      a Workload that makes the same system calls, or a text; NotJlang, NotMapped or NotExpressed with a
           reason for every line or operation.
-Not here: which files (harness/generate_command.py), the space that ACE makes such files of (generate/ace.py).
+Not here: which files (harness/commands/generate.py), the space that ACE makes such files of
+          (generate/ace.py).
 
 What a J-lang line does is what ace/cmAdapter.py of utsaslab/crashmonkey makes of it, in C++. A file is
 opened once and used through its descriptor, so `open` and `opendir` keep one here, too; `truncate`,

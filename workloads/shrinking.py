@@ -3,7 +3,7 @@ A workload made smaller: fewer operations, then simpler ones, as long as it stil
 
 In:       a Workload, and a question about a Workload (one that costs: each is a recording in a guest).
 Out:      the smallest Workload for which the answer was yes; what was taken away, as it goes.
-Not here: the question (harness/minimize.py), which operations go (ddmin.py).
+Not here: the question (harness/findings/minimize.py), which operations go (ddmin.py).
 
 After ddmin every move of MOVES is tried in turn, each on what the moves before it left, until none helps.
 A move never makes a workload longer, so it ends. The same workload and answers give the same result.

@@ -19,7 +19,7 @@ from workloads.workload import Operation
 THREADS_MIN, THREADS_MAX = 2, 4
 # Each is a history of its own to judge a state by, in the worst case (oracles/orders.py).
 ORDERS_MAX = 1000
-WRITE_BYTES_MAX = 1 << 16  # harness/agent/calls.c: what one call of pwrite(2) writes
+WRITE_BYTES_MAX = 1 << 16  # harness/guests/agent/calls.c: what one call of pwrite(2) writes
 
 REFUSED = {
     "umount": "takes the filesystem away from the other threads",

@@ -22,9 +22,9 @@ from pathlib import Path
 
 import msgspec
 
-from harness.filesystem import make_filesystem
-from harness.guest import Guest, GuestSpec, boot
-from harness.workspace import Workspace
+from harness.guests.filesystem import make_filesystem
+from harness.guests.guest import Guest, GuestSpec, boot
+from harness.host.workspace import Workspace
 from oracles.profiles import PROFILES, Profile
 from workloads.perf.experiment import Case, PerfExperiment, mkfs_of, mount_of
 

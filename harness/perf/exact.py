@@ -3,22 +3,22 @@ Figures that a machine cannot change: what the log of a workload says, and calls
 
 In:       a PerfExperiment's own small workload, a guest of the kernel; for calls one of the variant gcov.
 Out:      OperationFigures by word, of each recording; calls by the name that the experiment gives them.
-Not here: recording (harness/record.py), counting (harness/gcov.py).
+Not here: recording (harness/stages/record.py), counting (harness/stages/gcov.py).
 """
 
 import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.gcov import Counts, NotCounted, calls_from, count
-from harness.guest import Guest
-from harness.log import Entry, Log, open_log
-from harness.record import record
+from harness.guests.guest import Guest
+from harness.stages.gcov import Counts, NotCounted, calls_from, count
+from harness.stages.record import record
+from harness.states.log import Entry, Log, open_log
 from kernel.kernel import Kernel
 from oracles.profiles import Profile
-from reports.figures import log_figures
 from reports.perf.results import OperationFigures
 from reports.results import EntrySummary
+from reports.text.figures import log_figures
 from workloads.history import History
 from workloads.perf.experiment import Exact, expanded
 from workloads.text import parse

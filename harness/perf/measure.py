@@ -20,20 +20,20 @@ from typing import Any
 
 import msgspec
 
-from harness.agent_binary import agent_binary
-from harness.filesystem import NoFilesystemTool, make_filesystem
-from harness.gcov import NotCounted
-from harness.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
-from harness.log import BadLog
-from harness.machine import INBOX_BYTES, OUTBOX_BYTES
+from harness.evidence.store import write_whole
+from harness.guests.agent_binary import agent_binary
+from harness.guests.filesystem import NoFilesystemTool, make_filesystem
+from harness.guests.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
+from harness.guests.spec import INBOX_BYTES, OUTBOX_BYTES
+from harness.host.progress import Progress
+from harness.host.workspace import Workspace, memory_folder, workspace
 from harness.perf.boot import Bench, NotMeasured, bench, profile_of, quietest_processor
 from harness.perf.exact import counted_calls, recorded_figures, workload_of
 from harness.perf.sampling import samples, sampling
-from harness.progress import Progress
-from harness.record import NotRecorded
-from harness.run import LOG_BYTES, NoRoom, machine_facts, processors
-from harness.store import write_whole
-from harness.workspace import Workspace, memory_folder, workspace
+from harness.runs.run import LOG_BYTES, NoRoom, machine_facts, processors
+from harness.stages.gcov import NotCounted
+from harness.stages.record import NotRecorded
+from harness.states.log import BadLog
 from kernel import cache
 from kernel.build import build, parse
 from kernel.kernel import Kernel

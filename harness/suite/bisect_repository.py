@@ -3,7 +3,7 @@ A git repository to bisect: a kernel source, then harmless commits with one plan
 
 In:       an unpacked kernel source, a series, an empty place.
 Out:      a bare repository there with the branch `main`; equal input makes equal commits.
-Not here: bisecting (harness/bisect.py), what the bug does (the series' header).
+Not here: bisecting (harness/bisect/bisect.py), what the bug does (the series' header).
 
 Only what a build for User Mode Linux reads is committed: of drivers, sound, documentation and other
 architectures the Makefiles and Kconfigs, which name each other.

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent_binary import agent_binary
-from harness.filesystem import make_filesystem
-from harness.guest import GuestSpec, Keeper
-from harness.progress import Progress
-from harness.run import LOG_BYTES, Wish, processors, run
+from harness.guests.agent_binary import agent_binary
+from harness.guests.filesystem import make_filesystem
+from harness.guests.guest import GuestSpec, Keeper
+from harness.host.progress import Progress
+from harness.host.workspace import workspace
+from harness.runs.run import LOG_BYTES, Wish, processors, run
 from harness.suite.smallest import KEPT, table
-from harness.workspace import workspace
 from kernel.build import build
 from oracles.profiles import profile
 from workloads.library import select

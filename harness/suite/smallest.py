@@ -22,18 +22,18 @@ from textwrap import indent
 import msgspec
 import pytest
 
-from harness.export import require_tools, verified
-from harness.followups import find
-from harness.minimize import BUDGET, NAME, command_minimize
-from harness.progress import Progress
-from harness.repeats import TIMES
-from harness.reproducers import NoExport, NotInAnyWay
-from harness.run import ROOT, Wish, run
-from harness.store import write_whole
-from harness.sweep import Bug
+from harness.evidence.store import write_whole
+from harness.evidence.sweep import Bug
+from harness.evidence.triage import find
+from harness.findings.export import require_tools, verified
+from harness.findings.minimize import BUDGET, NAME, command_minimize
+from harness.findings.reproducers import NoExport, NotInAnyWay
+from harness.host.progress import Progress
+from harness.runs.reruns import TIMES
+from harness.runs.run import ROOT, Wish, run
 from oracles.profiles import profile
 from oracles.spec import in_order
-from reports.export import FORMS
+from reports.programs.export import FORMS
 from reports.results import CRASH, Finding, read_experiment, read_summary
 from workloads.library import SUFFIX, select
 from workloads.shrinking import operation_count

@@ -13,16 +13,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.agent_binary import agent_binary
-from harness.filesystem import make_filesystem
-from harness.gcov import calls_from, count
-from harness.guest import GuestSpec, Keeper
-from harness.known import expected_findings, found_in
-from harness.log import open_log
-from harness.progress import Progress
-from harness.record import record
-from harness.run import LOG_BYTES, processors
-from harness.workspace import workspace
+from harness.evidence.known import expected_findings, found_in
+from harness.guests.agent_binary import agent_binary
+from harness.guests.filesystem import make_filesystem
+from harness.guests.guest import GuestSpec, Keeper
+from harness.host.progress import Progress
+from harness.host.workspace import workspace
+from harness.runs.run import LOG_BYTES, processors
+from harness.stages.gcov import calls_from, count
+from harness.stages.record import record
+from harness.states.log import open_log
 from kernel.build import build
 from oracles.profiles import profile
 from reports.results import EntryFlag

@@ -4,7 +4,7 @@ The commit that broke a promise, found among harmless ones on real guests: `tox 
 In:       a repository made from Debian's 6.12 source with a planted bug (bisect_repository.py).
 Out:      that `powercut bisect` names the planted commit, skips the one that does not compile, and that the
           finding is shown again by repro.
-Not here: what bisect refuses, and going on after Ctrl-C (harness/tests/test_bisect.py).
+Not here: what bisect refuses, and going on after Ctrl-C (harness/tests/bisect/test_bisect.py).
 
 The first run on a machine makes the repository and compiles its kernel once (about six minutes on two
 processors); what is built stays in the cache.
@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.bisect import Record
+from harness.bisect.bisect import Record
 from harness.suite import bisect_repository
 from kernel import cache
 from kernel.patching import find_series
@@ -54,7 +54,7 @@ def repository():
 
 def powercut(*words):
     return subprocess.run(
-        [sys.executable, "-m", "harness.main", *map(str, words)],
+        [sys.executable, "-m", "harness.commands.main", *map(str, words)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -9,11 +9,11 @@ Not here: what counts as a difference (reports/tests/test_side_by_side.py).
 import msgspec
 import pytest
 
-from harness.compare import compare_lines
-from harness.progress import Progress
-from harness.run import Wish, run
+from harness.commands.compare import compare_lines
+from harness.host.progress import Progress
+from harness.runs.run import Wish, run
 from oracles.profiles import profile
-from reports.compare import ALIKE, Comparison, differences
+from reports.text.comparison import ALIKE, Comparison, differences
 from workloads.library import DEMONSTRATION, select
 
 pytestmark = [pytest.mark.compare, pytest.mark.timeout(1800)]

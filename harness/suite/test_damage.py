@@ -5,18 +5,18 @@ In:       the planted bugs whose header says `damage: sweep`; --profile NAME, --
 Out:      that each is found; that the stock kernel breaks no promise on the demonstration set; that a spec
           rebuilds the same bytes.
 Not here: the oracles themselves (oracles/tests/test_damage.py), which damage is done
-          (harness/tests/test_damaging.py).
+          (harness/tests/experiments/test_damaged_states.py).
 """
 
 import pytest
 
-from harness.progress import Progress
-from harness.run import Wish, run
+from harness.evidence.sweep import planted_bugs
+from harness.host.progress import Progress
+from harness.runs.run import Wish, run
 from harness.suite.test_models import repro
 from harness.suite.test_planted import sees
-from harness.sweep import planted_bugs
-from oracles.damage import OUTCOMES, Outcome
-from oracles.damage_court import DAMAGE_ORACLES
+from oracles.faults.damage import OUTCOMES, Outcome
+from oracles.faults.damage_court import DAMAGE_ORACLES
 from oracles.profiles import profile
 from reports.results import DAMAGE, read_experiment
 from workloads.library import DEMONSTRATION, select

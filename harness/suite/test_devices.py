@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from harness.agent_binary import agent_binary
-from harness.bare import run_in_guest
-from harness.examiner import Examiner, Like, Subject
-from harness.guest import GuestSpec
-from harness.log import open_log
-from harness.record import record
-from harness.run import LOG_BYTES, processors
-from harness.workspace import workspace
+from harness.experiments.interestingness import Examiner, Like, Subject
+from harness.guests.agent_binary import agent_binary
+from harness.guests.bare import run_in_guest
+from harness.guests.guest import GuestSpec
+from harness.host.workspace import workspace
+from harness.runs.run import LOG_BYTES, processors
+from harness.stages.record import record
+from harness.states.log import open_log
 from oracles.checks import Check, Source
-from oracles.damage import Damage, Outcome
+from oracles.faults.damage import Damage, Outcome
 from oracles.profiles import profile
 from oracles.verdict import Tier, Violation
-from reports import export_sh
-from reports.export import Reproducer
+from reports.programs import export_sh
+from reports.programs.export import Reproducer
 from reports.results import DAMAGE, FAULTS
 from workloads.faults import FaultPoint
 from workloads.history import stamped
@@ -137,9 +137,9 @@ def test_a_damage_is_done_again_to_a_smaller_workload(stock_kernel, monkeypatch)
         workspace() as space,
         Examiner(subject_of(stock_kernel, "btrfs", signature, like), space) as examiner,
     ):
-        monkeypatch.setattr("harness.examiner.DAMAGES", 1)
+        monkeypatch.setattr("harness.experiments.interestingness.DAMAGES", 1)
         sound = examiner.examine(WORKLOAD)
-        monkeypatch.setattr("oracles.noticed.judge", refused_is_broken)
+        monkeypatch.setattr("oracles.faults.noticed.judge", refused_is_broken)
         broken = examiner.examine(WORKLOAD)
     assert (sound.first, sound.trouble, broken.trouble) == ({}, "", "")
     assert broken.first[signature].endswith("/16.0=0")

@@ -15,13 +15,13 @@ import subprocess
 import msgspec
 import pytest
 
-from harness.crash import State
-from harness.disk import BLOCK_BYTES, open_disk, writes_of
-from harness.filesystem import SYSTEM_PATH
-from harness.judging import decode
-from harness.log import SECTOR_BYTES, Entry, open_log, write_log
-from harness.record import record
-from harness.recover import Recovery
+from harness.guests.filesystem import SYSTEM_PATH
+from harness.stages.judge import decode
+from harness.stages.record import record
+from harness.stages.recover import Recovery
+from harness.states.crash import State
+from harness.states.disk import BLOCK_BYTES, open_disk, writes_of
+from harness.states.log import SECTOR_BYTES, Entry, open_log, write_log
 from oracles.case import prepare
 from oracles.court import judge_observation
 from oracles.profiles import profile

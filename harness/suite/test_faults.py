@@ -10,13 +10,13 @@ Not here: the oracles themselves (oracles/tests/test_faults.py), the whole libra
 import msgspec
 import pytest
 
-from harness.cross_check import Agreement, cross_check
-from harness.known import expected_findings, found_in, signatures_everywhere
-from harness.progress import Progress
-from harness.run import Wish, run
+from harness.evidence.known import expected_findings, found_in, signatures_everywhere
+from harness.evidence.sweep import planted_bugs
+from harness.experiments.cross_check import Agreement, cross_check
+from harness.host.progress import Progress
+from harness.runs.run import Wish, run
 from harness.suite.test_planted import sees
-from harness.sweep import planted_bugs
-from oracles.fault_court import FAULT_ORACLES
+from oracles.faults.fault_court import FAULT_ORACLES
 from oracles.profiles import profile
 from reports.results import FAULTS, read_experiment
 from workloads.library import DEMONSTRATION, library, select

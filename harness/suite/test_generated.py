@@ -9,8 +9,8 @@ Not here: whether they are ACE's (workloads/tests/test_generate.py); longer ones
 
 import pytest
 
-from harness.progress import Progress
-from harness.run import Wish, run
+from harness.host.progress import Progress
+from harness.runs.run import Wish, run
 from oracles.profiles import profile
 from workloads.generate.space import Asked, workloads
 

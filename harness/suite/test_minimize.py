@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.export import command_export
-from harness.followups import find
-from harness.progress import Progress
-from harness.reproducers import NoExport
+from harness.evidence.sweep import planted_bugs
+from harness.evidence.triage import find
+from harness.findings.export import command_export
+from harness.findings.reproducers import NoExport
+from harness.host.progress import Progress
 from harness.suite.smallest import FAILED, KEPT, TRIED, kept_in, rows_of
-from harness.sweep import planted_bugs
-from reports.export import FORMS
+from reports.programs.export import FORMS
 from reports.results import read_summary
 
 pytestmark = [pytest.mark.minimize, pytest.mark.timeout(3600)]
@@ -79,7 +79,7 @@ def test_the_command_keeps_what_it_tried(minimal, form, capsys):
 
 def test_what_is_no_bug_of_this_kernel_is_not_exported(minimal, monkeypatch):
     """A program whose check cannot fail is not shown."""
-    monkeypatch.setattr("reports.export.check_lines", lambda *_: [":"])
+    monkeypatch.setattr("reports.programs.export.check_lines", lambda *_: [":"])
     with pytest.raises(NoExport, match="no program shows it on"):
         command_export(words_of(minimal, "sh"))
 

@@ -5,7 +5,7 @@ In:       the series under kernel/series/planted/ whose header has a line `model
 Out:      each is found in its model and silent in O; the stock kernel is silent in all; `repro` shows a state
           of each model again, from the same bytes.
 Not here: the bugs that model O shows (test_planted.py), each model's states
-          (harness/tests/test_crash_models.py).
+          (harness/tests/states/test_crash_models.py).
 """
 
 import hashlib
@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.progress import Progress
-from harness.run import Wish, run
-from harness.sweep import planted_bugs, sweep_parts
+from harness.evidence.sweep import planted_bugs, sweep_parts
+from harness.host.progress import Progress
+from harness.runs.run import Wish, run
 from oracles.profiles import profile
 from oracles.spec import MODELS, model_of
 from oracles.verdict import Answer
@@ -101,7 +101,7 @@ def same_bytes_twice(folder, spec, scratch):
 
 def repro(*words):
     return subprocess.run(
-        [sys.executable, "-m", "harness.main", "repro", *map(str, words)],
+        [sys.executable, "-m", "harness.commands.main", "repro", *map(str, words)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -12,8 +12,8 @@ import re
 import msgspec
 import pytest
 
+from harness.host.progress import Progress
 from harness.perf.measure import PerfWish, measure
-from harness.progress import Progress
 from reports.perf.answers import Answer, differences
 from reports.perf.counts import counts
 from reports.perf.profiles import profiles

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.progress import Progress
-from harness.run import Wish, run
-from harness.sweep import planted_bugs, sweep_parts
+from harness.evidence.sweep import planted_bugs, sweep_parts
+from harness.host.progress import Progress
+from harness.runs.run import Wish, run
 from workloads.library import select
 
 pytestmark = [pytest.mark.planted, pytest.mark.timeout(1800)]
@@ -61,7 +61,7 @@ def sees(tmp_path, kernel_word, bug):
 
 def shown_again(folder, finding):
     again = subprocess.run(
-        [sys.executable, "-m", "harness.main", "repro", str(folder), finding.id],
+        [sys.executable, "-m", "harness.commands.main", "repro", str(folder), finding.id],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -3,8 +3,8 @@ The same experiments in QEMU: the same verdicts as under User Mode Linux.
 
 In:       the stock kernel and one with a planted bug, each built for both guests.
 Out:      verdicts and findings, equal; what a run and repro say of their guest; nothing left of a killed run.
-Not here: the command line and the archive (harness/tests/test_qemu.py), which guest is chosen
-          (harness/tests/test_probe.py).
+Not here: the command line and the archive (harness/tests/guests/test_qemu.py), which guest is chosen
+          (harness/tests/guests/test_probe.py).
 
 Mostly the two logs are the same, entry by entry. But time runs otherwise in an emulator: a commit by a timer
 may fall into the run on one guest, and btrfs then allocates elsewhere. So what is compared is the answers of
@@ -22,20 +22,20 @@ from pathlib import Path
 
 import pytest
 
-from harness import qemu
-from harness.agent_binary import agent_binary
-from harness.crash import State
-from harness.disk import open_disk, writes_of
-from harness.filesystem import make_filesystem
-from harness.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
-from harness.log import open_log
-from harness.machine import INBOX_BYTES
-from harness.probe import accelerated
-from harness.progress import Progress
-from harness.record import record
-from harness.recover import Recovery
-from harness.run import LOG_BYTES, processors
-from harness.workspace import workspace
+from harness.guests import qemu
+from harness.guests.agent_binary import agent_binary
+from harness.guests.filesystem import make_filesystem
+from harness.guests.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
+from harness.guests.probe import accelerated
+from harness.guests.spec import INBOX_BYTES
+from harness.host.progress import Progress
+from harness.host.workspace import workspace
+from harness.runs.run import LOG_BYTES, processors
+from harness.stages.record import record
+from harness.stages.recover import Recovery
+from harness.states.crash import State
+from harness.states.disk import open_disk, writes_of
+from harness.states.log import open_log
 from kernel.build import build
 from oracles.profiles import profile
 from reports.results import read_experiment, read_question
@@ -110,7 +110,7 @@ def test_a_planted_bug_is_found_on_both(main_job, kernel_word, series, workload,
 
 
 def powercut(*words):
-    command = [sys.executable, "-m", "harness.main", *words]
+    command = [sys.executable, "-m", "harness.commands.main", *words]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -175,7 +175,7 @@ def test_a_panic_is_told_at_once(qemu_kernel, monkeypatch):
 def test_a_killed_run_leaves_no_machine(qemu_kernel, kernel_word, tmp_path):
     """kill -9 of the run: its machines go with it."""
     words = ("run", "--guest", "qemu", "--kernel", kernel_word, "--jobs", "2", "--out", str(tmp_path))
-    command = [sys.executable, "-m", "harness.main", *words]
+    command = [sys.executable, "-m", "harness.commands.main", *words]
     run = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not (machines := machines_under(run.pid)):

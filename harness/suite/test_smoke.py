@@ -15,15 +15,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.crash import State, states
-from harness.disk import open_disk, writes_of
-from harness.guest import GuestTrouble
-from harness.judging import decode
-from harness.log import open_log
-from harness.progress import Progress
-from harness.record import NotRecorded, record
-from harness.recover import Recovery
-from harness.run import Wish, run
+from harness.guests.guest import GuestTrouble
+from harness.host.progress import Progress
+from harness.runs.run import Wish, run
+from harness.stages.judge import decode
+from harness.stages.record import NotRecorded, record
+from harness.stages.recover import Recovery
+from harness.states.crash import State, states
+from harness.states.disk import open_disk, writes_of
+from harness.states.log import open_log
 from oracles.profiles import profile
 from workloads.library import DEMONSTRATION, load, select
 from workloads.text import parse
@@ -202,14 +202,15 @@ def test_agent_refuses_what_it_does_not_know(keeper_for):
 
 def test_the_command_ends_as_it_promises(tmp_path, kernel_word):
     """`powercut run --json` gives the summary and nothing else on standard output, and its exit status."""
-    command = [sys.executable, "-m", "harness.main", "run", "replace-by-rename", "--kernel", kernel_word]
+    program = [sys.executable, "-m", "harness.commands.main"]
+    command = [*program, "run", "replace-by-rename", "--kernel", kernel_word]
     done = subprocess.run(
         [*command, "--json", "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == json.loads(done.stdout)["exit"] == 0, done.stderr
     folder = next(path for path in tmp_path.iterdir() if path.name != "latest")
     again = subprocess.run(
-        [sys.executable, "-m", "harness.main", "repro", str(folder), "--state", "O:1"],
+        [sys.executable, "-m", "harness.commands.main", "repro", str(folder), "--state", "O:1"],
         cwd=ROOT,
         capture_output=True,
         text=True,

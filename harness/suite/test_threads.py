@@ -9,10 +9,10 @@ Not here: the other planted bugs (test_planted.py), the theme on stock kernels (
 import msgspec
 import pytest
 
-from harness.progress import Progress
-from harness.run import Wish, run
+from harness.evidence.sweep import planted_bugs
+from harness.host.progress import Progress
+from harness.runs.run import Wish, run
 from harness.suite.test_planted import sees
-from harness.sweep import planted_bugs
 from oracles.profiles import profile
 from workloads.library import select
 from workloads.shrinking import alone

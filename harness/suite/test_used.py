@@ -9,13 +9,13 @@ Not here: the library on these profiles (test_crash.py).
 import msgspec
 import pytest
 
-from harness.crash import states
-from harness.disk import BLOCK_BYTES, open_disk
-from harness.judging import decode
-from harness.log import SECTOR_BYTES, open_log
-from harness.record import record
-from harness.recover import Recovery
-from harness.run import on_profile
+from harness.runs.run import on_profile
+from harness.stages.judge import decode
+from harness.stages.record import record
+from harness.stages.recover import Recovery
+from harness.states.crash import states
+from harness.states.disk import BLOCK_BYTES, open_disk
+from harness.states.log import SECTOR_BYTES, open_log
 from oracles.case import prepare
 from oracles.court import judge_observation
 from oracles.profiles import profile

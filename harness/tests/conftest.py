@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import main
-from harness.store import new_run, write_summary
-from harness.summing import sum_up
+from harness.commands import main
+from harness.evidence.store import new_run, write_summary
+from harness.evidence.summary import sum_up
 from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen
 
 Powercut = Callable[..., tuple[int, str, str]]

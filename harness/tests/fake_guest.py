@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.guest import INBOX_BYTES, OUTBOX_BYTES, GuestTrouble, LostGuest
-from harness.log import Entry, write_log
-from harness.recover import (
+from harness.guests.guest import INBOX_BYTES, OUTBOX_BYTES, GuestTrouble, LostGuest
+from harness.stages.recover import (
     BUILD_ONLY,
     FIRST_PROBE,
     REPLY,
@@ -28,6 +27,7 @@ from harness.recover import (
     WANT_CHANGES,
     WRITE,
 )
+from harness.states.log import Entry, write_log
 from reports.results import EntryFlag
 
 CONSOLE = ("Kernel panic - not syncing: as the test wants it",)

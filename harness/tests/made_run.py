@@ -11,10 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.judging import DamageJudge, FaultJudge, Judge
-from harness.log import Entry, write_log
-from harness.recover import Recovered
-from harness.store import (
+from harness.evidence.store import (
     compress_file,
     experiment_folder,
     keep_base,
@@ -22,12 +19,15 @@ from harness.store import (
     write_question,
     write_summary,
 )
-from harness.summing import sum_up
+from harness.evidence.summary import sum_up
+from harness.stages.judge import DamageJudge, FaultJudge, Judge
+from harness.stages.recover import Recovered
+from harness.states.log import Entry, write_log
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import profile
 from oracles.tests.made import Bench, without
 from oracles.verdict import Tier
-from reports.html import write_report
+from reports.pages.html import write_report
 from reports.results import (
     DAMAGE,
     FAULTS,

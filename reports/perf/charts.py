@@ -3,7 +3,7 @@ Charts of a performance comparison.
 
 In:       Measured and what its figures say.
 Out:      Chart after Chart: ratios with intervals, distribution of latencies, profile before and after.
-Not here: how a chart becomes part of a page (reports/charts.py).
+Not here: how a chart becomes part of a page (reports/drawings/charts.py).
 """
 
 import math
@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from reports.charts import FAINT, INK, KIND_COLOURS, Chart, svg
+from reports.drawings.charts import FAINT, INK, KIND_COLOURS, Chart, svg
 from reports.perf.answers import Difference
 from reports.perf.profiles import Profile
 from reports.perf.results import Measured

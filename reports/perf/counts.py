@@ -12,7 +12,7 @@ import msgspec
 
 from reports.perf.results import ExactSide, Measured, OperationFigures
 
-# Name of the field, its words. FLUSH, FUA, bytes: reports/figures.py.
+# Name of the field, its words. FLUSH, FUA, bytes: reports/text/figures.py.
 FIGURES = (
     ("log_commits", "log commits"),
     ("transaction_commits", "transaction commits"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from reports.charts import Chart
+from reports.drawings.charts import Chart
 from reports.perf.answers import ALPHA, CONFIDENCE, Answer, Difference, differences
 from reports.perf.bpftrace import script
 from reports.perf.charts import latency_charts, profile_chart, ratio_chart

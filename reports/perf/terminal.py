@@ -13,7 +13,7 @@ from reports.perf.counts import counts, words
 from reports.perf.profiles import profiles
 from reports.perf.results import Measured, PerfRun
 from reports.perf.tables import answer_words, interval_words, percent_words
-from reports.terminal import line
+from reports.terminal.terminal import line
 
 KINDS_SHOWN = 6
 

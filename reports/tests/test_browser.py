@@ -7,7 +7,7 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from reports.html import write_perf_page, write_report
+from reports.pages.html import write_perf_page, write_report
 from reports.tests.make_compare import make_compare
 from reports.tests.make_perf import make_perf
 from reports.tests.make_run import make_run

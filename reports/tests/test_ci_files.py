@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from oracles.verdict import Answer
-from reports.digest import digests
-from reports.html import headline
-from reports.junit import junit_xml, write_junit
-from reports.ktap import ktap, write_ktap
+from reports.ci.junit import junit_xml, write_junit
+from reports.ci.ktap import ktap, write_ktap
+from reports.pages.html import headline
 from reports.results import Finding, StateCounts, Summary, read_question, read_summary
-from reports.terminal import COLUMNS, summary_lines
+from reports.terminal.terminal import COLUMNS, summary_lines
 from reports.tests.make_run import make_run
+from reports.text.digest import digests
 
 
 @pytest.fixture(scope="module")

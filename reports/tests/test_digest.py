@@ -6,11 +6,11 @@ import pytest
 
 from oracles.spec import prefix_of
 from oracles.verdict import Answer
-from reports.digest import digests, entry_kind
+from reports.drawings.timeline import timeline, windows
 from reports.results import EntryFlag, EntrySummary
-from reports.script import cut_place, lines
 from reports.tests.make_run import REPLACE, make_run, recording
-from reports.timeline import timeline, windows
+from reports.text.digest import digests, entry_kind
+from reports.text.script import cut_place, lines
 
 HISTORY, ENTRIES = recording("replace", "rename", REPLACE, "btrfs", 1)
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from oracles.checks import Check, Source
-from oracles.damage import Damage
-from reports import export_c, export_fstests, export_sh
-from reports.export import (
+from oracles.faults.damage import Damage
+from reports.programs import export_c, export_fstests, export_sh
+from reports.programs.export import (
     LISTED,
     NotInThisForm,
     Reproducer,
@@ -21,7 +21,7 @@ from reports.export import (
     command,
     cut_sentence,
 )
-from reports.failing import table
+from reports.programs.failing import table
 from workloads.faults import FaultPoint
 from workloads.library import library
 from workloads.text import parse
@@ -244,7 +244,7 @@ def without_root(script):
 
 
 def test_a_tree_that_is_another_must_be_told(two_trees, monkeypatch):
-    monkeypatch.setattr("reports.export.LISTED", without_root(LISTED))
+    monkeypatch.setattr("reports.programs.export.LISTED", without_root(LISTED))
     assert as_before(two_trees) == ""
     (two_trees / "damaged" / "bar").write_text("bar")
     assert "the tree is another, and nothing tells of it: ./bar f inode" in as_before(two_trees)
@@ -253,7 +253,7 @@ def test_a_tree_that_is_another_must_be_told(two_trees, monkeypatch):
 
 
 def test_a_file_that_is_missing_is_another_tree(two_trees, monkeypatch):
-    monkeypatch.setattr("reports.export.LISTED", without_root(LISTED))
+    monkeypatch.setattr("reports.programs.export.LISTED", without_root(LISTED))
     (two_trees / "whole" / "bar").write_text("bar")
     assert "something is missing" in as_before(two_trees)
 

@@ -1,7 +1,7 @@
 """Counts of a log."""
 
-from reports.figures import log_figures
 from reports.results import EntryFlag, EntrySummary, LogFigures
+from reports.text.figures import log_figures
 
 MARK = EntrySummary(EntryFlag.MARK, 0, 0, "begin 0")
 DATA = EntrySummary(0, 8, 16)

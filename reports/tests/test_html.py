@@ -11,9 +11,9 @@ import zstandard
 from oracles.observation import Fsck, Node, Observation
 from oracles.profiles import Profile, Promise
 from oracles.verdict import Answer, Verdict
-from reports import html
-from reports.groups import ROWS_SHOWN, SIGHTINGS_SHOWN, groups
-from reports.html import write_report
+from reports.pages import html
+from reports.pages.groups import ROWS_SHOWN, SIGHTINGS_SHOWN, groups
+from reports.pages.html import write_report
 from reports.results import Experiment, Judgement, State, StateCounts, Summary, read_experiment, read_summary
 from reports.tests.make_run import make_run
 

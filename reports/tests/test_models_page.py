@@ -6,8 +6,8 @@ import pytest
 from oracles.finding import Witness, group
 from oracles.spec import disk_words, model_of, place_of, prefix_of, presumed
 from oracles.verdict import Answer, Tier, Verdict, Violation
-from reports.models import coverage_words, model_words, power_words
 from reports.results import Coverage, ModelCounts
+from reports.text.models import coverage_words, model_words, power_words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 
 from msgspec.structs import replace
 
-from reports.html import write_perf_page
+from reports.pages.html import write_perf_page
 from reports.perf.bpftrace import script
 from reports.perf.commit import block, commit_message
 from reports.perf.page import headline, noise_sentences, write_texts

@@ -7,7 +7,12 @@ import msgspec
 import pytest
 
 from oracles.verdict import Answer
-from reports.compare import (
+from reports.pages.html import figure_words, pair_changes, write_report
+from reports.results import read_experiment, read_question, read_summary
+from reports.terminal.compare import comparison_lines
+from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never, write
+from reports.tests.make_run import make_run
+from reports.text.comparison import (
     Change,
     Comparison,
     Half,
@@ -20,12 +25,7 @@ from reports.compare import (
     spread,
     verdict_words,
 )
-from reports.compare_terminal import comparison_lines
-from reports.digest import digests
-from reports.html import figure_words, pair_changes, write_report
-from reports.results import read_experiment, read_question, read_summary
-from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never, write
-from reports.tests.make_run import make_run
+from reports.text.digest import digests
 
 HOLDS, UNKNOWN, UNASKED = Half(Answer.HOLDS, 4), Half(Answer.UNKNOWN, unknown=1), Half()
 LOST, LATE = (Half(Answer.BROKEN, broken=2, kinds=(kind,)) for kind in ("name lost (file)", "late (file)"))

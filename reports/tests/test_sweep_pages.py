@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from reports.html import write_report
-from reports.junit import write_junit
-from reports.ktap import write_ktap
+from reports.ci.junit import write_junit
+from reports.ci.ktap import write_ktap
+from reports.pages.html import write_report
 from reports.results import Detection, OracleSight, Silence, Summary, read_question, read_summary
-from reports.terminal import COLUMNS, summary_lines
+from reports.terminal.terminal import COLUMNS, summary_lines
 from reports.tests.make_run import make_run
 from reports.tests.test_html import Page, text_of
 

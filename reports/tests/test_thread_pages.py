@@ -1,11 +1,11 @@
 """Operations that overlapped, on the pages: lanes, lines, and whose the bytes are."""
 
 from oracles.tests.made import overlapping
-from reports.groups import moment
-from reports.html import bytes_of_threads
+from reports.drawings.timeline import timeline
+from reports.pages.groups import moment
+from reports.pages.html import bytes_of_threads
 from reports.results import EntrySummary
-from reports.script import cut_words, lines
-from reports.timeline import timeline
+from reports.text.script import cut_words, lines
 
 WORDS = (
     "run\n  creat A\n  parallel\n    thread\n      fsync A\n    thread\n      sync\n      fsync .\n  sync\n"

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from oracles.observation import Node, Observation
-from reports.groups import problems
-from reports.tree_words import notes
+from reports.pages.groups import problems
+from reports.text.tree_words import notes
 
 NODE = Node("foo", "fifo", 257, 0o644, 1, 0, 0)
 

@@ -1,0 +1,365 @@
+"""
+The commit that broke a promise: `powercut bisect`, by `git bisect run`.
+
+In:       a kernel's repository, a good and a bad revision, a wish to run on each, what counts as bad.
+Out:      results/<run>/ with bisect.json, bisect.log (git's) and every step's run; the last lines.
+Not here: git (bisect_git.py), one step (bisect_step.py), the command line (main.py).
+
+The kernels are TREE@COMMIT: read from git's objects and built on from one another (kernel/build.py), so a
+step compiles what its commits changed.
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from harness.bisect.git import (
+    BAD,
+    GIVE_UP,
+    GOOD,
+    SKIP,
+    Commit,
+    Found,
+    NotBisected,
+    bisect,
+    borrow,
+    commit,
+    count_between,
+    is_ancestor,
+    merge_base,
+    parents,
+)
+from harness.bisect.step import Step, examine, kept_steps, remove_unfinished, words
+from harness.evidence.store import NoResults, new_run, pretty, reading, write_whole
+from harness.evidence.summary import EXIT_BROKEN, EXIT_UNKNOWN, shown
+from harness.host.progress import Progress
+from harness.runs.run import RESULTS_BYTES, Wish, require_room
+from kernel.git import revision_source
+from kernel.kernel import BadKernel
+from oracles.court import ORACLES
+from oracles.verdict import Tier
+from reports.terminal.terminal import number
+
+STATUS = {"good": GOOD, "bad": BAD, "skip": SKIP}
+WishOf = Callable[[tuple[str, ...], str], Wish]
+
+
+class BadBisect(Exception):
+    """The revisions, the tree or what shall count cannot be bisected: bad input."""
+
+
+class Hunt(msgspec.Struct, frozen=True):
+    """What is looked for. tree: absolute. command, folder: to ask the same again from there.
+    good_word, bad_word: the revisions as given. oracles: those that count; all when empty."""
+
+    command: tuple[str, ...]
+    folder: str
+    started: str
+    tree: str
+    good: Commit
+    bad: Commit
+    good_word: str
+    bad_word: str
+    oracles: tuple[str, ...]
+    between: int
+    quiet: bool = False
+
+
+class Record(msgspec.Struct, frozen=True):
+    """bisect.json. first_bad: None until it is known, or when skipped commits leave several (candidates).
+    before: the tested good commit it is held against, its parent where that was tested."""
+
+    hunt: Hunt
+    steps: tuple[Step, ...] = ()
+    first_bad: Commit | None = None
+    before: Commit | None = None
+    candidates: tuple[Commit, ...] = ()
+    exit: int = EXIT_UNKNOWN
+
+
+def add_bisect(command: argparse.ArgumentParser) -> None:
+    """What `bisect` takes beside the options of `run`."""
+    command.add_argument("--tree", type=Path, metavar="PATH", help="the kernel's git repository; only read")
+    command.add_argument("--good", default="", metavar="REV", help="a revision that keeps its promises")
+    command.add_argument("--bad", default="", metavar="REV", help="a later one that does not")
+    command.add_argument(
+        "--oracle", default="", metavar="NAME,...", help="only what these find counts as bad (all)"
+    )
+    command.add_argument("--step", type=Path, help=argparse.SUPPRESS)  # git bisect run calls us with it
+    command.set_defaults(kernel="")
+
+
+# --- what is asked -------------------------------------------------------------------------------
+
+
+def hunt_of(arguments: argparse.Namespace) -> Hunt:
+    """Errors: BadBisect, BadKernel, NotBisected."""
+    if missing := [f"--{name}" for name in ("tree", "good", "bad") if not getattr(arguments, name)]:
+        raise BadBisect(f"bisect: name {', '.join(missing)} as well, as in: {EXAMPLE}")
+    if not arguments.workloads and arguments.keyword is None:
+        raise BadBisect(f"bisect: name the workload that shows it, as in: {EXAMPLE}")
+    if arguments.kernel or arguments.planted:
+        raise BadBisect("bisect: --kernel and --planted belong to run; the kernels are those of --tree")
+    oracles = chosen_oracles(arguments)
+    good, bad = (_end(arguments, side) for side in ("good", "bad"))
+    tree = arguments.tree.expanduser().resolve()
+    require_order(tree, good, bad, arguments)
+    return Hunt(
+        command=("powercut", *arguments.words),
+        folder=str(Path.cwd()),
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        tree=str(tree),
+        good=good,
+        bad=bad,
+        good_word=arguments.good,
+        bad_word=arguments.bad,
+        oracles=oracles,
+        between=count_between(tree, good.hash, bad.hash),
+        quiet=arguments.quiet or arguments.json,
+    )
+
+
+EXAMPLE = "powercut bisect --tree linux --good v6.11 --bad v6.12 --fs btrfs xattrs-over-two-fsyncs"
+
+
+def _end(arguments: argparse.Namespace, side: str) -> Commit:
+    tree: Path = arguments.tree.expanduser()
+    if not tree.is_dir():
+        raise BadBisect(f"--tree {arguments.tree}: no such directory")
+    try:
+        source = revision_source(tree, getattr(arguments, side))
+    except BadKernel as error:
+        raise BadBisect(f"--{side} {getattr(arguments, side)}: {error}") from error
+    return commit(tree, source.revision)
+
+
+def run_words(command: tuple[str, ...], kernel: str) -> list[str]:
+    """The words of the `run` that a step is: those it was started with, but our own, and its kernel."""
+    ours = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add_bisect(ours)
+    return ["run", *ours.parse_known_args(command[2:])[1], "--kernel", kernel]
+
+
+def require_order(tree: Path, good: Commit, bad: Commit, arguments: argparse.Namespace) -> None:
+    """Errors: BadBisect, when good is no ancestor of bad."""
+    if good.hash == bad.hash:
+        raise BadBisect(f"--good {arguments.good} and --bad {arguments.bad} are one commit, {good.hash[:12]}")
+    if is_ancestor(tree, good.hash, bad.hash):
+        return
+    if is_ancestor(tree, bad.hash, good.hash):
+        raise BadBisect(
+            f"--bad {arguments.bad} is an ancestor of --good {arguments.good}: are they the wrong way round? "
+            "bisect looks for what broke a promise, not for what mended it"
+        )
+    base = merge_base(tree, good.hash, bad.hash)
+    hint = f"they part at {base[:12]}; name that one as --good" if base else "they have no commit in common"
+    raise BadBisect(f"--good {arguments.good} is no ancestor of --bad {arguments.bad}: {hint}")
+
+
+def chosen_oracles(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Errors: BadBisect."""
+    known = [oracle.NAME for oracle in ORACLES]
+    names = tuple(dict.fromkeys(name.strip() for name in arguments.oracle.split(",") if name.strip()))
+    if wrong := [name for name in names if name not in known]:
+        raise BadBisect(f"--oracle: no oracle {', '.join(wrong)}; there are: {', '.join(known)}")
+    if "fsck" in names and arguments.no_fsck:
+        raise BadBisect("--oracle fsck: --no-fsck leaves it out")
+    if "ordered" in names and arguments.tier == Tier.POSIX:
+        raise BadBisect("--oracle ordered: it asks nothing in tier posix; take --tier somc or fs")
+    return names
+
+
+# --- the hunt ------------------------------------------------------------------------------------
+
+
+def hunt(arguments: argparse.Namespace, wish_of: WishOf) -> int:
+    """`powercut bisect`, or going on with one. Errors: BadBisect, NotBisected, and those of a run."""
+    if arguments.resume:
+        folder, asked = arguments.resume.resolve(), read_record(arguments.resume).hunt
+        os.chdir(asked.folder)
+    else:
+        asked = hunt_of(arguments)
+        wish_of(asked.command, "")  # unknown workloads and profiles are told before anything is made
+        require_room(arguments.out, RESULTS_BYTES)
+        folder = new_run(arguments.out).resolve()
+        (folder / "experiments").rmdir()
+        keep(folder, Record(asked))
+    (folder / "steps").mkdir(exist_ok=True)
+    remove_unfinished(folder)
+    with Progress(arguments.quiet or arguments.json) as progress, told_how_to_go_on(folder, asked, progress):
+        record = search(folder, asked, wish_of, progress)
+    keep(folder, record)
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "bisect.json").read_bytes())
+    else:
+        print("\n".join(lines(record, folder)))
+    return record.exit
+
+
+def search(folder: Path, asked: Hunt, wish_of: WishOf, progress: Progress) -> Record:
+    """Both ends, then git's own search between them."""
+    tree, about = Path(asked.tree), f"{asked.between:,} commits"
+    progress.line(
+        f"bisect: {about} from {asked.good_word} to {asked.bad_word}; first the two ends themselves"
+    )
+    require_end(folder, asked, "good", wish_of, progress)
+    require_end(folder, asked, "bad", wish_of, progress)
+    place = folder / "git"
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        borrow(tree, place, asked.good.hash)
+        ends = asked.good.hash, asked.bad.hash
+        found = bisect(place, *ends, step_command(folder), lambda left: progress.line(f"      {left}"))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    write_whole(folder / "bisect.log", found.log.encode())
+    return record_of(folder, asked, found)
+
+
+def step_command(folder: Path) -> list[str]:
+    return [sys.executable, "-P", "-m", "harness.commands.main", "bisect", "--step", str(folder)]
+
+
+def require_end(folder: Path, asked: Hunt, side: str, wish_of: WishOf, progress: Progress) -> None:
+    """Errors: BadBisect when it is not what it is said to be, NotBisected when that cannot be known."""
+    end, word = (asked.good, asked.good_word) if side == "good" else (asked.bad, asked.bad_word)
+    step = examine(folder, end, wish_of(asked.command, kernel_word(asked, end)), asked.oracles, progress)
+    if step.answer == side:
+        return
+    name = f"--{side} {word} ({end.hash[:12]})"
+    if step.answer == "skip":
+        raise NotBisected(f"{name} cannot be judged: {step.reason}")
+    seen_in = shown(folder / step.run)
+    if step.answer == "good":
+        raise BadBisect(f"{name}: every promise that counts held in {step.states} states; see {seen_in}")
+    told = "; ".join(f"{one.signature} in {one.workload} {one.state}" for one in step.findings[:3])
+    limit = "" if asked.oracles else ", or say what counts with --oracle"
+    raise BadBisect(f"{name} is BROKEN already: {told}; name an older one{limit}; see {seen_in}")
+
+
+def kernel_word(asked: Hunt, one: Commit) -> str:
+    """Twelve digits, as the kernel's own commit messages have."""
+    return f"{asked.tree}@{one.hash[:12]}"
+
+
+def record_of(folder: Path, asked: Hunt, found: Found) -> Record:
+    """Errors: NotBisected, when git was told what no step of ours has said."""
+    steps = tuple(kept_steps(folder))
+    answers = {step.commit.hash: step.answer for step in steps}
+    require_answers(found.log, answers)
+    tree = Path(asked.tree)
+    if not found.first_bad:
+        candidates = tuple(commit(tree, one) for one in found.candidates)
+        return Record(asked, steps, candidates=candidates, exit=EXIT_UNKNOWN)
+    before = next(
+        (one for one in parents(tree, found.first_bad) if answers.get(one) == "good"), asked.good.hash
+    )
+    return Record(asked, steps, commit(tree, found.first_bad), commit(tree, before), exit=EXIT_BROKEN)
+
+
+def require_answers(log: str, answers: Mapping[str, str]) -> None:
+    """A step that dies with status 1 before it has an answer would be taken for a bad commit."""
+    for line in log.splitlines():
+        said, _, name = line.removeprefix("git bisect ").partition(" ")
+        if line.startswith("git bisect ") and said in STATUS and answers.get(name) != said:
+            raise NotBisected(
+                f"{name}: git was told {said}, and the step says {answers.get(name, 'nothing')}"
+            )
+
+
+@contextlib.contextmanager
+def told_how_to_go_on(folder: Path, asked: Hunt, progress: Progress) -> Iterator[None]:
+    """Stopped by Ctrl-C or SIGTERM: what is done is kept."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        progress.line(f"{asked.tree} is as it was; go on with: powercut bisect --resume {shown(folder)}")
+        raise
+
+
+def keep(folder: Path, record: Record) -> None:
+    write_whole(folder / "bisect.json", pretty(record))
+
+
+def read_record(folder: Path) -> Record:
+    """Errors: NoResults."""
+    if not (folder / "bisect.json").is_file():
+        raise NoResults(f"{folder}: no bisect of ours: it has no bisect.json")
+    with reading(folder):
+        return msgspec.json.decode((folder / "bisect.json").read_bytes(), type=Record)
+
+
+# --- a step, called by git -----------------------------------------------------------------------
+
+
+def step_status(folder: Path, wish_of: WishOf) -> int:
+    """The exit status for `git bisect run`. Whatever goes wrong on our side makes it give up: to git, 1 and 2
+    are bad commits."""
+    try:
+        name = commit(folder / "git", "BISECT_HEAD").hash  # there, since nothing is checked out
+        for variable in [one for one in os.environ if one.startswith("GIT_")]:
+            del os.environ[variable]  # GIT_DIR is the bisect's own repository
+        asked = read_record(folder).hunt
+        os.chdir(asked.folder)
+        one = commit(Path(asked.tree), name)
+        with Progress(asked.quiet) as progress:
+            wish = wish_of(asked.command, kernel_word(asked, one))
+            return STATUS[examine(folder, one, wish, asked.oracles, progress).answer]
+    except KeyboardInterrupt:
+        return GIVE_UP
+    except (Exception, SystemExit) as error:
+        print(f"powercut: {type(error).__name__}: {error}", file=sys.stderr)
+        return GIVE_UP
+
+
+# --- the last lines ------------------------------------------------------------------------------
+
+
+def lines(record: Record, folder: Path) -> list[str]:
+    asked, steps = record.hunt, {step.commit.hash: step for step in record.steps}
+    ends = f"{asked.good_word} to {asked.bad_word}, {asked.between:,} commits"
+    told = [f"bisected   {asked.tree}: {ends}"]
+    if record.first_bad and record.before:
+        told += _found_lines(record.first_bad, steps[record.first_bad.hash], record.before, steps, asked)
+    else:
+        told.append(f"narrowed   to {len(record.candidates)} commits, which could not all be judged:")
+        told += [f"           {one.hash[:12]} {one.subject}" for one in record.candidates]
+    skipped = sum(step.answer == "skip" for step in record.steps)
+    seconds = sum(step.seconds for step in record.steps)
+    told.append(f"steps      {len(steps)}, the two ends among them, {skipped} skipped; {seconds:.0f} s")
+    told += [f"           {words(step)[:110]}" for step in record.steps if step.answer == "skip"]
+    told.append(f"log        {shown(folder)}/bisect.log, for git bisect replay; bisect.json; steps/")
+    meaning = "the commit breaks a promise" if record.first_bad else "UNKNOWN remains"
+    return [*told, f"exit       {record.exit}: {meaning}"]
+
+
+def _found_lines(first: Commit, bad: Step, before: Commit, steps: dict[str, Step], asked: Hunt) -> list[str]:
+    told = [
+        f"first bad  {first.hash} {first.subject}",
+        f"           {first.author}, {first.date}",
+        f"bad        {_counts(bad, asked)}",
+    ]
+    for one in bad.findings[:3]:
+        told.append(
+            f"           {one.id} {one.signature}: {one.workload} {one.state}, {number(one.count, 'state')}"
+        )
+        told.append(f"              {one.repro}")
+    side = steps.get(before.hash)
+    name = f"{before.hash[:12]} {before.subject}"
+    return [*told, f"good       {name}: {_counts(side, asked) if side else 'not judged'}"]
+
+
+def _counts(step: Step, asked: Hunt) -> str:
+    """The verdicts that count, oracle by oracle."""
+    counted = {name: one for name, one in step.verdicts.items() if not asked.oracles or name in asked.oracles}
+    broken = ", ".join(f"{name} {one.broken}" for name, one in counted.items() if one.broken)
+    what = f"BROKEN: {broken}" if broken else "every verdict HOLDS"
+    limit = f" (counted: {', '.join(asked.oracles)})" if asked.oracles else ""
+    return f"{what}, in {number(step.states, 'state')}{limit}"

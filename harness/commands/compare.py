@@ -1,0 +1,77 @@
+"""
+Two kernels side by side, in one run: `powercut compare`.
+
+In:       the words of the command line, or the folder of such a run.
+Out:      what is wrong with them, before anything is built; the last lines and compare.json of the run.
+Not here: the run itself (run.py), what is said of A and B (reports/text/comparison.py).
+
+A is the kernel held against (--against), B the kernel in question (--kernel).
+"""
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from harness.evidence.store import reading
+from harness.evidence.summary import shown
+from harness.host.progress import Progress
+from kernel.build import key, parse
+from kernel.kernel import BadKernel
+from reports.results import read_question, read_summary
+from reports.terminal.compare import comparison_lines
+from reports.text.comparison import Comparison
+
+NOISE_OFFER = "; for the noise of this machine: powercut compare --kernel {} --noise --perf"
+
+
+def add_compare(command: argparse.ArgumentParser) -> None:
+    """What `compare` takes beside the options of `run`; one folder alone is a run to show again."""
+    command.add_argument("--against", default="", metavar="K", help="the kernel to hold --kernel against")
+
+
+def compared_folder(arguments: argparse.Namespace) -> Path | None:
+    """`compare DIR`: the one word is the folder of a run."""
+    words = arguments.workloads
+    if arguments.against or len(words) != 1 or not (Path(words[0]) / "run.json").is_file():
+        return None
+    return Path(words[0])
+
+
+def require_two_kernels(arguments: argparse.Namespace) -> None:
+    """Errors: BadKernel, when there is nothing to compare; KernelError."""
+    if not arguments.against:
+        raise BadKernel(
+            "compare: name the kernel to hold it against: powercut compare --kernel "
+            f"{arguments.kernel} --against {arguments.kernel}+SERIES; "
+            "or give the folder of a compare alone, to show it again"
+        )
+    if arguments.planted:
+        raise BadKernel("compare: --planted sweeps one bug after the other: powercut run --planted")
+    words = (arguments.against, arguments.kernel)
+    with Progress(arguments.quiet or arguments.json) as progress:
+        keys = []
+        for word in words:
+            tell = progress.building(word)
+            keys.append(key(parse(word, arguments.config), tell))
+            tell("built", 1.0)
+    if keys[0] == keys[1]:
+        same = (
+            f"{words[0]} and {words[1]} are"
+            if words[0] != words[1]
+            else f"--kernel and --against are both {words[0]},"
+        )
+        raise BadKernel(
+            f"compare: {same} the same kernel (key {keys[0]}), so there is nothing to compare; "
+            f"name another, as --against {arguments.kernel}+SERIES, or run it alone: "
+            f"powercut run --kernel {arguments.kernel}"
+            + ("" if arguments.perf is None else NOISE_OFFER.format(arguments.kernel))
+        )
+
+
+def compare_lines(folder: Path) -> list[str]:
+    """The last lines. Errors: NoResults."""
+    with reading(folder):
+        question, summary = read_question(folder), read_summary(folder)
+        comparison = msgspec.json.decode((folder / "compare.json").read_bytes(), type=Comparison)
+    return comparison_lines(comparison, summary, question, Path(shown(folder)) / "report" / "compare.html")

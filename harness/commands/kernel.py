@@ -1,0 +1,248 @@
+"""
+`powercut kernel`: build one, list what is built, show where one came from, make room.
+
+In:       the arguments of the command.
+Out:      lines, or JSON; exit status 0; BadKernel, BuildFailed as the kernel room raises them.
+Not here: building (kernel/build.py), what goes when there is too much (kernel/prune.py).
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.host.progress import Progress
+from kernel import cache
+from kernel.build import build, built, find
+from kernel.fragments import known_variants
+from kernel.kernel import BadKernel, BuildFailed, Kernel, Provenance
+from kernel.prune import Thing, limit_bytes, prune, size_of, things
+
+MIB = 1 << 20
+DAY_S = 24 * 3600
+BESIDE = ("config", "System.map", "build.log", "series.diff")
+
+
+def config_option(command: argparse.ArgumentParser) -> None:
+    """--config, of every command that builds a kernel."""
+    known = ", ".join(known_variants())
+    command.add_argument("--config", type=_names, default=(), metavar="V,...", help=f"variants, of {known}")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def add_kernel(command: argparse.ArgumentParser) -> None:
+    commands = command.add_subparsers(dest="what", required=True, metavar="build|list|show|prune")
+    for name, text in (("build", "build it, unless it is there"), ("show", "where a built one came from")):
+        one = commands.add_parser(name, help=text)
+        one.add_argument("word", metavar="KERNEL", nargs="?", help="SOURCE[+SERIES...], as 6.12+planted/NAME")
+        config_option(one)
+        one.add_argument("--arch", choices=["um", "x86_64"], default="um", help="what it runs on (um)")
+        one.add_argument("--json", action="store_true")
+        if name == "build":
+            one.add_argument("--quiet", action="store_true", help="no progress")
+    listing = commands.add_parser("list", help="what is built")
+    listing.add_argument("--json", action="store_true")
+    pruning = commands.add_parser("prune", help="make room in the cache, least recently used first")
+    pruning.add_argument("--older-than", type=float, metavar="DAYS", help="what was not used for so long")
+    pruning.add_argument(
+        "--keep",
+        metavar="SIZE",
+        help="no more than this, as 5G; 0 keeps what is in use (POWERCUT_CACHE_LIMIT)",
+    )
+    pruning.add_argument("--dry-run", action="store_true", help="only say what would go")
+
+
+def command_kernel(arguments: argparse.Namespace) -> int:
+    return {"build": _build, "list": _list, "show": _show, "prune": _prune}[arguments.what](arguments)
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    word = _named(arguments)
+    with Progress(arguments.quiet or arguments.json) as progress:
+        kernel = build(word, progress.building(word), arguments.config, arguments.arch)
+    if arguments.json:
+        _print_json(facts(kernel))
+    else:
+        print(kernel.path)
+    return 0
+
+
+def _named(arguments: argparse.Namespace) -> str:
+    if not arguments.word:
+        raise BadKernel(f"kernel {arguments.what}: name a kernel, as in: kernel {arguments.what} 6.12")
+    return str(arguments.word)
+
+
+# --- list ---
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    kernels = built()
+    if arguments.json:
+        _print_json([facts(kernel) for kernel in kernels])
+        return 0
+    used = {thing.path: thing for thing in things()}
+    rows = [_row(kernel, used.get(str(Path(kernel.path).parent))) for kernel in kernels]
+    headings = ("kernel", "config", "arch", "source", "size", "built", "last used", "key")
+    print(
+        "\n".join(_table([headings, *sorted(rows)]))
+        if rows
+        else "no kernel is built: powercut kernel build 6.12"
+    )
+    by_room: dict[str, int] = {}
+    for thing in used.values():
+        by_room[thing.room] = by_room.get(thing.room, 0) + thing.size_bytes
+    parts = ", ".join(f"{room} {_size(size)}" for room, size in by_room.items())
+    if parts:
+        limit = limit_bytes()
+        print(
+            f"\n{cache.root()}: {_size(sum(by_room.values()))} ({parts}); "
+            f"limit {_size(limit) if limit else 'none'}"
+        )
+    return 0
+
+
+def _row(kernel: Kernel, thing: Thing | None) -> tuple[str, ...]:
+    made = kernel.provenance
+    used_s = thing.used_s if thing else 0.0
+    return (
+        made.word,
+        ",".join(made.variants) or "-",
+        made.arch,
+        _source(made),
+        _size(thing.size_bytes if thing else made.size_bytes),
+        _ago(Path(kernel.path).stat().st_mtime),
+        _ago(used_s),
+        made.key,
+    )
+
+
+def _source(made: Provenance) -> str:
+    version, _, _hash = made.source_version.partition(" files ")
+    version, git, _tree = version.partition(" git tree ")
+    return f"{version} git {made.revision[:12]}" if git else version
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:.1f} GiB" if size_bytes >= 1 << 30 else f"{size_bytes / MIB:.0f} MiB"
+
+
+def _ago(when_s: float) -> str:
+    minutes = max(0.0, time.time() - when_s) / 60
+    if minutes < 100:
+        return f"{minutes:.0f} min ago"
+    return f"{minutes / 60:.0f} h ago" if minutes < 60 * 48 else f"{minutes / 60 / 24:.0f} d ago"
+
+
+# --- show ---
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    word = _named(arguments)
+    kernel = find(word, arguments.config, arguments.arch)
+    if kernel is None:
+        raise BuildFailed(f"{word} is not built, or not as it is now; build it: {_command(arguments)}")
+    if arguments.json:
+        _print_json(facts(kernel))
+    else:
+        print("\n".join(provenance_lines(kernel)))
+    return 0
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    words = ["powercut kernel build", arguments.word]
+    words += ["--config", ",".join(arguments.config)] if arguments.config else []
+    words += ["--arch", arguments.arch] if arguments.arch != "um" else []
+    return " ".join(words)
+
+
+def facts(kernel: Kernel) -> dict[str, Any]:
+    """For JSON: the provenance, and where it lies."""
+    return {
+        **msgspec.to_builtins(kernel.provenance),
+        "path": kernel.path,
+        "built": _date(kernel),
+        "beside": [str(path) for path in _beside(kernel)],
+    }
+
+
+def provenance_lines(kernel: Kernel) -> list[str]:
+    made = kernel.provenance
+    missing = ", ".join(made.missing_options) or "none"
+    rows = [
+        ("kernel", f"{made.word}  (key {made.key})"),
+        ("source", made.source_version),
+        ("commit", made.revision),
+        *(
+            ("series", line)
+            for one in made.series
+            for line in (one.name, f"  {one.about}", f"  {one.sha256}")
+        ),
+        ("series", "" if made.series else "none"),
+        ("config", f"{', '.join(made.variants) or 'no variant'}; sha256 {made.config_sha256}"),
+        ("not granted", f"{missing} (asked for as optional)"),
+        ("runs on", {"um": "User Mode Linux", "x86_64": "x86_64"}[made.arch]),
+        ("compiler", made.compiler),
+        ("built", f"{_date(kernel)}, {_took(made)}"),
+        ("program", f"{kernel.path}, {made.size_bytes / MIB:.1f} MiB, sha256 {made.linux_sha256}"),
+        ("beside it", ", ".join(path.name for path in _beside(kernel))),
+    ]
+    lines, last = [], ""
+    for name, value in rows:
+        if value:
+            lines.append(f"{'' if name == last else name:<12} {value}")
+            last = name
+    return lines
+
+
+def _took(made: Provenance) -> str:
+    since = ", on from the kernel without series" if made.series else ""
+    return f"in {made.build_s:.0f} s with {made.step_count} steps{since}"
+
+
+def _date(kernel: Kernel) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(Path(kernel.path).stat().st_mtime))
+
+
+def _beside(kernel: Kernel) -> list[Path]:
+    return [path for name in BESIDE if (path := Path(kernel.path).with_name(name)).exists()]
+
+
+def _print_json(content: Any) -> None:
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n")
+
+
+# --- prune ---
+
+
+def _prune(arguments: argparse.Namespace) -> int:
+    older_s = None if arguments.older_than is None else arguments.older_than * DAY_S
+    if arguments.keep is not None:
+        keep_bytes: int | None = size_of(arguments.keep, "--keep")
+    elif older_s is None:
+        keep_bytes = limit_bytes() or None
+    else:
+        keep_bytes = None
+    gone, left_bytes = prune(older_s, keep_bytes, arguments.dry_run)
+    for thing in gone:
+        name = str(Path(thing.path).relative_to(cache.root()))
+        print(f"{name:<56} {_size(thing.size_bytes):>9}  used {_ago(thing.used_s)}")
+    freed = _size(sum(thing.size_bytes for thing in gone))
+    what = "would be freed" if arguments.dry_run else "freed"
+    print(f"{len(gone)} of the cache's things, {freed} {what}; {_size(left_bytes)} stay in {cache.root()}")
+    if keep_bytes is not None and left_bytes > keep_bytes:
+        print(f"more than {_size(keep_bytes)}: the rest is in use by running processes")
+    return 0

@@ -1,0 +1,212 @@
+"""
+Keep the evidence: the files of results/<run>/, each there whole or not at all.
+
+In:       what an experiment gave, the question, the summary.
+Out:      results/<UTC time>-<id>/ with experiments/<n>/, run.json, summary.json; results/latest.
+Not here: reading them back as data (reports/results.py), the pages (reports/pages/html.py).
+
+A base disk is kept as a log of the writes that make it out of zeros: sparse, and in a format that is
+there already.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from harness.states.disk import BLOCK_BYTES, Disk, copy_sparse, data_blocks, open_disk, writes_of
+from harness.states.log import SECTOR_BYTES, Entry, open_log, write_log
+from reports.results import ExperimentFacts, Judgement, Question, Summary
+from workloads.history import History
+
+LEVEL = 3  # zstd's default: logs shrink by 20 times at 300 MB/s
+PARTIAL = ".partial"
+
+
+class NoResults(Exception):
+    """The folder is no results of ours, or not whole; the message names what is missing."""
+
+
+@contextlib.contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """What is damaged or missing there is told as such. Errors: NoResults."""
+    try:
+        yield
+    except (msgspec.DecodeError, UnicodeDecodeError, zstandard.ZstdError) as error:
+        raise NoResults(f"{folder}: damaged: {error}") from error
+    except FileNotFoundError as error:
+        raise NoResults(f"{folder}: not whole: no {error.filename}") from error
+
+
+def new_run(folder: Path) -> Path:
+    """results/<UTC time>-<id>, made. Errors: OSError."""
+    name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + "-" + secrets.token_hex(2)
+    run = folder / name
+    (run / "experiments").mkdir(parents=True)
+    return run
+
+
+def point_latest(run: Path) -> None:
+    """results/latest leads to this run."""
+    latest = run.parent / "latest"
+    aside = run.parent / f".latest-{os.getpid()}"
+    with contextlib.suppress(FileNotFoundError):
+        aside.unlink()
+    aside.symlink_to(run.name)
+    aside.replace(latest)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Aside, then renamed. Errors: OSError."""
+    aside = path.with_name(path.name + PARTIAL)
+    try:
+        aside.write_bytes(content)
+        aside.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        raise
+
+
+def pretty(data: msgspec.Struct) -> bytes:
+    """JSON for people, too."""
+    return msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n"
+
+
+def write_question(run: Path, question: Question) -> None:
+    write_whole(run / "run.json", pretty(question))
+
+
+def write_summary(run: Path, summary: Summary) -> None:
+    write_whole(run / "summary.json", pretty(summary))
+
+
+def partial_folder(run: Path, number: int) -> Path:
+    """Where an experiment is written before it is whole."""
+    return run / "experiments" / f"{number:04d}{PARTIAL}"
+
+
+@contextlib.contextmanager
+def experiment_folder(run: Path, number: int) -> Iterator[Path]:
+    """experiments/<n>, appearing when the block ends well; an older one of that number is replaced."""
+    final = run / "experiments" / f"{number:04d}"
+    aside = partial_folder(run, number)
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    try:
+        yield aside
+        shutil.rmtree(final, ignore_errors=True)
+        aside.rename(final)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def compress_file(source: Path, target: Path) -> None:
+    """source, as zstd, in target. Errors: OSError."""
+    with source.open("rb") as reader, target.open("wb") as writer:
+        zstandard.ZstdCompressor(level=LEVEL).copy_stream(reader, writer)
+
+
+def expand_file(source: Path, target: Path) -> None:
+    """Errors: OSError, NoResults when source is damaged."""
+    expander = zstandard.ZstdDecompressor().decompressobj()
+    try:
+        with source.open("rb") as reader, target.open("wb") as writer:
+            while chunk := reader.read(1 << 20):
+                writer.write(expander.decompress(chunk))
+    except zstandard.ZstdError as error:
+        raise NoResults(f"{source}: damaged: {error}") from error
+    if not expander.eof:  # copy_stream() would take it for the whole
+        raise NoResults(f"{source}: damaged: cut off")
+
+
+def compress(content: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=LEVEL).compress(content)
+
+
+def image_entries(image: Path) -> Iterator[Entry]:
+    """Writes that make the image out of zeros, neighbouring blocks together, 1 MiB at most."""
+    start = count = 0
+    with image.open("rb") as file:
+        for block in [*data_blocks(image), -1]:
+            if count and (block != start + count or count == 256):
+                data = os.pread(file.fileno(), count * BLOCK_BYTES, start * BLOCK_BYTES)
+                if data.strip(b"\0"):
+                    sectors = BLOCK_BYTES // SECTOR_BYTES
+                    yield Entry(start * sectors, len(data) // SECTOR_BYTES, 0, data)
+                count = 0
+            if not count:
+                start = block
+            count += 1
+
+
+def keep_base(base: Path, folder: Path) -> None:
+    """base.log.zst: the base disk."""
+    plain = folder / "base.log"
+    write_log(plain, image_entries(base))
+    compress_file(plain, folder / "base.log.zst")
+    plain.unlink()
+
+
+def keep_recoveries(recoveries: Path, folder: Path) -> None:
+    """recoveries/: the logs of recoveries that nested states cut, by the state that was recovered. Taken
+    from `recoveries`, which is gone then."""
+    if not recoveries.exists():
+        return
+    (folder / recoveries.name).mkdir()
+    for log in sorted(recoveries.iterdir()):
+        compress_file(log, folder / recoveries.name / f"{log.name}.zst")
+    shutil.rmtree(recoveries)
+
+
+@contextlib.contextmanager
+def base_disk(folder: Path, scratch: Path, device_bytes: int) -> Iterator[Disk]:
+    """The base disk of a kept experiment, in `scratch`. Errors: NoResults, BadLog, OSError."""
+    source = folder / "base.log.zst"
+    if not source.exists():
+        raise NoResults(f"{folder}: no base.log.zst, so no disk can be rebuilt")
+    expand_file(source, scratch / "base.log")
+    zeros = scratch / "zeros"
+    with zeros.open("wb") as file:
+        file.truncate(device_bytes)
+    with open_disk(scratch / "state.img", zeros) as disk, open_log(scratch / "base.log") as log:
+        for entry in log.entries():
+            for write in writes_of(entry):
+                disk.apply(write)
+        yield disk
+
+
+def write_experiment(
+    folder: Path,
+    facts: ExperimentFacts,
+    workload_text: str,
+    history: History | None,
+    judgement: Judgement,
+    observations: bytes,
+    kernel_log: str,
+    repro: str,
+) -> None:
+    """All but the log and the base disk, which are files already."""
+    (folder / "workload").write_text(workload_text)
+    (folder / "experiment.json").write_bytes(msgspec.json.encode(facts))
+    if history is not None:
+        (folder / "history.json").write_bytes(pretty(history))
+    (folder / "verdicts.json.zst").write_bytes(compress(msgspec.json.encode(judgement)))
+    (folder / "observations.json.zst").write_bytes(compress(observations))
+    (folder / "kernel.log").write_text(kernel_log)
+    script = folder / "repro.sh"
+    script.write_text(repro)
+    script.chmod(0o755)
+
+
+def copy_image(source: Path, target: Path) -> None:
+    """A sparse copy for the user to keep. Errors: OSError."""
+    target.touch(exist_ok=False)
+    copy_sparse(source, target)

@@ -1,0 +1,279 @@
+"""
+Add up a run: what was examined, what holds, what is broken.
+
+In:       a run's experiments, as kept.
+Out:      Summary.
+Not here: judging (judging.py), showing it (reports/).
+"""
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.evidence.detection import detect, silence, sweep_failed
+from harness.evidence.known import known_heading
+from harness.evidence.store import reading
+from harness.evidence.triage import Followups, followup_of, read_followups
+from oracles.finding import Group, Witness, group
+from oracles.spec import model_of, place_of, presumed
+from oracles.verdict import Answer, Verdict
+from reports.pages.damage import kinds_of
+from reports.results import (
+    CRASH,
+    DAMAGE,
+    FAULTS,
+    AnswerCounts,
+    Coverage,
+    DamageCounts,
+    EntryFlag,
+    Experiment,
+    Finding,
+    ModelCounts,
+    State,
+    StateCounts,
+    Summary,
+    read_experiment,
+    read_question,
+)
+from workloads.text import format_operation
+
+EXIT_HOLDS, EXIT_BROKEN, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
+
+
+def experiment_folders(run: Path) -> list[Path]:
+    """Whole experiments, by number."""
+    return sorted(
+        path for path in (run / "experiments").glob("[0-9]*") if path.suffix == "" and path.is_dir()
+    )
+
+
+class Tally:
+    """Counts over experiments; each is looked at once and let go."""
+
+    def __init__(self) -> None:
+        self.experiments = 0
+        self.entries = 0
+        self.flushes = 0
+        self.planned = self.checked = self.identical = self.unknown = 0
+        self.verdicts: dict[str, Counter[Answer]] = {}
+        self.judged: list[tuple[Witness, Verdict]] = []
+        self.reasons: list[str] = []
+        self.failed_operations: dict[str, None] = {}
+        self.seconds: Counter[str] = Counter()
+        self.kernel_seconds: dict[str, dict[int, float]] = {}
+        self.examined: dict[tuple[str, str], tuple[int, int]] = {}  # experiments and states
+        self.by_model: dict[str, Counter[str]] = {}  # by the names of ModelCounts
+        self.coverage: dict[str, list[Coverage]] = {}
+        self.damage: dict[tuple[str, str, str], Counter[str]] = {}  # by profile, kernel and kind of block
+
+    def add(self, experiment: Experiment) -> None:
+        facts = experiment.facts
+        self.experiments += 1
+        self.entries += len(facts.entries)
+        self.flushes += sum(bool(e.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for e in facts.entries)
+        self.seconds.update(facts.seconds)
+        self.kernel_seconds.setdefault(facts.kernel, {})[facts.number] = sum(facts.seconds.values())
+        reached = len(experiment.judgement.states)
+        experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
+        self.examined[facts.kernel, facts.profile] = experiments + 1, states + reached
+        by_model = (facts.planned or {"O": len(facts.entries) + 1}) if experiment.history is not None else {}
+        planned = (
+            sum(by_model.values()) if facts.kind != FAULTS else reached
+        )  # a sweep's are known at its end
+        if facts.kind != CRASH:
+            by_model = {}
+        self.planned += planned
+        for model, count in by_model.items():
+            self.by_model.setdefault(model, Counter())["planned"] += count
+        for coverage in facts.coverage:
+            self.coverage.setdefault(coverage.model, []).append(coverage)
+        self.unknown += planned - reached
+        if facts.trouble:
+            self.reasons.append(
+                f"experiment {facts.number} ({facts.profile}, {facts.workload}): {facts.trouble}"
+            )
+        for step in (*experiment.history.setup, *experiment.history.run) if experiment.history else ():
+            if step.result < 0:
+                what = f"{facts.workload}: {format_operation(step.operation)}: {os.strerror(-step.result)}"
+                self.failed_operations[what] = None
+        if facts.kind == DAMAGE:
+            for (name, outcome), count in kinds_of(experiment).items():
+                key = (facts.profile, facts.kernel, name)
+                self.damage.setdefault(key, Counter())[outcome] += count
+        for state in experiment.judgement.states:
+            self._add_state(experiment, state)
+
+    def _add_state(self, experiment: Experiment, state: State) -> None:
+        spec, same_as = state.spec, state.same_as
+        verdicts = experiment.judgement.verdict_sets[state.verdict_set]
+        for verdict in verdicts:
+            self.verdicts.setdefault(verdict.oracle, Counter())[verdict.answer] += 1
+            if verdict.answer is Answer.BROKEN:
+                self.judged.append((witness_of(experiment, spec), verdict))
+        of_model: Counter[str] = Counter()  # of a point of a sweep: counted nowhere
+        if experiment.facts.kind == CRASH:
+            of_model = self.by_model.setdefault(model_of(spec), of_model)
+        of_model["broken"] += any(verdict.answer is Answer.BROKEN for verdict in verdicts)
+        if any(verdict.answer is Answer.UNKNOWN for verdict in verdicts) or not verdicts:
+            self.unknown += 1
+            of_model["unknown"] += 1
+            reason = next((v.reason for v in verdicts if v.answer is Answer.UNKNOWN), "no oracle could judge")
+            if len(self.reasons) < 50 and reason not in " ".join(self.reasons):
+                self.reasons.append(f"{experiment.facts.workload} {spec}: {reason}")
+        elif same_as:
+            self.identical += 1
+            of_model["skipped_identical"] += 1
+        else:
+            self.checked += 1
+            of_model["checked"] += 1
+
+    def models(self) -> dict[str, ModelCounts]:
+        return {
+            model: ModelCounts(**counts, coverage=merged(self.coverage.get(model, [])))
+            for model, counts in self.by_model.items()
+        }
+
+
+def merged(parts: list[Coverage]) -> Coverage | None:
+    """Of several experiments."""
+    if not parts:
+        return None
+    top = max(part.space_bits for part in parts)
+    bits = top + math.log2(sum(2.0 ** (part.space_bits - top) for part in parts)) if top else 0.0
+    units = {part.unit_bytes for part in parts}
+    return Coverage(
+        model=parts[0].model,
+        places=sum(part.places for part in parts),
+        whole=sum(part.whole for part in parts),
+        examined=sum(part.examined for part in parts),
+        space=sum(part.space for part in parts),
+        space_bits=round(bits, 2),
+        unit_bytes=min(units),
+        recorded=sum(part.recorded for part in parts),
+    )
+
+
+def witness_of(experiment: Experiment, spec: str) -> Witness:
+    facts = experiment.facts
+    workload = experiment.history.workload if experiment.history else None
+    return Witness(
+        experiment=facts.number,
+        profile=facts.profile,
+        kernel=facts.kernel,
+        workload=facts.workload,
+        operation_count=len(workload.setup) + len(workload.run) if workload else 0,
+        state=spec,
+        place=ordering(experiment, spec),
+    )
+
+
+def ordering(experiment: Experiment, spec: str) -> int:
+    """What orders the states of one experiment: the prefix of the log, or the place in a sweep."""
+    if experiment.facts.kind != FAULTS:
+        return place_of(spec)
+    return next(at for at, state in enumerate(experiment.judgement.states) if state.spec == spec)
+
+
+def finding_of(number: int, found: Group, run: Path, followups: Followups) -> Finding:
+    witness, violation = found.witness, found.violation
+    return Finding(
+        id=f"F{number}",
+        signature=found.signature,
+        oracle=found.oracle,
+        kind=violation.kind,
+        role=violation.role,
+        tier=violation.tier,
+        profile=witness.profile,
+        kernel=witness.kernel,
+        workload=witness.workload,
+        experiment=witness.experiment,
+        state=witness.state,
+        subject=violation.subject,
+        expected=violation.expected,
+        found=violation.found,
+        promise=violation.promise,
+        count=found.count,
+        workloads=found.workloads,
+        profiles=found.profiles,
+        repro=f"./powercut repro {shown(run)} F{number}",
+        known=known_heading(witness.kernel, found.signature, found.places),
+        models=found.models,
+        presumes=presumed(found.models),
+        after=followup_of(followups, witness.kernel, found.signature),
+    )
+
+
+def shown(run: Path) -> str:
+    """The run as a user in the current folder would name it."""
+    try:
+        return str(run.resolve().relative_to(Path.cwd().resolve()))
+    except ValueError:
+        return str(run.resolve())
+
+
+def nothing_examined(tally: Tally) -> str:
+    """Why a run without BROKEN and UNKNOWN still says nothing, or ""."""
+    if not tally.checked and not tally.unknown:
+        return "no state was examined"
+    if not tally.flushes and tally.checked:
+        return "no log held a FLUSH or FUA: nothing was ever promised to be on disk"
+    if tally.checked and not tally.verdicts:
+        return "every oracle was skipped"
+    return ""
+
+
+def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summary:
+    """expected: experiments that were planned; fewer found means that the run is not whole."""
+    tally = Tally()
+    for experiment in _experiments(run):
+        tally.add(experiment)
+    reasons = tally.reasons
+    if nothing := nothing_examined(tally):
+        reasons.append(nothing)
+    if tally.experiments < expected:
+        reasons.append(f"only {tally.experiments} of {expected} experiments were done")
+    groups, followups = group(tally.judged), read_followups(run)
+    findings = tuple(finding_of(n, found, run, followups) for n, found in enumerate(groups, 1))
+    rates: dict[str, Any] = {
+        "states_per_s": round(tally.checked / wall_s, 1) if wall_s else 0.0,
+        "wall_s": round(wall_s, 2),
+        "guest_boots": boots,
+        "seconds": {stage: round(value, 2) for stage, value in sorted(tally.seconds.items())},
+    }
+    sweep = not compared(run)
+    detection = tuple(detect(tally.judged, tally.kernel_seconds, findings)) if sweep else ()
+    stock = tuple(silence(tally.examined, findings)) if sweep else ()
+    broken = sweep_failed(detection, stock) if detection else bool(findings)
+    return Summary(
+        exit=EXIT_BROKEN if broken else EXIT_UNKNOWN if reasons or tally.unknown else EXIT_HOLDS,
+        experiments=tally.experiments,
+        states=StateCounts(tally.planned, tally.checked, tally.identical, tally.unknown),
+        log_entries=tally.entries,
+        verdicts={
+            name: AnswerCounts(count[Answer.HOLDS], count[Answer.BROKEN], count[Answer.UNKNOWN])
+            for name, count in tally.verdicts.items()
+        },
+        findings=findings,
+        rates=rates,
+        reasons=tuple(reasons),
+        failed_operations=tuple(tally.failed_operations),
+        detection=detection,
+        stock=stock,
+        models=tally.models(),
+        damage=tuple(DamageCounts(*key, dict(counts)) for key, counts in tally.damage.items()),
+    )
+
+
+def compared(run: Path) -> bool:
+    """Whether two kernels are held against each other here: then a planted bug is one side, and no sweep."""
+    return (run / "run.json").exists() and bool(read_question(run).against)
+
+
+def _experiments(run: Path) -> Iterator[Experiment]:
+    for folder in experiment_folders(run):
+        with reading(folder):
+            experiment = read_experiment(folder)
+        yield experiment

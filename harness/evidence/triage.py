@@ -1,0 +1,81 @@
+"""
+What is learnt of a finding after its run, kept beside it.
+
+In:       a run's folder; a finding.
+Out:      followups.json: Followup by kernel and signature, so that judging again keeps it.
+Not here: learning it (repeats.py, minimize.py, export.py), showing it (reports/).
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from harness.evidence.store import NoResults, pretty, reading, write_summary, write_whole
+from reports.results import (
+    Experiment,
+    Finding,
+    Followup,
+    Summary,
+    read_experiment,
+    read_summary,
+)
+
+FILE = "followups.json"
+Followups = dict[str, Followup]
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    followups: Followups
+
+
+def key_of(kernel: str, signature: str) -> str:
+    return f"{kernel} {signature}"
+
+
+def read_followups(run: Path) -> Followups:
+    """Errors: NoResults."""
+    if not (run / FILE).exists():
+        return {}
+    with reading(run):
+        return msgspec.json.decode((run / FILE).read_bytes(), type=_Kept).followups
+
+
+def followup_of(followups: Followups, kernel: str, signature: str) -> Followup:
+    return followups.get(key_of(kernel, signature), Followup())
+
+
+def keep_followups(run: Path, findings: Iterable[Finding]) -> None:
+    """What these findings know by now, into followups.json."""
+    followups = read_followups(run)
+    followups |= {key_of(one.kernel, one.signature): one.after for one in findings if one.after != Followup()}
+    write_whole(run / FILE, pretty(_Kept(dict(sorted(followups.items())))))
+
+
+def learnt(run: Path, finding: Finding, after: Followup) -> Summary:
+    """The run's summary with this of one finding, on disk, too."""
+    summary = read_summary(run)
+    findings = tuple(
+        msgspec.structs.replace(one, after=after) if one.id == finding.id else one for one in summary.findings
+    )
+    keep_followups(run, findings)
+    summary = msgspec.structs.replace(summary, findings=findings)
+    write_summary(run, summary)
+    return summary
+
+
+def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
+    """A finding of a run and its witness. wanted: "F1", or "" for the first. Errors: NoResults."""
+    if not (run / "summary.json").exists():
+        raise NoResults(
+            f"{run}: no run of ours with a summary.json; a stopped one: powercut run --resume {run}"
+        )
+    with reading(run):
+        findings = {one.id: one for one in read_summary(run).findings}
+        if not findings:
+            raise NoResults(f"{run}: this run has no finding")
+        if wanted and wanted not in findings:
+            raise NoResults(f"{run}: no finding {wanted}; there are: {', '.join(findings)}")
+        finding = findings[wanted or next(iter(findings))]
+        experiment = read_experiment(run / "experiments" / f"{finding.experiment:04d}")
+    return finding, experiment

@@ -1,0 +1,357 @@
+"""
+The smallest workload and state that still show a finding: `powercut minimize`.
+
+In:       a run's folder and a finding of it; how many recordings it may cost.
+Out:      a run of the smallest workload, with its report, and in it the workload as a file whose header says
+          where it comes from; the first run's finding leads there.
+Not here: what is tried (workloads/shrinking.py), one recording (examiner.py).
+
+Every step is recorded and recovered anew, and counts only when the same signature comes again. The state
+needs no search of its own: an examination ends at the first state that shows it, in the order of the models.
+
+A kernel's threads race: what the workload as found shows every time a smaller one may show now and then. So a
+step has to show it several times in a row, and the smallest is recorded again in a new guest: when that shows
+it less often than the workload as found did, the step before it is taken.
+"""
+
+import argparse
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from harness.evidence.store import NoResults, point_latest, write_whole
+from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown
+from harness.evidence.triage import find, learnt
+from harness.experiments.interestingness import Examiner, Sight, Subject, like
+from harness.guests.spec import arch_of
+from harness.host.progress import Progress
+from harness.host.workspace import workspace
+from harness.runs.reruns import TIMES, repeat_one, spec_of
+from harness.runs.run import Wish, run, write_pages
+from harness.states.crash import DEFAULT_MODELS
+from kernel.build import build
+from kernel.word import source_word
+from oracles.faults.damage import split
+from oracles.profiles import profile
+from oracles.spec import MODELS, model_of
+from oracles.verdict import Tier
+from reports.results import CRASH, DAMAGE, Experiment, Finding
+from reports.text.reruns import repeat_words
+from workloads.library import SUFFIX
+from workloads.shrinking import Shrinker, config_lines, operation_count
+from workloads.text import format as format_workload
+from workloads.workload import Workload
+
+BUDGET = 300
+# Of a failing device or a damaged disk one recording is a sweep over all its points, and no race was seen.
+YESES = 3
+NAME = "minimal"
+TELL_EVERY_S = 10.0
+
+
+class BudgetSpent(Exception):
+    """No further recording is allowed."""
+
+
+class NotShown(Exception):
+    """The finding did not come again, so nothing can be made smaller; the message says how often."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A workload that showed the signature at this state. The first step is the workload as found."""
+
+    workload: Workload
+    state: str
+
+
+class Question:
+    """Whether a workload still shows the signature. Remembers the state of the last yes, and the steps taken.
+    What needed n recordings to show itself is asked n times before the answer is no.
+
+    A workload in which more operations fail is no step: what they leave on a disk is an accident, and no
+    program can say it.
+
+    yeses: how often it must show it before the answer is yes.
+    stock: asked, too, after each yes: what the series alone shows is not to become what every kernel shows.
+    Not where it shows the first workload itself."""
+
+    def __init__(
+        self,
+        examiner: Examiner,
+        signature: str,
+        budget: int,
+        progress: Progress,
+        stock: Examiner | None = None,
+        yeses: int = 1,
+    ) -> None:
+        self._examiner = examiner
+        self._stock = stock
+        self._yeses = yeses
+        self._signature = signature
+        self._budget = budget
+        self._progress = progress
+        self._told = time.monotonic()
+        self._times = 1
+        self._failed = 0  # operations of the last step
+        self.smallest = 0
+        self.state = ""
+        self.steps: list[Step] = []
+
+    @property
+    def asked(self) -> int:
+        return self._examiner.recordings + (self._stock.recordings if self._stock else 0)
+
+    def __call__(self, workload: Workload) -> bool:
+        """Errors: BudgetSpent."""
+        sights = [self._shown(workload)]
+        while sights[-1] is not None and sights[-1].failed <= self._failed and len(sights) < self._yeses:
+            sights.append(self._shown(workload))
+        last = sights[-1]
+        if last is None or last.failed > self._failed or self._stock_shows(workload):
+            return False
+        self._take(last)
+        return True
+
+    def _shown(self, workload: Workload) -> Sight | None:
+        """What shows it, or None. Errors: BudgetSpent."""
+        for _ in range(self._times):
+            if self.asked >= self._budget:
+                raise BudgetSpent
+            sight = self._examiner.examine(workload)
+            self._heartbeat()
+            if self._signature in sight.first:
+                return sight
+        return None
+
+    def _take(self, sight: Sight) -> None:
+        self.state, self._failed = sight.first[self._signature], sight.failed
+
+    def _stock_shows(self, workload: Workload) -> bool:
+        if self._stock is None:
+            return False
+        return any(self._signature in self._stock.examine(workload).first for _ in range(self._times))
+
+    def first(self, workload: Workload) -> Sight:
+        """The workload as it was found: up to TIMES recordings until it shows itself. Errors: NotShown."""
+        for self._times in range(1, TIMES + 1):
+            sight = self._examiner.examine(workload)
+            if self._signature in sight.first:
+                self._take(sight)
+                self.smallest = operation_count(workload)
+                self.steps = [Step(workload, self.state)]
+                if self._stock_shows(workload):
+                    self._stock = None
+                return sight
+        trouble = f" ({sight.trouble})" if sight.trouble else ""
+        raise NotShown(f"{self._signature}: not seen again in {TIMES} recordings{trouble}")
+
+    def tell(self, workload: Workload, what: str) -> None:
+        """It was a yes, and is the smallest now."""
+        self.steps.append(Step(workload, self.state))
+        self.smallest = operation_count(workload)
+        self._told = time.monotonic()
+        self._progress.line(
+            f"{self.asked:4} of {self._budget}: {self.smallest} operations, {self.state} ({what})"
+        )
+
+    def _heartbeat(self) -> None:
+        self._progress.steps("minimize", self.asked, self._budget, f"{self.smallest} operations")
+        if time.monotonic() - self._told >= TELL_EVERY_S:
+            self._told = time.monotonic()
+            self._progress.line(f"{self.asked:4} of {self._budget}: {self.smallest} operations")
+
+
+def add_minimize(command: argparse.ArgumentParser, positive: Callable[[str], int]) -> None:
+    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
+    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
+    command.add_argument(
+        "--budget", type=positive, default=BUDGET, metavar="N", help=f"recordings at most ({BUDGET})"
+    )
+    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
+    command.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def command_minimize(arguments: argparse.Namespace) -> int:
+    """Errors: NoResults, NotShown, KernelError, NoFilesystemTool, LostGuest, OSError."""
+    finding, experiment = find(arguments.run, arguments.finding)
+    if experiment.history is None:
+        raise NoResults(f"{arguments.run}: nothing was recorded: {experiment.facts.trouble}")
+    tried: list[Tried] = []
+    with Progress(arguments.quiet) as progress:
+        steps, asked = minimize(finding, experiment, arguments.budget, progress)
+        for step in reversed(steps if experiment.facts.kind == CRASH else steps[-1:]):
+            if tried:
+                progress.line(f"shown in {max(tried[-1].shown, 0)} of {TIMES} only: the step before it")
+            tried.append(run_again(finding, experiment, step, asked, arguments, progress))
+            if is_steady(tried[-1], finding):
+                break
+    best = max(tried, key=lambda one: one.shown)
+    point_latest(best.folder)
+    return conclude(arguments.run, finding, best, asked)
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A step, run in a new guest. finding: as that run has it; None when it did not show itself."""
+
+    step: Step
+    folder: Path
+    finding: Finding | None
+
+    @property
+    def shown(self) -> int:
+        """Of TIMES recordings on its own kernel."""
+        return self.finding.after.repeats[0].shown if self.finding is not None else -1
+
+
+def run_again(
+    finding: Finding,
+    experiment: Experiment,
+    step: Step,
+    asked: int,
+    arguments: argparse.Namespace,
+    progress: Progress,
+) -> Tried:
+    named = with_header(step.workload, finding, experiment, arguments.run, asked)
+    wish = wish_of(finding, experiment, named, arguments.words, step.state)
+    folder, summary = run(wish, arguments.out, progress)
+    write_whole(folder / f"{NAME}{SUFFIX}", format_workload(named).encode())
+    found = next((one for one in summary.findings if one.signature == finding.signature), None)
+    if found is not None:
+        found, _ = repeat_one(folder, found.id, TIMES, progress)
+        write_pages(folder)
+    return Tried(msgspec.structs.replace(step, workload=named), folder, found)
+
+
+def is_steady(tried: Tried, finding: Finding) -> bool:
+    """It shows itself as often as the workload as found; where that was not repeated, every time."""
+    own = [one.shown for one in finding.after.repeats if one.kernel == finding.kernel and not one.trouble]
+    return tried.shown >= min([TIMES, *own])
+
+
+def minimize(
+    finding: Finding, experiment: Experiment, budget: int, progress: Progress
+) -> tuple[list[Step], int]:
+    """The steps, from the workload as found to the smallest, and how many recordings they took."""
+    facts, history = experiment.facts, experiment.history
+    assert history is not None
+    own, stock = facts.kernel, source_word(facts.kernel)
+    with contextlib.ExitStack() as stack:
+        examiner, *beside = (
+            stack.enter_context(
+                Examiner(subject_on(word, finding, experiment, progress), stack.enter_context(workspace()))
+            )
+            for word in dict.fromkeys((own, stock))
+        )
+        yeses = YESES if facts.kind == CRASH else 1
+        stock_one = beside[0] if beside else None
+        question = Question(examiner, finding.signature, budget, progress, stock_one, yeses)
+        sight = question.first(history.workload)
+        count = operation_count(history.workload)
+        progress.line(f"{finding.signature}: {count} operations, {question.state} of {sight.entry_count}")
+        shrinker = Shrinker(history.workload, question, question.tell)
+        try:
+            shrinker.run()
+        except BudgetSpent:
+            progress.line(f"{budget} recordings are spent: this is as small as it got; --budget allows more")
+        return question.steps, question.asked
+
+
+def subject_on(word: str, finding: Finding, experiment: Experiment, progress: Progress) -> Subject:
+    """What is asked of a workload on this kernel. Errors: KernelError."""
+    facts = experiment.facts
+    kernel = build(word, progress.building(word), facts.config, arch_of(facts.guest))
+    return Subject(
+        word,
+        spec_of(kernel, experiment),
+        profile(finding.profile),
+        Tier(facts.tier),
+        (finding.signature,),
+        models_up_to(finding),
+        like(finding, experiment),
+    )
+
+
+def models_up_to(finding: Finding) -> tuple[str, ...]:
+    """Every simpler model is asked first: the smaller workload may show itself to it. A failing device and a
+    damaged disk are of no model."""
+    models = tuple(MODELS)
+    if model_of(finding.state) not in models:
+        return DEFAULT_MODELS
+    return models[: models.index(model_of(finding.state)) + 1]
+
+
+def with_header(
+    workload: Workload, finding: Finding, experiment: Experiment, source: Path, asked: int
+) -> Workload:
+    """The workload under its new name, with where it comes from."""
+    history = experiment.history
+    assert history is not None
+    before = operation_count(history.workload)
+    theme = f"{experiment.facts.theme}/" if experiment.facts.theme else ""
+    comment = (
+        f"The least that shows: {finding.signature}",
+        f"from: {theme}{finding.workload}, finding {finding.id} of {source.resolve().name}",
+        f"on: {finding.profile}, kernel {finding.kernel}, tier {experiment.facts.tier}",
+        f"size: {before} operations became {operation_count(workload)} in {asked} recordings",
+        *config_lines(history.workload),
+    )
+    return msgspec.structs.replace(workload, name=NAME, theme="", comment=comment)
+
+
+def wish_of(
+    finding: Finding, experiment: Experiment, workload: Workload, words: list[str], state: str
+) -> Wish:
+    """A run of it, as the first run was; with the damage of this state, which was the last that showed it."""
+    facts = experiment.facts
+    return Wish(
+        workloads=(workload,),
+        profiles=(profile(finding.profile),),
+        kernels=(facts.kernel,),
+        config=facts.config,
+        tier=Tier(facts.tier),
+        jobs=1,
+        with_fsck=any(seen.fsck is not None for seen in experiment.observations),
+        guest=facts.guest.partition("-")[0],
+        models=models_up_to(finding),
+        command=("powercut", *words),
+        repeats=False,
+        kind=facts.kind,
+        damages=(split(state)[1],) if facts.kind == DAMAGE else (),
+    )
+
+
+def conclude(source: Path, finding: Finding, tried: Tried, asked: int) -> int:
+    """What is left behind, and the last lines. The exit status: 0, or 3 when it came only sometimes."""
+    folder, found = tried.folder, tried.finding
+    if found is None:
+        where = shown(folder)
+        print(f"powercut: seen at {tried.step.state} in {asked} recordings, and not in the last one: {where}")
+        return EXIT_UNKNOWN
+    learnt(source, finding, msgspec.structs.replace(finding.after, minimal=str(folder.resolve())))
+    write_pages(source)
+    print("\n".join(lines(folder, tried.step.workload, found, asked)))
+    return EXIT_HOLDS if all(not repeat.trouble for repeat in found.after.repeats) else EXIT_UNKNOWN
+
+
+def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> list[str]:
+    """For a reader: the workload, its state, how sure it is, the way on."""
+    where = shown(folder)
+    told = [finding.signature]
+    bare = msgspec.structs.replace(workload, comment=())
+    of_crash = "|fstests" if model_of(finding.state) in MODELS else ""
+    told += [f"  {line}" for line in format_workload(bare).splitlines()]
+    return [
+        *told,
+        f"  {finding.state}: {finding.subject}",
+        f"    expected: {finding.expected}",
+        f"    found:    {finding.found}",
+        f"size      {operation_count(workload)} operations, after {asked} recordings",
+        f"repeated  {repeat_words(finding.after.repeats)}",
+        f"workload  {where}/{NAME}{SUFFIX}",
+        f"again     ./powercut repro {where} {finding.id}",
+        f"export    ./powercut export {where} {finding.id} --to sh|c{of_crash}",
+        f"report    {where}/report/index.html",
+    ]

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The agent: the only process of a guest. It does what the host asks and says what it saw;
+ * it decides nothing about right and wrong.
+ *
+ * Devices (see harness/guests/spec.py): four block devices, named below whatever the guest's own names
+ * are; commands and answers are lines on LINE.
+ */
+#ifndef AGENT_H
+#define AGENT_H
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MOUNT_POINT "/mnt"
+#define RECORDED_DISK "/dev/disk"
+#define RECORDED_LOG "/dev/log"
+#define INBOX "/dev/inbox" /* host to guest */
+#define OUTBOX "/dev/outbox" /* guest to host */
+#define LINE "/dev/line"
+#define UNDER_DEVICE "/dev/under" /* between the recorded device and its disk, where something is to be changed */
+#define ORIGIN "/dev/ram0" /* the disk of a state */
+#define CHANGES_0 "/dev/ram1" /* what its recovery wrote: dm-snapshot exception stores, in turn */
+#define CHANGES_1 "/dev/ram2"
+#define STATE_DEVICE "/dev/state"
+#define BLOCK_BYTES 4096 /* chunk of the snapshot, unit of what is sent back */
+#define SECTOR_BYTES 512
+#define PATH_BYTES 4096
+#define THREADS_MAX 4 /* workloads/threads.py */
+
+/* text.c: the report under construction, JSON in one buffer that is never freed. */
+struct text {
+	char *bytes;
+	size_t length;
+	size_t capacity;
+};
+
+extern struct text report;
+void text_start(struct text *text, size_t capacity);
+const char *at_page_end(const char *path, size_t length);
+void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void put_bytes(struct text *text, const void *bytes, size_t length);
+void put_escaped(struct text *text, const char *bytes, size_t length);
+void put_string(struct text *text, const char *bytes, size_t length);
+void put_hex(struct text *text, const unsigned char *bytes, size_t length);
+void put_kernel_log(struct text *text);
+void clear_kernel_log(void);
+const char *errno_name(int error);
+
+/* device.c: device mapper, the disk of a state, what changed on it. */
+void device_start(void);
+void log_writes_create(uint64_t sectors, bool with_under);
+void under_table(uint64_t sectors, const char *type, const char *parameters);
+void log_writes_mark(const char *mark);
+void log_writes_flush(void);
+void log_writes_remove(void);
+extern const char *log_writes_device;
+void origin_clear(void);
+void origin_write(const void *data, uint64_t offset, uint32_t length);
+struct segment { /* sectors, and the target that serves them */
+	uint64_t start, length;
+	const char *type;
+	char parameters[128];
+};
+
+void device_create(const char *name, const char *node);
+bool device_table(const char *name, const struct segment *segments, size_t count);
+bool device_message(const char *name, const char *text);
+const char *device_asked(const char *name, const char *text);
+void device_remove(const char *name);
+int device_open_count(const char *name);
+enum store { STORE_SMALL, STORE_WHOLE, STORE_TELLS };
+const char *state_device(uint64_t sectors, enum store store);
+enum written { WRITTEN_NOTHING, WRITTEN_SOMETHING, WRITTEN_TOO_MUCH };
+enum written state_device_written(void);
+uint32_t changes_read(char *buffer, size_t capacity, uint64_t *numbers);
+
+/* walk.c: `walked` lists the last walk's names, parents before children, for the probe. */
+#define WALKED_MAX 65536
+
+struct walked {
+	char paths[1 << 22];
+	char *path[WALKED_MAX];
+	bool directory[WALKED_MAX];
+	bool locked[WALKED_MAX]; /* immutable or append only: the probe must open that first */
+	size_t used;
+	int count;
+	bool truncated;
+};
+
+extern struct walked walked;
+/* What the walk tells only when asked: inode flags, extents, times of change. */
+extern struct walk_asks {
+	bool flags, extents, times;
+} walk_asks;
+struct timespec;
+long long nanoseconds(const struct timespec *time);
+void walk(struct text *out);
+void put_left_file(struct text *out, const char *path);
+
+/* counters.c: what a kernel of the config variant gcov counted while the run part of a workload ran. */
+void counters_start(void);
+void counters_reset(void);
+void counters_keep(void);
+const struct text *counters_kept(void);
+
+/* calls.c */
+struct operation {
+	bool run;
+	int index;
+	int beside, thread; /* of a parallel block: how many operations it has, and whose this is, from 1 */
+	char *word, *path, *path2, *target, *mode, *name, *value, *descriptor;
+	size_t value_bytes;
+	uint64_t offset, length, at;
+	unsigned int major, minor;
+};
+
+#define NOT_MINE 1 /* no call has that result */
+#define TREE_SHIFT 40 /* oracles/observation.py: an inode number in a subvolume, with the id of its tree */
+
+struct inode_flag {
+	char letter;
+	int bit;
+};
+
+struct stat;
+extern const struct inode_flag inode_flags[];
+int do_call(const struct operation *operation);
+/* Of a thread of a parallel block, its number; 0 of the agent itself. */
+extern _Thread_local int thread_number;
+/* There, the file that the last call opened or was given. */
+extern _Thread_local struct called {
+	bool known;
+	uint64_t number;
+} called;
+void close_all_kept(void);
+const char *file_left_by(const struct operation *operation, int result);
+uint64_t tree_of(const char *path);
+bool object_status(const char *path, struct stat *status, uint64_t *number);
+
+/* operations.c */
+struct program {
+	const char *filesystem, *options;
+	uint64_t sectors;
+	bool threads; /* it has parallel blocks */
+	char *rest; /* lines that are still to be done */
+};
+
+struct program program_start(char *text);
+bool next_operation(struct program *program, struct operation *operation);
+int enter(const char *device, const struct program *program);
+int leave(void);
+bool is_mounted(void); /* false after a remount that failed */
+int do_operation(const struct operation *operation);
+uint64_t root_inode(void);
+void put_queue(const char *device);
+/* What became of an operation. */
+struct outcome {
+	int result;
+	uint64_t number, left;
+	long long blocks, modified, changed;
+};
+
+struct outcome look(const struct operation *operation, int result);
+void put_outcome(const struct operation *operation, const struct outcome *outcome);
+void put_step(const struct operation *operation, int result, uint64_t left);
+void mark_begin(const struct operation *operation);
+void mark_done(const struct operation *operation);
+uint64_t left_by_rename(const struct operation *operation);
+void record(char *program);
+int record_recovery(uint64_t sectors, const char *filesystem, const char *options);
+
+/* threads.c */
+void perform_block(struct program *program, const struct operation *first, bool first_of_all);
+int await_writes(uint64_t count);
+
+/* faults.c */
+void fault_run(char *program);
+void drop_run(char *program);
+void drop_walk(const char *filesystem, const char *options);
+
+/* reads.c: which blocks of the state's disk are read. */
+void reads_start(void);
+void reads_end(struct text *out);
+
+/* recover.c */
+struct recovery {
+	const char *device;
+	const char *filesystem;
+	const char *options;
+	bool verbose; /* say each stage, to know where a guest died */
+	bool first_probe; /* put the mount that replayed to use before it ends */
+	bool reads; /* tell which blocks the mount read */
+};
+
+int mount_filesystem(const char *device, const char *filesystem, const char *options);
+struct changed_blocks {
+	uint32_t count;
+	uint64_t *numbers;
+	char *bytes;
+	size_t capacity;
+};
+
+void recover(const struct recovery *recovery, struct changed_blocks *changed);
+uint32_t crc_of(const char *device, uint64_t sectors);
+
+/* loops.c */
+void bare_loop(const char *device, const char *filesystem, const char *options, int count);
+void restart_loop(const char *filesystem, const char *options, uint64_t first, int count);
+
+/* programs.c: the host's programs, a script with a deadline. */
+void programs_mount(void);
+void programs_enter(const char *filesystem, const char *options);
+void programs_execute(const char *script, size_t bytes, double seconds);
+void programs_leave(void);
+
+/* agent.c */
+void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void die(const char *what) __attribute__((noreturn));
+double now_ms(void);
+
+#endif

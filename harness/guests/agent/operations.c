@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Record: run a workload on the log-writes device, with a mark before and after each operation, and
+ * report each result. The program is text, made by harness/stages/record.py:
+ *
+ *   filesystem TAB options TAB sectors TAB threads
+ *   phase TAB index TAB word TAB path TAB path2 TAB target TAB mode TAB name TAB value TAB descriptor
+ *     TAB offset TAB length TAB at TAB major TAB minor TAB beside TAB thread
+ *
+ * with phase "setup" or "run", and value in hex. The operations of a parallel block follow each other, with
+ * their number as `beside`, and are done by threads (threads.c). Setup ends in a sync, and the mark "run" is where the log
+ * of the workload starts; the mark "end" is where the power fails.
+ */
+#include "agent.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *mounted; /* the device of the workload, for remount */
+static struct program mounted_as;
+static bool lost; /* a remount that could not mount: nothing is there to work on */
+
+int leave(void)
+{
+	if (chdir("/"))
+		return -1;
+	return umount2(MOUNT_POINT, 0);
+}
+
+int enter(const char *device, const struct program *program)
+{
+	mounted = device;
+	mounted_as = *program;
+	lost = mount(device, MOUNT_POINT, program->filesystem, 0, program->options);
+	return lost ? -1 : chdir(MOUNT_POINT);
+}
+
+bool is_mounted(void)
+{
+	return !lost;
+}
+
+int do_operation(const struct operation *operation)
+{
+	if (!strcmp(operation->word, "remount"))
+		return leave() || enter(mounted, &mounted_as);
+	if (!strcmp(operation->word, "umount"))
+		return leave();
+	if (!strcmp(operation->word, "fault"))
+		return 0; /* of faults.c; a recording shows the device without it */
+	if (!is_mounted()) {
+		errno = ENODEV;
+		return -1;
+	}
+	int result = do_call(operation);
+
+	if (result == NOT_MINE)
+		die("unknown word in the program");
+	return result;
+}
+
+static char *field(char **rest)
+{
+	char *text = strsep(rest, "\t");
+
+	if (!text)
+		die("program: too few fields");
+	return text;
+}
+
+/* In place; a zero byte ends it, for calls that want text. */
+static size_t from_hex(char *text)
+{
+	size_t bytes = strlen(text) / 2;
+
+	for (size_t i = 0; i < bytes; i++) {
+		char digits[3] = { text[2 * i], text[2 * i + 1], 0 };
+
+		text[i] = strtoul(digits, NULL, 16);
+	}
+	text[bytes] = 0;
+	return bytes;
+}
+
+static struct operation parse(char *line)
+{
+	struct operation operation = { 0 };
+
+	operation.run = !strcmp(field(&line), "run");
+	operation.index = atoi(field(&line));
+	operation.word = field(&line);
+	operation.path = field(&line);
+	operation.path2 = field(&line);
+	operation.target = field(&line);
+	operation.mode = field(&line);
+	operation.name = field(&line);
+	operation.value = field(&line);
+	operation.value_bytes = from_hex(operation.value);
+	operation.descriptor = field(&line);
+	operation.offset = strtoull(field(&line), NULL, 10);
+	operation.length = strtoull(field(&line), NULL, 10);
+	operation.at = strtoull(field(&line), NULL, 10);
+	operation.major = atoi(field(&line));
+	operation.minor = atoi(field(&line));
+	operation.beside = atoi(field(&line));
+	operation.thread = atoi(field(&line));
+	return operation;
+}
+
+struct program program_start(char *text)
+{
+	struct program program = { .rest = text };
+	char *line = strsep(&program.rest, "\n");
+
+	program.filesystem = field(&line);
+	program.options = field(&line);
+	program.sectors = strtoull(field(&line), NULL, 10);
+	program.threads = atoi(field(&line));
+	return program;
+}
+
+bool next_operation(struct program *program, struct operation *operation)
+{
+	char *line = strsep(&program->rest, "\n");
+
+	if (!line || !*line)
+		return false;
+	*operation = parse(line);
+	return true;
+}
+
+uint64_t left_by_rename(const struct operation *operation)
+{
+	struct stat status;
+	uint64_t left = 0;
+
+	if (!strcmp(operation->word, "rename"))
+		object_status(operation->path, &status, &left);
+	return left;
+}
+
+struct outcome look(const struct operation *operation, int result)
+{
+	const char *object = operation->path2[0] ? operation->path2 : operation->path;
+	struct outcome outcome = { .result = result };
+	struct stat status;
+
+	if (operation->descriptor[0])
+		object = operation->descriptor;
+	if (!object[0] || !object_status(object, &status, &outcome.number))
+		return outcome;
+	outcome.blocks = status.st_blocks;
+	outcome.modified = nanoseconds(&status.st_mtim);
+	outcome.changed = nanoseconds(&status.st_ctim);
+	return outcome;
+}
+
+/* Without its closing brace. */
+void put_outcome(const struct operation *operation, const struct outcome *outcome)
+{
+	put(&report, "{\"index\":%d,\"result\":%d,\"inode\":%llu,\"blocks\":%lld,\"left\":%llu,\"times\":[%lld,%lld]",
+	    operation->index, outcome->result, (unsigned long long)outcome->number, outcome->blocks,
+	    (unsigned long long)outcome->left, outcome->modified, outcome->changed);
+}
+
+void put_step(const struct operation *operation, int result, uint64_t left)
+{
+	struct outcome outcome = look(operation, result);
+
+	outcome.left = left;
+	put_outcome(operation, &outcome);
+}
+
+static void mark(const char *what, const struct operation *operation)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s-%d", what, operation->index);
+	log_writes_mark(text);
+}
+
+void mark_begin(const struct operation *operation)
+{
+	mark("begin", operation);
+}
+
+void mark_done(const struct operation *operation)
+{
+	mark("done", operation);
+}
+
+static void perform(const struct operation *operation, bool first)
+{
+	if (operation->run)
+		mark_begin(operation);
+	int result = do_operation(operation) ? -errno : 0;
+
+	if (operation->run)
+		mark_done(operation);
+	put(&report, first ? "" : ",");
+	put_step(operation, result, left_by_rename(operation));
+	const char *left = file_left_by(operation, result);
+
+	if (left && is_mounted())
+		put_left_file(&report, left);
+	put(&report, "}");
+}
+
+void put_queue(const char *device)
+{
+	static const char *const names[] = { "write_cache", "fua", "logical_block_size", "discard_max_bytes" };
+	char path[128], value[64];
+	struct stat status;
+
+	if (stat(device, &status))
+		die("stat the recorded device");
+	put(&report, ",\"device\":{");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "/sys/block/dm-%d/queue/%s", (int)(status.st_rdev & 0xff), names[i]);
+		int file = open(path, O_RDONLY);
+		ssize_t length = file < 0 ? 0 : read(file, value, sizeof(value));
+
+		if (length > 0 && value[length - 1] == '\n')
+			length--;
+		put(&report, "%s\"%s\":", i ? "," : "", names[i]);
+		put_string(&report, value, length > 0 ? length : 0);
+		close(file);
+	}
+	put(&report, "}");
+}
+
+uint64_t root_inode(void)
+{
+	struct stat status;
+
+	return stat(MOUNT_POINT, &status) ? 0 : status.st_ino;
+}
+
+void record(char *text)
+{
+	struct program program = program_start(text);
+	struct operation operation;
+	bool running = false, first = true;
+
+	report.length = 0;
+	clear_kernel_log();
+	log_writes_create(program.sectors, program.threads);
+	int error = enter(log_writes_device, &program) ? errno : 0;
+
+	put(&report, "{\"mount_errno\":%d,\"root_inode\":%llu", error, (unsigned long long)(error ? 0 : root_inode()));
+	put_queue(log_writes_device);
+	put(&report, ",\"steps\":[");
+	while (!error && next_operation(&program, &operation)) {
+		if (operation.run && !running) {
+			sync();
+			log_writes_mark("run");
+			counters_reset();
+			running = true;
+		}
+		if (operation.beside)
+			perform_block(&program, &operation, first);
+		else
+			perform(&operation, first);
+		first = false;
+	}
+	counters_keep();
+	log_writes_mark("end");
+	put(&report, "]");
+	if (program.threads && !error) { /* which of the orders that the results allow it can have been */
+		put(&report, ",\"tree\":");
+		walk(&report);
+	}
+	close_all_kept();
+	leave(); /* fails after umount as the last word: then there is nothing to leave */
+	log_writes_remove();
+	put(&report, ",\"kernel_log\":");
+	put_kernel_log(&report);
+	put(&report, "}");
+}
+
+/* The mount and unmount of a disk that the host wrote there, recorded: what recovery writes, in its order. */
+int record_recovery(uint64_t sectors, const char *of_filesystem, const char *with_options)
+{
+	clear_kernel_log();
+	log_writes_create(sectors, false);
+	int error = mount_filesystem(log_writes_device, of_filesystem, with_options);
+
+	log_writes_mark("mounted");
+	if (!error)
+		leave();
+	log_writes_remove(); /* the mark "dm-log-writes-end" follows whatever no flush had reached */
+	clear_kernel_log();
+	return error;
+}

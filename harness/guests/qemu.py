@@ -1,0 +1,125 @@
+"""
+A guest as a machine in QEMU: x86_64 on "microvm", emulated (TCG) or by KVM.
+
+In:       a GuestSpec, a folder with its devices' files.
+Out:      WAY: its initramfs, its channel, its command line.
+Not here: starting it and talking with it (guest.py), whether KVM works here (probe.py).
+
+The disks are virtio with a write-back cache: the host's page cache, so that guest and host see the same
+bytes of the inbox and the outbox at any time. Each has one request under way at a time. With more, QEMU
+tells of those that ended together from the last to the first (util/thread-pool.c,
+thread_pool_completion_bh()), and the same workload gave another order in its log from run to run; so they
+end in the order of submission, as with UML's ubd. Commands and answers are lines on a port of virtio-serial.
+"""
+
+import os
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+from harness.guests.spec import LOOPS_PER_JIFFY, QEMU_KVM, QEMU_TCG, GuestSpec, Line, Way
+
+PROGRAM = "qemu-system-x86_64"
+INITRAMFS = "initramfs"
+DIRECTORY, CHARACTER_DEVICE, REGULAR = 0o040755, 0o020600, 0o100755  # inode(7)
+CONSOLE = (5, 1)  # Documentation/admin-guide/devices.txt: /dev/console
+FIELDS = 13  # of eight hexadecimal digits, behind the magic: Documentation/driver-api/early-userspace
+TRAILER = "TRAILER!!!"
+# Emulated, the plainest processor is the fastest: a state costs it a third less than "max" (btrfs 30 ms of
+# processor time instead of 45), whose AVX registers each switch saves.
+PROCESSOR = {
+    QEMU_TCG: ("-accel", "tcg", "-cpu", "qemu64"),
+    QEMU_KVM: ("-accel", "kvm", "-cpu", "host"),
+}
+
+
+def prepare(spec: GuestSpec, folder: Path) -> None:
+    """The guest's root, in memory: the agent and empty mount points, nothing of the host."""
+    (folder / INITRAMFS).write_bytes(archive(spec.agent.read_bytes()))
+
+
+def archive(init: bytes) -> bytes:
+    """An initramfs with this program as its only one: cpio of the format "newc", not compressed."""
+    entries: list[tuple[str, int, tuple[int, int], bytes]] = [
+        *((name, DIRECTORY, (0, 0), b"") for name in ("dev", "proc", "sys", "mnt")),
+        ("dev/console", CHARACTER_DEVICE, CONSOLE, b""),
+        ("init", REGULAR, (0, 0), init),
+        (TRAILER, 0, (0, 0), b""),
+    ]
+    return b"".join(_entry(number, *entry) for number, entry in enumerate(entries, 1))
+
+
+def _entry(inode: int, name: str, mode: int, device: tuple[int, int], content: bytes) -> bytes:
+    """Name and content each end at a multiple of four bytes; the name with a zero."""
+    raw_name = name.encode() + b"\0"
+    fields = (inode, mode, 0, 0, 1, 0, len(content), 0, 0, *device, len(raw_name), 0)
+    assert len(fields) == FIELDS
+    head = b"070701" + b"".join(b"%08x" % field for field in fields) + raw_name
+    return _padded(head) + _padded(content)
+
+
+def _padded(part: bytes) -> bytes:
+    return part + bytes(-len(part) % 4)
+
+
+def line() -> Line:
+    ours, theirs = socket.socketpair()
+    to_guest = ours.detach()
+    return Line(to_guest, os.dup(to_guest), (theirs.detach(),))
+
+
+def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]:
+    """Ends by itself when its kernel panics or reboots."""
+    return [
+        PROGRAM,
+        "-nodefaults",
+        "-no-user-config",
+        "-no-reboot",
+        *("-display", "none"),
+        *("-machine", "microvm,acpi=off,x-option-roms=off,isa-serial=on"),
+        *PROCESSOR[spec.kind],
+        *("-m", str(spec.memory_mib)),
+        *("-kernel", str(spec.kernel)),
+        *("-initrd", str(folder / INITRAMFS)),
+        *("-append", " ".join(kernel_words(spec))),
+        *("-chardev", "stdio,id=console,signal=off"),
+        *("-serial", "chardev:console"),
+        *("-chardev", f"socket,id=line,fd={theirs[0]}"),
+        *("-device", "virtio-serial-device"),
+        *("-device", "virtserialport,chardev=line"),
+        *_disks(folder, (name for name, _ in spec.devices())),
+    ]
+
+
+def kernel_words(spec: GuestSpec) -> list[str]:
+    """What it does not know itself it hands to the agent as environment."""
+    return [
+        "console=ttyS0",
+        "quiet",
+        f"lpj={LOOPS_PER_JIFFY}",
+        "oops=panic",
+        "panic=-1",
+        "reboot=t",  # by a triple fault: the machine has neither keyboard controller nor ACPI
+        "rdinit=/init",
+        "brd.rd_nr=3",
+        f"brd.rd_size={spec.device_bytes >> 10}",
+        "virtio_blk.queue_depth=1",
+        "POWERCUT_BLOCK=/dev/vd",
+        "POWERCUT_LINE=/dev/vport0p1",
+    ]
+
+
+def _disks(folder: Path, names: Iterable[str]) -> list[str]:
+    words = []
+    for name in names:
+        path = str(folder / name).replace(",", ",,")  # in an option's value a comma is written twice
+        words += [
+            "-drive",
+            f"if=none,id={name},file={path},format=raw,cache=writeback,discard=unmap,file.locking=off",
+            "-device",
+            f"virtio-blk-device,drive={name}",
+        ]
+    return words
+
+
+WAY = Way(prepare, line, command, nudge=False)

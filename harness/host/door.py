@@ -1,0 +1,105 @@
+"""
+The way in: what a command needs is there, or made, or named; then the command runs.
+
+In:       the checkout's root and the words of the command line.
+Out:      this process becomes harness/commands/main.py in the virtual environment; or a message and status 3.
+Not here: the environment (environment.py), the table of packages (packages.py), the commands (main.py).
+
+`--yes` is meant for us and is taken out. Everything is said on standard error: standard output belongs
+to --json.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.host import environment, packages
+from kernel.packages import Requirement
+
+CANNOT = 3  # the exit status of an experiment that could not be done
+INTERRUPTED = 130
+APT_LISTS = Path("/var/lib/apt/lists")
+
+
+class Closed(Exception):
+    """The message says what is missing and the fix."""
+
+
+def enter(root: Path, arguments: Sequence[str]) -> int:
+    """Does not return when the way is free. Errors: none; the exit status and a message."""
+    arguments, yes = take_yes(arguments)
+    try:
+        needed = environment.requirements(root, with_dev=packages.command(arguments) == "test")
+        place = environment.find(root, needed)
+        provide(lacking(arguments, place is not None), yes)
+        place = place or environment.make(root, needed, say)
+    except (Closed, environment.NoEnvironment) as error:
+        say(str(error))
+        return CANNOT
+    except KeyboardInterrupt:
+        say("interrupted; nothing half made is left")
+        return INTERRUPTED
+    python = str(environment.python_of(place))
+    # -P: a harness/ or a json.py in the folder where the user stands is not ours.
+    os.execve(python, [python, "-P", "-m", "harness.commands.main", *arguments], inside(root))
+
+
+def say(message: str) -> None:
+    sys.stderr.write(f"powercut: {message}\n")
+    sys.stderr.flush()
+
+
+def take_yes(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """Without the --yes before a "--", and whether there was one."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [word for word in arguments[:end] if word != "--yes"]
+    return [*kept, *arguments[end:]], len(kept) < end
+
+
+def inside(root: Path) -> dict[str, str]:
+    """What the command sees: our modules only, UTF-8, and the folders where Debian has mkfs and fsck."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONHOME"}
+    return inherited | {"PYTHONPATH": str(root), "PYTHONUTF8": "1", "PATH": packages.search_path()}
+
+
+def lacking(arguments: Sequence[str], has_environment: bool) -> tuple[Requirement, ...]:
+    """Every missing package at once, python3-venv among them when the environment is still to be made."""
+    found = packages.missing(packages.needed_by(arguments))
+    if has_environment or environment.can_be_made():
+        return found
+    return (Requirement("python3-venv", "ensurepip (a module of Python)", "the virtual environment"), *found)
+
+
+def provide(absent: Sequence[Requirement], yes: bool) -> None:
+    """Install them when that is ours to do. Errors: Closed, with the line to type."""
+    if not absent:
+        return
+    debian = packages.is_debian()
+    if not debian or not (os.geteuid() == 0 or yes):
+        raise Closed(packages.complaint(absent, debian))
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    if sudo and not packages.find("sudo"):
+        raise Closed(packages.complaint(absent, debian) + "\n(there is no sudo here)")
+    install(absent, sudo)
+
+
+def install(absent: Sequence[Requirement], sudo: list[str]) -> None:
+    """By apt-get. Its lists are fetched when there are none, or when it fails with those there are."""
+    # Another apt-get may be at work: wait for it rather than fail.
+    apt = [*sudo, "apt-get", "-o", "DPkg::Lock::Timeout=300"]
+    command = [*apt, "install", "-y", "--no-install-recommends", *packages.names(absent)]
+    fetch = [*apt, "update"]
+    say(f"installing with {' '.join([*sudo, packages.install_line(absent)])}")
+    status, said = 0, list[str]()
+    for attempt in ([command], [fetch, command]) if has_lists() else ([fetch, command],):
+        for words in attempt:
+            status, said = environment.watch(words)
+        if status == 0:
+            return
+    heard = environment.last_lines(said)
+    raise Closed(f"apt-get failed (status {status}). It said:\n{heard}\n{packages.complaint(absent, True)}")
+
+
+def has_lists() -> bool:
+    return any(APT_LISTS.glob("*_Packages*"))

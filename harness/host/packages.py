@@ -1,0 +1,199 @@
+"""
+Which Debian packages a command needs, which of them are missing, and the line that installs them.
+
+In:       the words of a command line.
+Out:      needed_by() it; missing() ones; install_line(); find() a program as an ordinary user would not.
+Not here: running that line (door.py), the packages of a kernel build (kernel/packages.py).
+
+Only the standard library, and little of it: the one command reads this before its virtual environment
+exists, and at every start.
+"""
+
+import contextlib
+import itertools
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from harness.host.root import ROOT
+from kernel import packages as kernel_packages
+from kernel.packages import Requirement
+
+AGENT = (
+    Requirement("gcc", "gcc", "compiles the agent"),
+    Requirement("libc6-dev", "/usr/include/stdio.h", "the agent is a static program"),
+    Requirement("util-linux", "taskset", "pins a guest to a processor"),
+    Requirement("util-linux", "setpriv", "ends a build when we are killed"),
+)
+# By the first word of a profile's name, which is its filesystem.
+FILESYSTEMS = {
+    "btrfs": (
+        Requirement("btrfs-progs", "mkfs.btrfs", "makes btrfs"),
+        Requirement("btrfs-progs", "btrfs", "checks btrfs"),
+    ),
+    "ext4": (
+        Requirement("e2fsprogs", "mkfs.ext4", "makes ext4"),
+        Requirement("e2fsprogs", "e2fsck", "checks ext4"),
+    ),
+    "xfs": (
+        Requirement("xfsprogs", "mkfs.xfs", "makes xfs"),
+        Requirement("xfsprogs", "xfs_repair", "checks xfs"),
+    ),
+    "f2fs": (
+        Requirement("f2fs-tools", "mkfs.f2fs", "makes f2fs"),
+        Requirement("f2fs-tools", "fsck.f2fs", "checks f2fs"),
+    ),
+}
+# For --guest qemu alone.
+QEMU = (
+    Requirement("qemu-system-x86", "qemu-system-x86_64", "runs guests of kind qemu"),
+    Requirement("libelf-dev", "/usr/include/libelf.h", "x86_64's objtool"),
+)
+# For export alone: the guest that tries a program has the programs of the host.
+EXPORT = (
+    Requirement("dmsetup", "dmsetup", "exported programs make the power fail with it"),
+    Requirement("xfsprogs", "xfs_io", "exported programs write and sync with it"),
+    Requirement("attr", "setfattr", "exported programs set attributes with it"),
+    Requirement("acl", "setfacl", "exported programs set access control lists with it"),
+)
+BROWSER = (
+    Requirement("chromium", "chromium", "the tests load the report in a real browser"),
+    Requirement("chromium-driver", "chromedriver", "lets the tests steer that browser"),
+)
+PERF_LIBRARY = ROOT / "workloads" / "perf" / "library"
+# For compare --perf, beside what the experiments themselves name.
+PERF = Requirement("linux-perf", "perf", "samples where a guest's kernel spends its time")
+# By the marker of a suite's tests.
+MARKED = {"qemu": QEMU, "minimize": EXPORT}
+DEFAULT_PROFILES = "btrfs"
+BENCH_PROFILES = "btrfs,ext4,xfs"
+GUEST_COMMANDS = ("run", "bench", "repro", "minimize", "export", "compare", "explore", "bisect")
+# Of `test --only`: reading and typing need no package.
+PLAIN_STEPS = ("lint", "types")
+
+
+def for_guests(profiles: Iterable[str]) -> tuple[Requirement, ...]:
+    """To build a kernel and the agent, and to make and check these profiles."""
+    requirements = [*kernel_packages.REQUIRED_PACKAGES, *AGENT]
+    for profile in profiles:
+        requirements += FILESYSTEMS.get(profile.split("-")[0], ())
+    return tuple(requirements)
+
+
+def for_tests() -> tuple[Requirement, ...]:
+    return (*for_guests(FILESYSTEMS), *BROWSER)
+
+
+def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
+    """What a command line needs. An unknown profile needs nothing: that it is unknown is said later."""
+    if {"-h", "--help"} & set(arguments):
+        return ()
+    first = command(arguments)
+    if first in GUEST_COMMANDS:
+        default = BENCH_PROFILES if first == "bench" else DEFAULT_PROFILES
+        needed = for_guests((option(arguments, "--fs") or default).split(","))
+        needed += EXPORT if first == "export" else ()
+        needed += QEMU if option(arguments, "--guest") == "qemu" else ()
+        return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))
+    if first == "kernel" and {"build", "show"} & set(arguments):
+        x86_64 = option(arguments, "--arch") == "x86_64"
+        return (*kernel_packages.REQUIRED_PACKAGES, *(QEMU if x86_64 else ()))
+    if first == "test" and not only_plain_steps(arguments):
+        marker = option(arguments, "-m")
+        beside = for_perf(["--perf"]) if marker == "perf" else MARKED.get(marker, ())
+        return (*for_tests(), *beside)
+    return ()
+
+
+def for_perf(arguments: Sequence[str]) -> tuple[Requirement, ...]:
+    """What the experiments named behind --perf need, all of the library's when none is; and mkfs of theirs.
+    A file that cannot be read needs nothing: that it cannot is said later."""
+    import tomllib  # noqa: PLC0415  only here
+
+    after = arguments[arguments.index("--perf") + 1 :]
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), after))
+    places = [
+        Path(word) if word.endswith(".toml") else PERF_LIBRARY / f"{word.partition(':')[0]}.toml"
+        for word in words
+    ]
+    found: list[Requirement] = [PERF]
+    for place in places or sorted(PERF_LIBRARY.glob("*.toml")):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            content = tomllib.loads(place.read_text())
+            found += FILESYSTEMS.get(content.get("filesystem", ""), ())
+            needs = content.get("needs", {}).items()
+            found += [
+                Requirement(package, program, f"the experiment {place.stem}") for program, package in needs
+            ]
+    return tuple(found)
+
+
+def only_plain_steps(arguments: Sequence[str]) -> bool:
+    steps = option(arguments, "--only")
+    return bool(steps) and set(steps.split(",")) <= set(PLAIN_STEPS)
+
+
+def command(arguments: Sequence[str]) -> str:
+    """The first word that is no option."""
+    return next((word for word in arguments if not word.startswith("-")), "")
+
+
+def option(arguments: Sequence[str], name: str) -> str:
+    """The value of `--name VALUE` or `--name=VALUE`, "" when it is not there."""
+    for index, word in enumerate(arguments):
+        if word == name and index + 1 < len(arguments):
+            return arguments[index + 1]
+        if word.startswith(name + "="):
+            return word.removeprefix(name + "=")
+    return ""
+
+
+def search_path() -> str:
+    """PATH with the folders of mkfs and fsck, which Debian leaves out for ordinary users."""
+    folders = os.environ.get("PATH", os.defpath).split(":")
+    return ":".join([*folders, *(folder for folder in ("/usr/sbin", "/sbin") if folder not in folders)])
+
+
+def find(program: str) -> str:
+    """Its path, "" when it is not installed."""
+    return kernel_packages.find(program, search_path())
+
+
+def missing(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    return kernel_packages.missing(requirements, search_path())
+
+
+def names(requirements: Iterable[Requirement]) -> tuple[str, ...]:
+    """Package names, each once, in the order given."""
+    return tuple(dict.fromkeys(requirement.package for requirement in requirements))
+
+
+def install_line(requirements: Iterable[Requirement]) -> str:
+    return "apt-get install --no-install-recommends " + " ".join(names(requirements))
+
+
+def is_debian() -> bool:
+    """Or a system made from it."""
+    return bool(find("apt-get")) and os.access("/etc/debian_version", os.R_OK)
+
+
+def complaint(lacking: Sequence[Requirement], debian: bool) -> str:
+    """All that is missing at once, and the fix."""
+    width = max(len(requirement.package) for requirement in lacking)
+    if debian:
+        first_of = {requirement.package: requirement for requirement in reversed(lacking)}
+        lines = [f"  {name:{width}}  {first_of[name].why}" for name in names(lacking)]
+        return "\n".join(
+            [
+                "Debian packages are missing:",
+                *lines,
+                "Install them as root, or give --yes to have it done with sudo:",
+                "  " + install_line(lacking),
+            ]
+        )
+    return "\n".join(
+        [
+            "programs or files are missing (in brackets the package that has them on Debian):",
+            *(f"  {needed.shown_by} ({needed.package}): {needed.why}" for needed in lacking),
+        ]
+    )

@@ -1,0 +1,133 @@
+"""
+`powercut run --cross-check`: our states held against what dm-flakey keeps, over workloads and profiles.
+
+In:       a Wish.
+Out:      cross-check.json in a run's folder of its own, a table on standard output, the exit status.
+Not here: one crossing (cross_check.py).
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from harness.evidence.store import new_run, point_latest, pretty
+from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, shown
+from harness.experiments.cross_check import Agreement, Crossing, cross_check
+from harness.guests.agent_binary import agent_binary
+from harness.guests.filesystem import make_filesystem
+from harness.guests.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
+from harness.guests.probe import accelerated, prefer
+from harness.guests.spec import arch_of
+from harness.host.progress import Progress
+from harness.host.workspace import workspace
+from harness.runs.run import Wish, config_of, on_profile, processors
+from harness.stages.record import NotRecorded
+from harness.states.disk import BadEntry
+from harness.states.log import BadLog
+from kernel.build import build
+from kernel.kernel import Kernel
+from oracles.profiles import Profile
+
+SHOWN = 12
+
+
+class CrossChecked(msgspec.Struct, frozen=True):
+    """cross-check.json. undone: why a workload could not be compared, each as "PROFILE WORKLOAD: why"."""
+
+    kernel: str
+    crossings: tuple[Crossing, ...]
+    undone: tuple[str, ...]
+    wall_s: float
+
+
+def cross(wish: Wish, out: Path, progress: Progress) -> tuple[Path, CrossChecked]:
+    """Errors: KernelError, AgentError, NoFilesystemTool, NoGuest, OSError."""
+    started = time.monotonic()
+    word = wish.kernels[0]
+    guest = prefer(wish.guest, word, wish.config, progress)
+    found: list[Crossing] = []
+    undone: list[str] = []
+    for profile in wish.profiles:
+        variants = config_of(wish, profile, wish.workloads[0])
+        kernel = build(word, progress.building(word), variants, arch_of(guest))
+        for each in _of_profile(wish, profile, kernel, accelerated(guest, kernel), progress):
+            if isinstance(each, Crossing):
+                found.append(each)
+            else:
+                undone.append(each)
+    checked = CrossChecked(word, tuple(found), tuple(undone), round(time.monotonic() - started, 1))
+    folder = new_run(out)
+    (folder / "cross-check.json").write_bytes(pretty(checked))
+    point_latest(folder)
+    return folder, checked
+
+
+def _of_profile(
+    wish: Wish, profile: Profile, kernel: Kernel, guest: str, progress: Progress
+) -> Iterator[Crossing | str]:
+    with workspace() as space:
+        make_filesystem(profile, space.path / "pristine")
+        spec = GuestSpec(
+            kernel=Path(kernel.path),
+            agent=agent_binary(),
+            device_bytes=profile.size_bytes,
+            log_bytes=wish.log_bytes,
+            processor=processors()[-1],
+            kind=guest,
+        )
+        with Keeper(spec, space) as keeper:
+            for number, workload in enumerate(wish.workloads, 1):
+                own = on_profile(workload, profile)
+                try:
+                    yield from cross_check(keeper, profile, own, space.path / "pristine", space.path)
+                except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
+                    keeper.drop()
+                    yield f"{profile.name} {workload.name}: {error}"
+                if number % 10 == 0 or number == len(wish.workloads):
+                    progress.line(f"{profile.name}: {number} of {len(wish.workloads)} workloads compared")
+
+
+def lines(folder: Path, checked: CrossChecked) -> list[str]:
+    """For a terminal."""
+    told = [
+        f"kernel {checked.kernel}: the end of each operation by dm-flakey drop_writes, and by model O",
+        "",
+    ]
+    told.append(f"{'profile':<16}{'ends':>7}{'equal':>7}{'unflushed':>11}{'other tree':>12}{'DIFFERENT':>11}")
+    profiles = dict.fromkeys(each.profile for each in checked.crossings)
+    for profile in profiles:
+        ones = [each for each in checked.crossings if each.profile == profile]
+        count = Counter(each.agreement for each in ones)
+        other = sum(each.agreement is Agreement.UNFLUSHED and not each.same_tree for each in ones)
+        told.append(
+            f"{profile:<16}{len(ones):>7}{count[Agreement.EQUAL]:>7}{count[Agreement.UNFLUSHED]:>11}"
+            f"{other:>12}{count[Agreement.DIFFERENT]:>11}"
+        )
+    told += [
+        "",
+        "equal: byte by byte, and the tree. unflushed: bytes that no FLUSH had followed yet; each of them",
+    ]
+    told += ["stands in the log behind the mark. other tree: of those, where the tree shows it."]
+    apart = [
+        each for each in checked.crossings if each.agreement is Agreement.DIFFERENT or not each.same_tree
+    ]
+    told += [""] if apart else []
+    for each in apart[:SHOWN]:
+        told.append(
+            f"{each.agreement} {each.profile} {each.workload}, operation {each.operation} ({each.text}):"
+        )
+        told.append(f"    {each.detail}")
+    told += [f"and {len(apart) - SHOWN} more, in cross-check.json"] if len(apart) > SHOWN else []
+    told += [f"not compared: {each}" for each in checked.undone[:SHOWN]]
+    told += ["", f"{shown(folder)}/cross-check.json, {checked.wall_s:.0f} s"]
+    return told
+
+
+def status(checked: CrossChecked) -> int:
+    """1 for a disagreement, 3 when something could not be compared, or nothing was."""
+    if any(each.agreement is Agreement.DIFFERENT for each in checked.crossings):
+        return EXIT_BROKEN
+    return EXIT_UNKNOWN if checked.undone or not checked.crossings else EXIT_HOLDS

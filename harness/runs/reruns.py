@@ -1,0 +1,162 @@
+"""
+Record a finding's witness again and again, on its own kernel and on the stock one.
+
+In:       a run's new findings, or one of them; how often.
+Out:      Repeat after Repeat: "5 of 5 on 6.12+fix.patch, 0 of 5 on 6.12".
+Not here: one recording (examiner.py), what is done with a finding next (minimize.py, export.py).
+
+`powercut run` does this by itself for every finding that FINDINGS.md does not tell: findings with one witness
+are repeated together, a recording costs less than a second, and a kernel that is not built is not built for
+it. It leaves out what would take long: sweeps and comparisons, which have the stock kernel beside them
+anyway, emulated guests, and all but the first WITNESSES_MAX witnesses. `powercut repro DIR F1 --times 5` does
+any one, and builds what it needs.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from harness.evidence.store import reading
+from harness.evidence.triage import find, keep_followups, learnt
+from harness.experiments.interestingness import Examiner, Like, Subject, like
+from harness.guests.agent_binary import agent_binary
+from harness.guests.guest import GuestSpec
+from harness.guests.spec import LOG_BYTES, QEMU_TCG, arch_of
+from harness.host.progress import Progress
+from harness.host.workspace import workspace
+from harness.states.crash import DEFAULT_MODELS
+from kernel.build import build
+from kernel.build import find as find_built
+from kernel.kernel import Kernel
+from kernel.word import source_word
+from oracles.profiles import profile
+from oracles.spec import in_order, model_of
+from oracles.verdict import Tier
+from reports.results import CRASH, Experiment, Finding, Repeat, Summary, read_experiment
+from workloads.workload import Workload
+
+TIMES = 5
+WITNESSES_MAX = 12
+
+
+def repeat_new(run: Path, summary: Summary, progress: Progress) -> Summary:
+    """The summary, with repeats of what is new in it; followups.json has them, too."""
+    witnesses: dict[int, list[Finding]] = {}
+    for finding in summary.findings:
+        if not finding.known and not finding.after.repeats:
+            witnesses.setdefault(finding.experiment, []).append(finding)
+    chosen = list(witnesses.items())[:WITNESSES_MAX]
+    if len(witnesses) > len(chosen):
+        progress.line(f"the witnesses of {len(witnesses) - len(chosen)} more findings are not repeated")
+    after: dict[str, Finding] = {}
+    for number, ones in chosen:
+        with reading(run):
+            experiment = read_experiment(run / "experiments" / f"{number:04d}")
+        if experiment.facts.guest == QEMU_TCG or experiment.facts.kind != CRASH:
+            continue
+        progress.line(f"{', '.join(one.id for one in ones)}: {TIMES} times more")
+        names, models = [one.signature for one in ones], models_of(ones)
+        repeats = repeated(experiment, names, TIMES, progress, build_stock=False, models=models)
+        after |= {one.id: _with(one, repeats[one.signature]) for one in ones}
+    if not after:
+        return summary
+    findings = tuple(after.get(one.id, one) for one in summary.findings)
+    keep_followups(run, findings)
+    return msgspec.structs.replace(summary, findings=findings)
+
+
+def repeat_one(run: Path, wanted: str, times: int, progress: Progress) -> tuple[Finding, Summary]:
+    """Errors: NoResults, KernelError, NoFilesystemTool, LostGuest, OSError."""
+    finding, experiment = find(run, wanted)
+    repeats = repeated(
+        experiment,
+        [finding.signature],
+        times,
+        progress,
+        build_stock=True,
+        models=models_of([finding]),
+        of=like(finding, experiment),
+    )
+    finding = _with(finding, repeats[finding.signature])
+    return finding, learnt(run, finding, finding.after)
+
+
+def models_of(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Those whose states are their witnesses."""
+    return in_order(model_of(finding.state) for finding in findings)
+
+
+def _with(finding: Finding, repeats: tuple[Repeat, ...]) -> Finding:
+    after = msgspec.structs.replace(finding.after, repeats=repeats)
+    return msgspec.structs.replace(finding, after=after)
+
+
+def repeated(
+    experiment: Experiment,
+    signatures: Sequence[str],
+    times: int,
+    progress: Progress,
+    build_stock: bool,
+    models: tuple[str, ...] = DEFAULT_MODELS,
+    of: Like | None = None,
+) -> dict[str, tuple[Repeat, ...]]:
+    """By signature: its own kernel first, then the stock one, when that is another and is built. of: what
+    showed them, where that is no crash state."""
+    facts = experiment.facts
+    assert experiment.history is not None, "what shows a finding was recorded"
+    found: dict[str, tuple[Repeat, ...]] = dict.fromkeys(signatures, ())
+    for word in dict.fromkeys((facts.kernel, source_word(facts.kernel))):
+        stock = word == source_word(facts.kernel)
+        kernel = _kernel(word, facts.config, facts.guest, progress, build_stock or word == facts.kernel)
+        if kernel is None:
+            continue
+        subject = Subject(
+            word,
+            spec_of(kernel, experiment),
+            profile(facts.profile),
+            Tier(facts.tier),
+            tuple(signatures),
+            models,
+            of,
+        )
+        seen, trouble = count(subject, experiment.history.workload, times)
+        for one in signatures:
+            found[one] = (*found[one], Repeat(word, seen[one], times, stock, trouble))
+    return found
+
+
+def _kernel(
+    word: str, config: tuple[str, ...], guest: str, progress: Progress, build_it: bool
+) -> Kernel | None:
+    arch = arch_of(guest)
+    if not build_it:
+        return find_built(word, config, arch)
+    return build(word, progress.building(word), config, arch)
+
+
+def spec_of(kernel: Kernel, experiment: Experiment) -> GuestSpec:
+    """The guest that the experiment had, with this kernel."""
+    facts = experiment.facts
+    return GuestSpec(
+        kernel=Path(kernel.path),
+        agent=agent_binary(),
+        device_bytes=facts.device_bytes,
+        log_bytes=LOG_BYTES,
+        processor=sorted(os.sched_getaffinity(0))[-1],
+        kind=facts.guest,
+    )
+
+
+def count(subject: Subject, workload: Workload, times: int) -> tuple[Counter[str], str]:
+    """How many of these recordings show each signature; the first trouble."""
+    seen: Counter[str] = Counter()
+    trouble = ""
+    with workspace() as space, Examiner(subject, space) as examiner:
+        for _ in range(times):
+            sight = examiner.examine(workload)
+            seen.update(sight.first.keys())
+            trouble = trouble or sight.trouble
+    return seen, trouble

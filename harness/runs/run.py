@@ -1,0 +1,529 @@
+"""
+The main job: every power cut of every workload, on every profile and kernel asked for.
+
+In:       a Wish: what the command line says.
+Out:      results/<run>/ with the evidence, the summary and the report.
+Not here: one experiment (experiment.py), the command line (main.py), the numbers (summing.py).
+
+Experiments are dealt out to workers, one process and one guest each. A worker's end, by Ctrl-C, SIGTERM
+or the death of its parent, takes its guest and its scratch folder with it (workspace.py).
+"""
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import platform
+import queue
+import shutil
+import signal
+import subprocess
+import time
+import traceback
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+import msgspec
+
+from harness.evidence.store import (
+    NoResults,
+    new_run,
+    partial_folder,
+    point_latest,
+    write_question,
+    write_summary,
+)
+from harness.evidence.summary import experiment_folders, shown, sum_up
+from harness.evidence.sweep import Part
+from harness.experiments.crash import Outcome, Plan, run_experiment
+from harness.experiments.damage import run_damage_experiment
+from harness.experiments.faults import run_fault_experiment
+from harness.guests.agent_binary import AgentError, agent_binary
+from harness.guests.filesystem import make_filesystem, tool_version
+from harness.guests.guest import GuestSpec, Keeper
+from harness.guests.probe import NoGuest, accelerated, prefer
+from harness.guests.spec import LOG_BYTES, UML, arch_of
+from harness.host.progress import Progress
+from harness.host.root import ROOT
+from harness.host.workspace import Workspace, workspace
+from harness.runs.reruns import repeat_new
+from harness.stages.explore import DEFAULT_BUDGET, Breadth
+from harness.states.crash import DEFAULT_MODELS
+from harness.states.log import SECTOR_BYTES
+from kernel.build import build
+from kernel.fragments import check_variants
+from kernel.kernel import Kernel
+from oracles.faults.damage import Damage
+from oracles.faults.damage_court import EVERY_ORACLE
+from oracles.profiles import Profile
+from oracles.spec import in_order
+from oracles.verdict import Tier
+from reports.ci.junit import write_junit
+from reports.ci.ktap import write_ktap
+from reports.pages.html import write_report
+from reports.results import CRASH, DAMAGE, FAULTS, Question, Summary
+from workloads.text import BadWorkload, parse
+from workloads.text import format as format_workload
+from workloads.text import format_operation as words
+from workloads.workload import Workload
+
+PR_SET_PDEATHSIG = 1  # prctl(2)
+# What an experiment leaves, pages included; a run that has less than this is not started.
+EXPERIMENT_BYTES = 100 << 10
+RESULTS_BYTES = 64 << 20
+# Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
+COMPARED_RECORDINGS = 3
+
+
+class NoRoom(Exception):
+    """A folder has too little space for what is to come."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What is to be done. kernels: KERNEL words, each built with the config variants.
+    jobs: 0 for as many as processors. guest: of probe.WANTED.
+    parts: when not every workload is for every profile and kernel (sweep.py).
+    against: of `compare`, the one of the kernels that the other is held against.
+    kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
+    repeats: whether new findings are repeated (repeats.py). damages: of Breadth."""
+
+    workloads: tuple[Workload, ...]
+    profiles: tuple[Profile, ...]
+    kernels: tuple[str, ...]
+    config: tuple[str, ...] = ()
+    tier: Tier = Tier.FS
+    models: tuple[str, ...] = DEFAULT_MODELS
+    budget: int = DEFAULT_BUDGET
+    atomic_bytes: int = 0
+    jobs: int = 0
+    seed: int = 0
+    with_fsck: bool = True
+    log_bytes: int = LOG_BYTES
+    guest: str = UML
+    command: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    against: str = ""
+    kind: str = CRASH
+    repeats: bool = True
+    damages: tuple[Damage, ...] = ()
+
+
+class Worker(msgspec.Struct, frozen=True):
+    """What a worker process is started with."""
+
+    agent: str
+    log_bytes: int
+    processor: int | None
+    run: str
+
+
+def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -> tuple[Path, Summary]:
+    """
+    Build the kernels, do the experiments, judge, report.
+    Errors: BadWorkload, kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
+    """
+    planned = sum(len(part.workloads) for part in parts_of(wish))
+    for part in parts_of(wish):
+        for workload in part.workloads:
+            require_sectors(workload, part.profile)
+    # Before a kernel is built, which takes minutes.
+    require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
+    guest = prefer(wish.guest, parts_of(wish)[0].kernel, wish.config, progress)
+    kernels = {
+        (word, config): build(word, progress.building(word), config, arch_of(guest))
+        for word, config in builds_of(wish)
+    }
+    guest = accelerated(guest, next(iter(kernels.values())))
+    agent = agent_binary()
+    started = time.monotonic()
+    folder = resume or new_run(out)
+    if resume is None:
+        write_question(folder, question_of(wish, kernels, guest))
+    plans = plans_of(wish, kernels, guest)
+    try:
+        boots = do_experiments(plans, wish, folder, agent, progress)
+    except KeyboardInterrupt:
+        progress.line(f"go on with: powercut run --resume {shown(folder)}")
+        raise
+    wall_s = time.monotonic() - started
+    # A sweep and a comparison have the other kernel beside them.
+    again = None if wish.parts or wish.against or not wish.repeats else progress
+    summary = finish(folder, wall_s, boots, len(plans), again)
+    point_latest(folder)
+    return folder, summary
+
+
+def finish(folder: Path, wall_s: float, boots: int, expected: int, again: Progress | None = None) -> Summary:
+    """Sum up and write the pages. again: new findings are repeated first, and shown there."""
+    summary = sum_up(folder, wall_s, boots, expected)
+    if again is not None:
+        summary = repeat_new(folder, summary, again)
+    write_summary(folder, summary)
+    write_pages(folder)
+    return summary
+
+
+def write_pages(folder: Path) -> None:
+    """report/, junit.xml and results.ktap from what the folder holds."""
+    write_report(folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE})
+    write_junit(folder)
+    write_ktap(folder)
+
+
+def require_room(folder: Path, needed_bytes: int) -> None:
+    """Errors: NoRoom."""
+    existing = folder
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise NoRoom(f"{existing}: results cannot be written there; name another folder with --out")
+    free = shutil.disk_usage(existing).free
+    if free < needed_bytes:
+        raise NoRoom(
+            f"{existing}: {free >> 20} MiB free, {needed_bytes >> 20} MiB needed for results; "
+            "free some, or name another folder with --out"
+        )
+
+
+def require_sectors(workload: Workload, profile: Profile) -> None:
+    """A sector that fails must be one of the device's. Errors: BadWorkload."""
+    count = profile.size_bytes // SECTOR_BYTES
+    for operation in workload.run:
+        if operation.word == "fault" and operation.mode == "bad-sector" and operation.offset >= count:
+            raise BadWorkload(
+                workload.name,
+                operation.line,
+                1,
+                f"the device of {profile.name} has the sectors 0 to {count - 1}: name one of them",
+                words(operation),
+            )
+
+
+Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by KERNEL word and config variants
+
+
+def config_of(wish: Wish, profile: Profile, workload: Workload) -> tuple[str, ...]:
+    """The variants asked for, and those that the two need. Errors: BadKernel."""
+    return check_variants((*wish.config, *profile.config, *workload.config))
+
+
+def parts_of(wish: Wish) -> tuple[Part, ...]:
+    return wish.parts or tuple(
+        Part(word, profile, wish.workloads) for word in wish.kernels for profile in wish.profiles
+    )
+
+
+def builds_of(wish: Wish) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each kernel and config variants that an experiment needs, once."""
+    return tuple(
+        dict.fromkeys(
+            (part.kernel, config_of(wish, part.profile, workload))
+            for part in parts_of(wish)
+            for workload in part.workloads
+        )
+    )
+
+
+def on_profile(workload: Workload, profile: Profile) -> Workload:
+    """The workload, its setup after the profile's own; which is there already in one that a run left."""
+    first = parse(f"setup\n{indent(profile.setup, '  ')}\nrun\n  sync\n").setup if profile.setup else ()
+    if [words(each) for each in workload.setup[: len(first)]] == [words(each) for each in first]:
+        return workload
+    return msgspec.structs.replace(workload, setup=(*first, *workload.setup))
+
+
+def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
+    """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
+    recordings = COMPARED_RECORDINGS if wish.against else 1
+    wanted = [
+        (part, workload, config_of(wish, part.profile, workload))
+        for part in parts_of(wish)
+        for workload in part.workloads
+    ]
+    return [
+        Plan(
+            number,
+            part.kernel,
+            kernels[part.kernel, config].path,
+            part.profile,
+            on_profile(workload, part.profile),
+            wish.tier,
+            wish.with_fsck,
+            config,
+            recordings,
+            guest,
+            Breadth(
+                in_order((*wish.models, *part.models)),
+                wish.budget,
+                wish.seed,
+                wish.atomic_bytes,
+                wish.damages,
+            ),
+            FAULTS if workload.faulty else part.kind or wish.kind,
+        )
+        for number, (part, workload, config) in enumerate(wanted, 1)
+    ]
+
+
+# --- workers -------------------------------------------------------------------------------------
+
+
+def processors() -> list[int]:
+    """Those we may use."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def job_count(wish: Wish, plan_count: int) -> int:
+    return max(1, min(wish.jobs or len(processors()), plan_count))
+
+
+def require_same(plan: Plan, folder: Path) -> None:
+    """What is done must be what would be done now. Errors: NoResults."""
+    if (folder / "workload").read_text() != format_workload(plan.workload):
+        raise NoResults(f"{folder}: the workload {plan.workload.name} has changed since; start a new run")
+
+
+def do_experiments(plans: list[Plan], wish: Wish, folder: Path, agent: Path, progress: Progress) -> int:
+    """All that are not done yet; how many guests were booted for it."""
+    done = {int(path.name): path for path in experiment_folders(folder)}
+    for plan in plans:
+        if plan.number in done:
+            require_same(plan, done[plan.number])
+    todo = [plan for plan in plans if plan.number not in done]
+    jobs = job_count(wish, len(todo)) if todo else 0
+    context = multiprocessing.get_context("spawn")
+    tasks: Any = context.Queue()
+    news: Any = context.Queue()
+    for plan in todo:
+        tasks.put(plan)
+    for _ in range(jobs):
+        tasks.put(None)
+    workers = []
+    for number in range(jobs):
+        cpus = processors()
+        settings = Worker(str(agent), wish.log_bytes, cpus[-1 - number % len(cpus)], str(folder))
+        worker = context.Process(target=work, args=(settings, tasks, news), daemon=True)
+        worker.start()
+        workers.append(worker)
+    progress.experiments(len(todo), len(plans))
+    try:
+        return _listen(news, workers, len(todo), progress)
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join()
+        for channel in (tasks, news):
+            channel.cancel_join_thread()  # what nobody reads any more must not keep us from ending
+            channel.close()
+
+
+class WorkerFailed(Exception):
+    """A worker process ended before its work was done; the message holds why."""
+
+
+def _listen(news: Any, workers: list[Any], expected: int, progress: Progress) -> int:
+    """Until every experiment is in. Errors: WorkerFailed, OSError."""
+    boots = 0
+    while expected:
+        try:
+            kind, content = news.get(timeout=5)
+        except queue.Empty:
+            if not any(worker.is_alive() for worker in workers):
+                raise WorkerFailed("all workers ended early") from None
+            continue
+        if kind == "states":
+            progress.states(content)
+        elif kind == "starting":
+            progress.starting(content)
+        elif kind == "failed":
+            raise WorkerFailed(content)
+        else:
+            expected -= 1
+            outcome, booted = content
+            boots += booted
+            progress.done(outcome)
+    return boots
+
+
+def work(settings: Worker, tasks: Any, news: Any) -> None:
+    """A worker process: experiments until there are no more."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # At once: the janitor kills the guest and removes what is half written (workspace.py).
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
+    try:
+        with workspace() as space, Bench(settings, space) as bench:
+            while (plan := tasks.get()) is not None:
+                news.put(("starting", plan))
+                space.half_written(partial_folder(Path(settings.run), plan.number))
+                before = bench.boots
+                outcome = bench.do(plan, lambda count: news.put(("states", count)))
+                news.put(("done", (outcome, bench.boots - before)))
+    except OSError as error:
+        news.put(("failed", f"{error}"))
+    except Exception:
+        news.put(("failed", traceback.format_exc()))
+
+
+class Bench:
+    """A worker's place: one guest at a time, for one kernel and profile."""
+
+    def __init__(self, settings: Worker, space: Workspace) -> None:
+        self._settings = settings
+        self._space = space
+        self._stack = contextlib.ExitStack()
+        self._for: tuple[str, str] | None = None
+        self._keeper: Keeper | None = None
+        self._boots_before = 0
+
+    @property
+    def boots(self) -> int:
+        return self._boots_before + (self._keeper.boots if self._keeper else 0)
+
+    def __enter__(self) -> "Bench":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def do(self, plan: Plan, tell: Any) -> Outcome:
+        keeper = self._keeper_for(plan)
+        pristine = self._space.path / "pristine"
+        run = Path(self._settings.run)
+        counted = Counted(tell)
+        do = {FAULTS: run_fault_experiment, DAMAGE: run_damage_experiment}.get(plan.kind, run_experiment)
+        outcome = do(plan, keeper, pristine, self._space.path, run, counted.add)
+        counted.flush()
+        return outcome
+
+    def _keeper_for(self, plan: Plan) -> Keeper:
+        wanted = (plan.kernel_path, plan.profile.name)
+        if self._keeper is None or self._for != wanted:
+            self._boots_before = self.boots
+            self._stack.close()
+            make_filesystem(plan.profile, self._space.path / "pristine")
+            spec = guest_spec(self._settings, plan)
+            self._keeper = self._stack.enter_context(Keeper(spec, self._space))
+            self._for = wanted
+        return self._keeper
+
+
+class Counted:
+    """Tells in lumps: a message for each state would cost more than judging it."""
+
+    def __init__(self, tell: Any) -> None:
+        self._tell = tell
+        self._count = 0
+        self._last = time.monotonic()
+
+    def add(self, count: int) -> None:
+        self._count += count
+        if time.monotonic() - self._last > 0.2:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._count:
+            self._tell(self._count)
+        self._count = 0
+        self._last = time.monotonic()
+
+
+def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
+    return GuestSpec(
+        kernel=Path(plan.kernel_path),
+        agent=Path(settings.agent),
+        device_bytes=plan.profile.size_bytes,
+        log_bytes=settings.log_bytes,
+        processor=settings.processor,
+        kind=plan.guest,
+    )
+
+
+# --- the question --------------------------------------------------------------------------------
+
+
+def question_of(wish: Wish, kernels: Kernels, guest: str = UML) -> Question:
+    return Question(
+        command=wish.command,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        powercut_commit=own_commit(),
+        seed=wish.seed,
+        tier=wish.tier,
+        models=in_order((*wish.models, *(model for part in wish.parts for model in part.models))),
+        guest=guest,
+        workloads=tuple(workload.name for workload in wish.workloads),
+        kernels=provenances(kernels),
+        profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
+        machine=machine_facts(),
+        jobs=wish.jobs,
+        against=wish.against,
+        budget=wish.budget,
+    )
+
+
+def provenances(kernels: Kernels) -> dict[str, Any]:
+    """By KERNEL word; when experiments needed several variants of one, the others are in it by name."""
+    facts: dict[str, Any] = {}
+    for (word, config), kernel in kernels.items():
+        made = msgspec.to_builtins(kernel.provenance)
+        if word in facts:
+            facts[word].setdefault("other_variants", {})[",".join(config)] = made
+        else:
+            facts[word] = made
+    return facts
+
+
+def profile_facts(profile: Profile) -> dict[str, Any]:
+    return {
+        "mkfs": " ".join(profile.mkfs),
+        "mount_options": profile.mount_options,
+        "size_bytes": profile.size_bytes,
+        "mkfs_version": tool_version(profile),
+    }
+
+
+def machine_facts() -> dict[str, Any]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "processor": _processor_name(),
+        "processors": len(processors()),
+        "memory_bytes": memory,
+        "host_kernel": platform.release(),
+    }
+
+
+def _processor_name() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def own_commit() -> str:
+    """The commit of this checkout, with "+" when it was changed; "unknown" outside git."""
+    try:
+        done = subprocess.run(
+            ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), "describe", "--always", "--dirty=+"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
+__all__ = [
+    "LOG_BYTES",
+    "AgentError",
+    "NoGuest",
+    "NoRoom",
+    "Wish",
+    "WorkerFailed",
+    "finish",
+    "run",
+    "write_pages",
+]

@@ -1,0 +1,103 @@
+"""
+Which states of a log are examined, in every crash model asked for.
+
+In:       a log; models, budget and seed; the profile's atomic unit; a Recovery.
+Out:      Recovered after Recovered; how many states were planned, and what share of all they are.
+Not here: the states of each model (crash.py, reorder.py, tear.py, nest.py), judging them (judging.py).
+"""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from harness.stages.recover import MOUNTED, Recovered, Recovery
+from harness.states.crash import DEFAULT_MODELS, State, states
+from harness.states.log import SECTOR_BYTES, Log
+from harness.states.nested import FOLDER, Nesting, Recoveries
+from harness.states.reorder import Reordering
+from harness.states.spread import even
+from harness.states.tear import Tearing
+from oracles.faults.damage import Damage
+from oracles.spec import model_of
+from reports.results import Coverage
+
+DEFAULT_BUDGET = 500
+# Of a report on a state for which recovery wrote nothing: there is no log that could be cut.
+UNTOUCHED = b'"untouched":true'
+
+
+class Breadth(msgspec.Struct, frozen=True):
+    """What is asked. budget: states of an experiment for each model but O. seed: of what is drawn.
+    atomic_bytes: what a device does not tear, 0 for what the profile says. damages: at rest, done beside
+    those that are drawn, in every state whose mount reads their block."""
+
+    models: tuple[str, ...] = DEFAULT_MODELS
+    budget: int = DEFAULT_BUDGET
+    seed: int = 0
+    atomic_bytes: int = 0
+    damages: tuple[Damage, ...] = ()
+
+
+def may_write(report: bytes) -> bool:
+    """Whether recovery succeeded, and is not known to have written nothing."""
+    return report.startswith(MOUNTED) and UNTOUCHED not in report
+
+
+class Examination:
+    """recovered() of one log; planned and coverage are whole when it has ended."""
+
+    def __init__(self, breadth: Breadth, atomic_bytes: int, log: Log, scratch: Path) -> None:
+        self.planned: dict[str, int] = {}
+        self._coverage: list[Coverage] = []
+        self._breadth = breadth
+        self._atomic_bytes = breadth.atomic_bytes or atomic_bytes
+        self._log = log
+        self.recoveries = scratch / FOLDER
+        # By the state that was recovered for it the last prefix with that disk: to it most was promised.
+        self._outer: dict[str, State] = {}
+
+    @property
+    def coverage(self) -> tuple[Coverage, ...]:
+        return tuple(self._coverage)
+
+    def recovered(self, recovery: Recovery, base: Path) -> Iterator[Recovered]:
+        """Model after model. Errors: as Recovery.run()."""
+        for one in recovery.run(base, self._log, self._states()):
+            if model_of(one.spec) == "O" and may_write(one.observation):
+                self._outer[one.same_as or one.spec] = State(one.prefix)
+            yield one
+        if "N" in self._breadth.models:
+            yield from self._nested(recovery, base)
+
+    def _states(self) -> Iterator[State]:
+        found: list[Iterator[State]] = []
+        budget, seed = self._breadth.budget, self._breadth.seed
+        if "O" in self._breadth.models:
+            self.planned["O"] = len(self._log) + 1
+            found.append(states(len(self._log)))
+        if "R" in self._breadth.models:
+            reordering = Reordering(self._log, budget, seed)
+            self.planned["R"] = reordering.count
+            self._coverage.append(reordering.coverage)
+            found.append(reordering.states())
+        if "T" in self._breadth.models:
+            tearing = Tearing(self._log, self._atomic_bytes // SECTOR_BYTES, budget)
+            self.planned["T"] = tearing.count
+            self._coverage.append(tearing.coverage)
+            found.append(tearing.states())
+        return itertools.chain.from_iterable(found)
+
+    def _nested(self, recovery: Recovery, base: Path) -> Iterator[Recovered]:
+        outer = sorted(self._outer.values(), key=lambda state: state.prefix)
+        if "O" not in self._breadth.models:
+            outer = list(states(len(self._log)))
+        chosen = [outer[number] for number in even(len(outer), self._breadth.budget)]
+        recoveries = Recoveries(self.recoveries)
+        for _ in recovery.record(base, self._log, chosen, recoveries):
+            pass
+        nesting = Nesting(recoveries, self._breadth.budget)
+        self.planned["N"] = nesting.count
+        self._coverage.append(nesting.coverage)
+        yield from recovery.go_on(base, self._log, nesting.states(), self.recoveries)

@@ -1,0 +1,206 @@
+"""
+Run a workload in a guest and write every block down.
+
+In:       a guest, a profile, a workload.
+Out:      Recording: the base disk, the log from there on, the history, the kernel log.
+Not here: mkfs (filesystem.py), which states the log means (crash.py).
+
+The workload runs above dm-log-writes from its first setup operation. Setup ends in a sync and the mark
+"run"; the base disk is the disk as the log up to that mark makes it, and the recorded log is what lies
+between it and the mark "end". So the filesystem stays mounted between setup and run, with its inodes
+cached, as it would in life.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from harness.guests.guest import Guest
+from harness.states.disk import copy_sparse, open_disk, writes_of
+from harness.states.log import Log, open_log, write_log
+from oracles.profiles import Profile
+from workloads import acl
+from workloads.history import History, Step
+from workloads.workload import Operation, Workload
+
+
+class NotRecorded(Exception):
+    """The experiment did not happen; the message says why and what to change."""
+
+
+class StepReport(msgspec.Struct, frozen=True):
+    """The agent's answer for one operation. file: as Step.file."""
+
+    index: int
+    result: int
+    inode: int
+    blocks: int
+    left: int
+    times: tuple[int, int] = (0, 0)
+    file: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class RecordReport(msgspec.Struct, frozen=True):
+    """The agent's answer for a recording; device holds queue attributes of the recorded device.
+    tree: of a workload with parallel blocks, as History.live.
+    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970."""
+
+    mount_errno: int
+    root_inode: int
+    device: dict[str, str]
+    steps: tuple[StepReport, ...]
+    kernel_log: tuple[str, ...]
+    tree: msgspec.Raw = msgspec.Raw(b"null")
+    cut_ns: int = 0
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """base: the disk's image at the mark "run". log: the file with what follows, up to the mark "end"."""
+
+    base: Path
+    log: Path
+    history: History
+    device: dict[str, str]
+    kernel_log: tuple[str, ...]
+
+
+def program(profile: Profile, workload: Workload) -> str:
+    """The workload as agent/operations.c reads it."""
+    phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
+    sizes = Counter(op.parallel for op in workload.run)
+    lines = (
+        program_line(phase, index, op, sizes[op.parallel] if op.parallel else 0)
+        for index, (phase, op) in enumerate(phases)
+    )
+    return "\n".join([program_head(profile, workload.parallel), *lines]) + "\n"
+
+
+def program_head(profile: Profile, parallel: bool = False) -> str:
+    return f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}\t{int(parallel)}"
+
+
+def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
+    """One operation. phase: "setup", "run" or, of the host's own, "fault". beside: how many operations its
+    parallel block has."""
+    name, value = op.name, op.value.encode()
+    if op.word == "setfacl":
+        name, value = acl.ACCESS, acl.encoded(acl.entries(op.value))
+    texts = (op.word, op.path, op.path2, op.target, op.mode, name, value.hex())
+    device = op.device.replace(":", "\t") or "0\t0"
+    fields = (phase, index, *texts, op.descriptor, op.offset, op.length, op.at, device, beside, op.thread)
+    return "\t".join(str(field) for field in fields)
+
+
+def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str) -> Recording:
+    """
+    pristine: the image as mkfs left it, of profile.size_bytes.
+    Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
+    """
+    report = recorded(guest, "record", profile, workload, pristine)
+    folder = guest.folder
+    with open_log(folder / "log", until_end_mark=True) as log:
+        return _split(log, report, profile, workload, pristine, kernel, folder)
+
+
+def recorded(
+    guest: Guest, request: str, profile: Profile, workload: Workload, pristine: Path
+) -> RecordReport:
+    """
+    The workload run by the agent on its disk, made anew from pristine, and its log, made empty.
+
+    request: the agent's word for the way it records.
+    Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
+    """
+    folder = guest.folder
+    copy_sparse(pristine, folder / "disk")
+    with (folder / "log").open("r+b") as file:
+        log_bytes = (folder / "log").stat().st_size
+        file.truncate(0)
+        file.truncate(log_bytes)
+    text = program(profile, workload).encode()
+    with (folder / "inbox").open("r+b") as file:
+        file.write(text)
+    answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
+    with (folder / "outbox").open("rb") as file:
+        report = _read_report(file.read(int(answer[1])))
+    _check(report, profile, log_bytes)
+    return report
+
+
+def _read_report(raw: bytes) -> RecordReport:
+    try:
+        return msgspec.json.decode(raw, type=RecordReport)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotRecorded(f"the agent's report makes no sense: {error}") from error
+
+
+def _check(report: RecordReport, profile: Profile, log_bytes: int) -> None:
+    if report.mount_errno:
+        log = "; ".join(report.kernel_log[-3:])
+        raise NotRecorded(
+            f"{profile.name}: mount of the fresh filesystem failed ({report.mount_errno}): {log}"
+        )
+    if any("Ran out of space" in line for line in report.kernel_log):  # dm-log-writes.c says it only there
+        raise NotRecorded(
+            f"the log device of {log_bytes >> 20} MiB overflowed: ask for more, --log-size {log_bytes >> 18}M"
+        )
+    if report.device.get("write_cache") != "write back":
+        raise NotRecorded(
+            f"the recorded device is {report.device.get('write_cache')!r}, not 'write back': "
+            "the kernel would strip FLUSH and FUA and nothing could be judged"
+        )
+
+
+def _split(
+    log: Log,
+    report: RecordReport,
+    profile: Profile,
+    workload: Workload,
+    pristine: Path,
+    kernel: str,
+    folder: Path,
+) -> Recording:
+    run, end = log.mark_index("run"), log.mark_index("end")
+    base = folder / "base"
+    with open_disk(base, pristine) as disk:
+        for entry in log.entries(0, run):
+            for write in writes_of(entry):
+                disk.apply(write)
+    kept = folder / "recorded.log"
+    write_log(kept, log.entries(run + 1, end))
+    marks = {text: index - run - 1 for index, text in log.marks.items() if run < index < end}
+    steps = [_step(answer, workload, marks) for answer in report.steps]
+    steps.sort(key=lambda step: step.begin_entry)  # -1 in setup; of what threads did, as it began
+    setup_count = len(workload.setup)
+    for step in steps[setup_count:]:
+        if step.begin_entry < 0 or step.end_entry < 0:
+            raise NotRecorded(f"the log has no marks of operation {step.index} ({step.operation.word})")
+    history = History(
+        workload=workload,
+        profile=profile.name,
+        kernel=kernel,
+        setup=tuple(steps[:setup_count]),
+        run=tuple(steps[setup_count:]),
+        entry_count=end - run - 1,
+        root_inode=report.root_inode,
+        parallel=workload.parallel,
+        live=report.tree,
+    )
+    return Recording(base, kept, history, report.device, report.kernel_log)
+
+
+def _step(answer: StepReport, workload: Workload, marks: dict[str, int]) -> Step:
+    operations: tuple[Operation, ...] = workload.setup + workload.run
+    return Step(
+        index=answer.index,
+        operation=operations[answer.index],
+        result=answer.result,
+        begin_entry=marks.get(f"begin-{answer.index}", -1),
+        end_entry=marks.get(f"done-{answer.index}", -1),
+        inode=answer.inode,
+        blocks=answer.blocks,
+        left_inode=answer.left,
+        times=answer.times,
+        file=answer.file,
+    )

@@ -1,0 +1,536 @@
+"""
+Let the kernel under test recover every state of a log, and write down what came back.
+
+In:       how to boot a guest, a profile, a base disk, a log.
+Out:      Recovered after Recovered, one a state in order; equal disks are recovered once.
+Not here: which states there are (crash.py), their disks (rebuild.py), judging (oracles/).
+
+The guest holds the disk of the state in memory and moves it forward by the writes between two states;
+its recovery works on a snapshot that is dropped afterwards (agent/device.c). Requests go out in batches
+while earlier answers are checked and judged here, so guest and host work at the same time. `settled` is
+the disk of the last answered state: the checker reads it with the blocks that recovery changed, and a
+new guest starts from it after the old one died.
+"""
+
+import contextlib
+import struct
+from collections import deque
+from collections.abc import Iterable, Iterator
+from mmap import mmap
+from pathlib import Path
+
+import msgspec
+
+from harness.guests.filesystem import check_filesystem
+from harness.guests.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestTrouble, Keeper, LostGuest
+from harness.states.crash import State
+from harness.states.disk import (
+    BLOCK_BYTES,
+    RUN_BYTES,
+    ZERO_BLOCK,
+    DiskWrite,
+    copy_sparse,
+    data_blocks,
+    open_image,
+    writes_of,
+)
+from harness.states.log import Log, open_log
+from harness.states.nested import Recoveries
+from harness.states.rebuild import Rebuilding
+from oracles.observation import Fsck, Observation
+from oracles.profiles import Profile
+from workloads.history import History
+
+REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
+WRITE = struct.Struct("<QII")
+REPLY = struct.Struct("<IIII")
+REQUEST_MAGIC = 0x50435251
+REPLY_MAGIC = 0x50435250
+WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE, WANT_EXTENTS, WANT_TIMES = 1, 2, 4, 8, 16, 32, 64
+WANT_READS = 128
+# The words after which the walk tells inode flags, extents, times.
+ASKED_AFTER = {
+    WANT_FLAGS: {"chattr"},
+    WANT_EXTENTS: {"fallocate"},
+    WANT_TIMES: {"fsync"},
+}
+SECTOR = 512
+BATCH_STATES = 8
+SLOTS = 2 * BATCH_STATES
+SLOT_BYTES = OUTBOX_BYTES // SLOTS
+HALF_BYTES = INBOX_BYTES // 2
+# The agent reads a batch into 16 MiB; the rest of a half is for the requests' own headers.
+BATCH_BYTES = 8 << 20
+WITH_FIRST_BYTES = 4 << 20
+HELD_BYTES = 16 << 20
+# The stage of a death costs two more boots; after so many deaths the stage is no longer asked for.
+STAGED_DEATHS = 5
+# How the agent's report begins when recovery succeeded: only then is there something to check.
+MOUNTED = b'{"mount_errno":0,'
+
+
+class Recovered(msgspec.Struct, frozen=True):
+    """
+    spec, same_as: as reports.results.State. prefix: of the log.
+    observation:   what came back, as JSON: equal bytes mean an equal Observation.
+    """
+
+    spec: str
+    prefix: int
+    same_as: str
+    observation: bytes
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One state on its way: the writes since the state before it.
+
+    committed: its last write was one with FUA, a superblock or a journal's commit. Then the mount that
+    replays is put to use before it ends, which costs 0.7 ms of 2.9 on btrfs: too much for every state, and
+    a log that was just committed is where replay has most to do.
+    damaged: of Rebuilding.
+    """
+
+    state: State
+    sequence: int
+    writes: tuple[DiskWrite, ...]
+    committed: bool = False
+    damaged: tuple[int, bytes] | None = None
+
+
+def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> bytes:
+    """A request as the agent reads it."""
+    writes = tuple(writes)
+    head = REQUEST.pack(REQUEST_MAGIC, sequence, flags, len(writes), slot * SLOT_BYTES, SLOT_BYTES)
+    head += b"".join(WRITE.pack(write.offset, write.length, int(write.data is None)) for write in writes)
+    body = b"".join(write.data for write in writes if write.data is not None)
+    return head + bytes(-len(head) % SECTOR) + body
+
+
+def block_writes(image: mmap, blocks: Iterable[int]) -> Iterator[DiskWrite]:
+    """Writes that give these blocks, in ascending order, the content they have in this image:
+    neighbours in one write, for each is a system call of the guest."""
+    for start, stop in _runs(blocks):
+        content = image[start * BLOCK_BYTES : stop * BLOCK_BYTES]
+        yield DiskWrite(start * BLOCK_BYTES, len(content), content)
+
+
+def _runs(blocks: Iterable[int]) -> Iterator[tuple[int, int]]:
+    start = stop = 0
+    for block in blocks:
+        if block != stop or (stop - start) * BLOCK_BYTES >= RUN_BYTES:
+            if start < stop:
+                yield start, stop
+            start = block
+        stop = block + 1
+    if start < stop:
+        yield start, stop
+
+
+def in_chunks(writes: Iterable[DiskWrite]) -> Iterator[list[DiskWrite]]:
+    """Lists of writes that the agent's buffer holds."""
+    chunk: list[DiskWrite] = []
+    size_bytes = 0
+    for write in writes:
+        chunk.append(write)
+        size_bytes += write.length
+        if size_bytes >= BATCH_BYTES:
+            yield chunk
+            chunk, size_bytes = [], 0
+    yield chunk
+
+
+def held(blocks: dict[int, bytes]) -> dict[int, bytes] | None:
+    """What is remembered of the disk that a guest holds; None, that is nothing, when it is much."""
+    return blocks if len(blocks) * BLOCK_BYTES <= HELD_BYTES else None
+
+
+class Session:
+    """A guest that holds the disk of one state and recovers states asked for."""
+
+    def __init__(self, guest: Guest, profile: Profile, with_fsck: bool, asks: int = 0) -> None:
+        self.guest = guest
+        self._profile = profile
+        self._flags = (WANT_CHANGES if with_fsck else 0) | asks
+        self._half = 0
+        self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
+        self._inbox = (guest.folder / "inbox").open("r+b", buffering=0)
+        self._outbox = (guest.folder / "outbox").open("rb", buffering=0)
+
+    def close(self) -> None:
+        self._inbox.close()
+        self._outbox.close()
+
+    def load(self, blocks: dict[int, bytes]) -> None:
+        """Make the guest's disk have these blocks, and zeros elsewhere: only what differs from what it holds
+        since the log before is sent. Errors: LostGuest, GuestTrouble."""
+        held, self.guest.held = self.guest.held, None
+        if held is None:
+            self.guest.ask("clear", timeout_s=60)
+            held = {}
+        differing = [
+            block
+            for block in sorted(blocks.keys() | held.keys())
+            if blocks.get(block, ZERO_BLOCK) != held.get(block, ZERO_BLOCK)
+        ]
+        writes = (
+            DiskWrite(
+                start * BLOCK_BYTES,
+                (stop - start) * BLOCK_BYTES,
+                b"".join(blocks.get(block, ZERO_BLOCK) for block in range(start, stop)),
+            )
+            for start, stop in _runs(differing)
+        )
+        *chunks, last = in_chunks(writes)
+        for chunk in chunks:
+            self.build(chunk)
+        if sum(write.length for write in last) > WITH_FIRST_BYTES:
+            self.build(last)
+            last = []
+        self._first = last
+
+    def flush(self) -> None:
+        """Send what load() keeps back. Errors: LostGuest, GuestTrouble."""
+        if first := self._first:
+            self._first = []
+            self.build(first)
+
+    def build(self, writes: list[DiskWrite]) -> None:
+        """Bring the guest's disk forward without recovering it, and wait for it: the inbox has two halves,
+        and this one is used again next but one. Errors: LostGuest, GuestTrouble."""
+        self._send([pack(writes, 0, BUILD_ONLY, 0)])
+        words = self.guest.hear(timeout_s=60)
+        if words != ["built"]:
+            raise GuestTrouble(f"expected built, got {words}")
+
+    def send(self, requests: list[Request], verbose: bool = False) -> None:
+        """Ask for the recovery of these states, in order. Errors: LostGuest."""
+        flags = self._flags | (VERBOSE if verbose else 0)
+        first, self._first = self._first, []
+        packed = []
+        for request in requests:
+            slot = request.sequence % SLOTS
+            use = FIRST_PROBE if request.committed else 0
+            packed.append(pack([*first, *request.writes], request.sequence, flags | use, slot))
+            first = []
+        self._send(packed)
+
+    def _send(self, packed: list[bytes]) -> None:
+        body = b"".join(packed)
+        assert len(body) <= HALF_BYTES
+        offset = self._half * HALF_BYTES
+        self._half = 1 - self._half
+        self._inbox.seek(offset)
+        self._inbox.write(body)
+        profile = self._profile
+        options = profile.mount_options or "-"
+        self.guest.say(
+            f"check {offset} {len(body)} {profile.size_bytes // SECTOR} {profile.filesystem} {options}"
+        )
+
+    def receive(self, request: Request) -> tuple[bytes, list[DiskWrite]]:
+        """The agent's report, and the blocks that recovery changed. Errors: LostGuest, GuestTrouble."""
+        words = self.guest.hear()
+        if words[1:2] != [str(request.sequence)] or words[0] not in ("told", "same", "done"):
+            raise GuestTrouble(f"expected the answer {request.sequence}, got {words}")
+        if words[0] == "told":
+            self.guest.told = words[2].encode("latin-1")
+        if words[0] != "done":
+            return self.guest.told, []
+        self._outbox.seek(request.sequence % SLOTS * SLOT_BYTES)
+        raw = self._outbox.read(int(words[2]))
+        magic, sequence, report_bytes, change_count = REPLY.unpack_from(raw)
+        if magic != REPLY_MAGIC or sequence != request.sequence:
+            raise GuestTrouble(f"the outbox holds no answer {request.sequence}")
+        report = raw[REPLY.size : REPLY.size + report_bytes]
+        numbers_end = REPLY.size + report_bytes + 8 * change_count
+        numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
+        start = numbers_end + -numbers_end % BLOCK_BYTES
+        changes = [
+            DiskWrite(number * BLOCK_BYTES, BLOCK_BYTES, raw[at : at + BLOCK_BYTES])
+            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=False)
+        ]
+        return report, changes
+
+
+def asks_of(history: History) -> int:
+    """What its walk must tell beyond the usual, each at one more call an object or a longer report."""
+    return asks_of_words(step.operation.word for step in (*history.setup, *history.run))
+
+
+def asks_of_words(words: Iterable[str]) -> int:
+    """The same of a workload that has not been run."""
+    done = set(words)
+    return sum(flag for flag, asking in ASKED_AFTER.items() if done & asking)
+
+
+def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
+    """Batches that fit the agent's buffer."""
+    batch: list[Request] = []
+    size_bytes = 0
+    for request in requests:
+        own = sum(write.length for write in request.writes) + SECTOR * (2 + len(request.writes) // 16)
+        if batch and (size_bytes + own > BATCH_BYTES or len(batch) == BATCH_STATES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(request)
+        size_bytes += own
+    if batch:
+        yield batch
+
+
+class Recovery:
+    """The states of one log, recovered in order. `deaths` counts guests that this took.
+    asks: of asks_of(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended."""
+
+    def __init__(
+        self, keeper: Keeper, profile: Profile, with_fsck: bool, folder: Path, asks: int = 0
+    ) -> None:
+        self._keeper = keeper
+        self._profile = profile
+        self._with_fsck = with_fsck
+        self._asks = asks
+        self._folder = folder
+        self._settled_path = folder / "settled.disk"
+        self.deaths = 0
+        self._session: Session | None = None
+        self._known: dict[int, str] = {}  # identity of a disk to the spec that was recovered for it
+        self._reports: dict[str, bytes] = {}
+
+    def run(self, base: Path, log: Log, states: Iterable[State]) -> Iterator[Recovered]:
+        """Errors: LostGuest and GuestTrouble when a guest cannot even be started."""
+        self._known, self._reports = {}, {}
+        return self.go_on(base, log, states)
+
+    def go_on(
+        self, base: Path, log: Log, states: Iterable[State], recoveries: Path | None = None
+    ) -> Iterator[Recovered]:
+        """More states of the log that run() had: a disk that was recovered then is not recovered again.
+        recoveries: the folder of nest.Recoveries, for nested states. Errors: as run()."""
+        to_check = open_image(self._settled_path, base) if self._with_fsck else contextlib.nullcontext(None)
+        with Rebuilding(base, log, recoveries) as ahead, to_check as self._settled_image:
+            self._settled = dict(ahead.disk.base)
+            try:
+                yield from self._work(ahead, states)
+            finally:
+                if self._session is not None:
+                    self._session.close()
+                    self._session = None
+
+    def record(
+        self, base: Path, log: Log, states: Iterable[State], recoveries: Recoveries
+    ) -> Iterator[State]:
+        """
+        Let the kernel recover these states above dm-log-writes, on the device that workloads are recorded on,
+        for that has a write cache and the disk of a state has none. The states that were done; one that the
+        kernel does not survive adds nothing, and was judged before. Errors: as run(), BadLog.
+        """
+        with Rebuilding(base, log) as ahead:
+            guest: Guest | None = None
+            for state in states:
+                ahead.move(state)
+                if guest is None:
+                    guest = self._keeper.guest()
+                    copy_sparse(base, guest.folder / "disk")
+                    ahead.dirty.update(ahead.disk.nonzero_blocks(), data_blocks(base))
+                try:
+                    self._record_one(guest, ahead, state, recoveries)
+                    yield state
+                except LostGuest:
+                    guest = None
+                    self._keeper.drop()
+
+    def _record_one(self, guest: Guest, ahead: Rebuilding, state: State, recoveries: Recoveries) -> None:
+        with (guest.folder / "disk").open("r+b", buffering=0) as disk:
+            for write in block_writes(ahead.disk.image, sorted(ahead.dirty)):
+                assert write.data is not None
+                disk.seek(write.offset)
+                disk.write(write.data)
+        ahead.dirty.clear()
+        profile = self._profile
+        options = profile.mount_options or "-"
+        words = guest.ask(f"recovery {profile.size_bytes // SECTOR} {profile.filesystem} {options}")
+        if words[:1] != ["recovery"]:
+            raise GuestTrouble(f"expected the end of a recovery, got {words}")
+        with open_log(guest.folder / "log") as log:
+            end = log.mark_index("dm-log-writes-end")
+            recoveries.add(state, log, end)
+            for entry in log.entries(0, end):  # what it wrote is not the state's
+                for write in writes_of(entry):
+                    first = write.offset // BLOCK_BYTES
+                    last = (write.offset + write.length + BLOCK_BYTES - 1) // BLOCK_BYTES
+                    ahead.dirty.update(range(first, last))
+
+    def _work(self, ahead: Rebuilding, states: Iterable[State]) -> Iterator[Recovered]:
+        known, reports = self._known, self._reports
+        order: deque[tuple[State, str, str]] = deque()  # states in order, their specs, those they equal
+        outstanding: deque[Request] = deque()
+        waiting: list[Request] = []
+        dirty = ahead.dirty  # blocks: a long way between two states costs no more than the disk
+        sequence = 0
+        for state in states:
+            ahead.move(state)
+            spec = state.spec
+            same_as = known.setdefault(ahead.disk.identity(), spec)
+            order.append((state, spec, same_as))
+            if same_as != spec:
+                continue
+            if len(dirty) * BLOCK_BYTES > BATCH_BYTES:
+                self._dispatch(waiting, outstanding)
+                waiting = []
+                while outstanding:
+                    self._collect(outstanding, reports)
+                self._leap(block_writes(ahead.disk.image, sorted(dirty)))
+                dirty.clear()
+            writes = tuple(block_writes(ahead.disk.image, sorted(dirty)))
+            waiting.append(Request(state, sequence, writes, ahead.committed, ahead.damaged))
+            dirty.clear()
+            sequence += 1
+            if len(waiting) == BATCH_STATES or not outstanding:  # a guest with nothing to do does not wait
+                self._dispatch(waiting, outstanding)
+                waiting = []
+                while len(outstanding) > BATCH_STATES:
+                    self._collect(outstanding, reports)
+                yield from _ready(order, reports)
+        if waiting:
+            self._dispatch(waiting, outstanding)
+        while outstanding:
+            self._collect(outstanding, reports)
+            yield from _ready(order, reports)
+        if self._session is not None:
+            self._session.guest.held = held(self._settled)
+        yield from _ready(order, reports)
+
+    def _open_session(self) -> Session:
+        if self._session is None:
+            guest = self._keeper.guest()
+            self._session = Session(guest, self._profile, self._with_fsck, self._asks)
+            self._session.load(self._settled)
+        return self._session
+
+    def _end_session(self) -> None:
+        """The guest is of no more use."""
+        if self._session is not None:
+            self._session.close()
+        self._session = None
+        self._keeper.drop()
+
+    def _leap(self, writes: Iterable[DiskWrite]) -> None:
+        """Move on by more than a request holds, as repro does to a state far into a log.
+        Nothing may be under way. Errors: LostGuest, GuestTrouble."""
+        for chunk in in_chunks(writes):
+            self._settle(chunk)
+            if self._session is not None:
+                self._session.flush()
+                self._session.build(chunk)
+
+    def _dispatch(self, requests: list[Request], outstanding: deque[Request]) -> None:
+        outstanding.extend(requests)
+        self._ask(requests)
+
+    def _ask(self, requests: list[Request]) -> None:
+        """Errors: LostGuest and GuestTrouble when there is no guest and none can be started."""
+        session = self._open_session()
+        with contextlib.suppress(LostGuest):  # its death is seen, and dealt with, at the next answer
+            for batch in split_requests(requests):
+                session.send(batch)
+
+    def _collect(self, outstanding: deque[Request], reports: dict[str, bytes]) -> None:
+        """The oldest outstanding answer, from this guest or, should it die, about its death."""
+        request = outstanding[0]
+        try:
+            report, changes = self._open_session().receive(request)
+        except LostGuest as death:
+            report = self._bury(request, death, outstanding)
+        except GuestTrouble as trouble:
+            report = msgspec.json.encode(Observation(trouble=str(trouble)))
+            self._restart(request, outstanding)
+        else:
+            self._settle(request.writes)
+            if self._with_fsck and report.startswith(MOUNTED):
+                report = _with_fsck(report, self._check(changes))
+            if request.damaged and is_mended(request.damaged, changes):
+                report = report[:-1] + b',"mended":true}'
+        outstanding.popleft()
+        reports[request.state.spec] = report
+
+    def _settle(self, writes: Iterable[DiskWrite]) -> None:
+        for write in writes:
+            assert write.data is not None, "block_writes() gives the bytes"
+            if self._settled_image is not None:
+                self._settled_image[write.offset : write.offset + write.length] = write.data
+            for at in range(0, write.length, BLOCK_BYTES):
+                self._settled[(write.offset + at) // BLOCK_BYTES] = write.data[at : at + BLOCK_BYTES]
+
+    def _check(self, changes: list[DiskWrite]) -> Fsck:
+        """The checker on the settled disk as recovery and unmount left it."""
+        image = self._settled_image
+        assert image is not None
+        before = [(write.offset, image[write.offset : write.offset + write.length]) for write in changes]
+        for write in changes:
+            assert write.data is not None
+            image[write.offset : write.offset + write.length] = write.data
+        try:
+            return check_filesystem(self._profile, self._settled_path)
+        finally:
+            for offset, content in before:
+                image[offset : offset + len(content)] = content
+
+    def _bury(self, request: Request, death: LostGuest, outstanding: deque[Request]) -> bytes:
+        """The report on a state that took the guest with it; the next guest goes on after it."""
+        self.deaths += 1
+        observation = Observation(death=death.kind, death_during=death.stage, console=death.console)
+        if death.kind == "exit":  # no panic, no hang: we lost it
+            observation = Observation(trouble=str(death), console=death.console)
+        self._end_session()
+        if self.deaths <= STAGED_DEATHS:
+            observation = self._again(request, observation)
+        self._restart(request, outstanding)
+        return msgspec.json.encode(observation)
+
+    def _again(self, request: Request, observation: Observation) -> Observation:
+        """The same state alone in a new guest that announces its stages. A second answer overrules a hang
+        or a lost guest, which may be ours; a panic stays a panic."""
+        session = self._open_session()
+        try:
+            session.send([request], verbose=True)
+            report, _ = session.receive(request)
+            if observation.death != "panic":
+                return msgspec.json.decode(report, type=Observation)
+        except LostGuest as death:
+            if death.kind != "exit":
+                observation = Observation(death=death.kind, death_during=death.stage, console=death.console)
+        except (GuestTrouble, msgspec.DecodeError, UnicodeDecodeError) as trouble:
+            observation = msgspec.structs.replace(observation, death_during=str(trouble))
+        self._end_session()
+        return observation
+
+    def _restart(self, request: Request, outstanding: deque[Request]) -> None:
+        """Go on behind `request` with a new guest; what was under way is asked for again."""
+        self._end_session()
+        self._settle(request.writes)
+        if rest := list(outstanding)[1:]:
+            self._ask(rest)
+
+
+def is_mended(damaged: tuple[int, bytes], changes: Iterable[DiskWrite]) -> bool:
+    """Whether recovery wrote the damaged block as it had been. changes: blocks; none where they were not
+    asked for."""
+    block, content = damaged
+    return any(write.offset == block * BLOCK_BYTES and write.data == content for write in changes)
+
+
+def _with_fsck(report: bytes, fsck: Fsck) -> bytes:
+    """The agent's JSON object with the checker's answer as its last member."""
+    return report[:-1] + b',"fsck":' + msgspec.json.encode(fsck) + b"}"
+
+
+def _ready(order: deque[tuple[State, str, str]], reports: dict[str, bytes]) -> Iterator[Recovered]:
+    """States at the head of the order whose report is in."""
+    while order and order[0][2] in reports:
+        state, spec, same_as = order.popleft()
+        yield Recovered(
+            spec=spec,
+            prefix=state.prefix,
+            same_as="" if same_as == spec else same_as,
+            observation=reports[same_as],
+        )

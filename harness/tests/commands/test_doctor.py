@@ -1,0 +1,49 @@
+"""Where the default kernel's source would come from, as the doctor says it."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.commands import doctor
+from harness.host import packages
+from kernel import archive
+
+NAME = "linux-source-6.12"
+
+
+@pytest.fixture
+def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """apt-cache is there and says what stands under "said"; no source is installed or unpacked."""
+    world = {"said": ""}
+    monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(packages, "find", lambda _program: "/usr/bin/apt-cache")
+    monkeypatch.setattr(archive, "output", lambda *_: world["said"])
+    monkeypatch.setattr(archive, "KEYRING", tmp_path / "keyring")
+    if list(Path("/usr/src").glob(f"{NAME}*")):
+        pytest.skip("the package is installed here")
+    return world
+
+
+def test_what_apt_knows_is_there(apt: dict[str, str]) -> None:
+    apt["said"] = f"Package: {NAME}\n"
+    assert doctor.kernel_source().ok is True
+
+
+def test_what_apt_does_not_know_may_come_by_lists_of_our_own(apt: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "keyring").touch()
+    check = doctor.kernel_source()
+    assert (check.ok, check.fix) == (None, "")
+    assert "lists of our own" in check.found
+
+
+def test_without_debians_keyring_it_cannot_come(apt: dict[str, str]) -> None:
+    check = doctor.kernel_source()
+    assert check.ok is False
+    assert "apt-get install debian-archive-keyring" in check.fix
+
+
+@pytest.mark.parametrize(("made", "there"), [("/linux", True), (".lock", False)])
+def test_only_an_unpacked_source_is_one(apt: dict[str, str], tmp_path: Path, made: str, there: bool) -> None:
+    """Of one that was removed the lock stays."""
+    (tmp_path / f"cache/sources/{NAME}_6.12.9-1{made}").mkdir(parents=True)
+    assert (doctor.kernel_source().ok is True) is there

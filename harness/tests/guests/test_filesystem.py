@@ -1,0 +1,97 @@
+"""The host's tools make and check filesystems."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness.guests import filesystem
+from harness.guests.filesystem import (
+    NoFilesystemTool,
+    check_filesystem,
+    find_tool,
+    make_filesystem,
+    tool_version,
+)
+from oracles.observation import Fsck
+from oracles.profiles import Profile
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is searched first."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr(filesystem, "SYSTEM_PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    return tmp_path / "bin"
+
+
+PROFILE = Profile("tiny", "tinyfs", ("mkfs.tiny", "-q"), "tinyprogs", ("fsck.tiny", "-n"), size_bytes=1 << 20)
+
+
+def script(folder: Path, name: str, body: str) -> None:
+    (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+    (folder / name).chmod(0o755)
+
+
+def test_a_missing_tool_is_named_with_the_package_that_has_it(tools: Path) -> None:
+    with pytest.raises(NoFilesystemTool, match=r"mkfs\.tiny is not installed: apt-get install tinyprogs"):
+        find_tool("mkfs.tiny", "tinyprogs")
+
+
+def test_a_filesystem_is_made_in_an_image_of_the_profiles_size(tools: Path, tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(b"old" * 1_000_000)
+    script(tools, "mkfs.tiny", 'stat -c "$1 %s" "$2" >"$2.args"')
+    make_filesystem(PROFILE, tmp_path / "image")
+    assert (tmp_path / "image.args").read_text() == f"-q {1 << 20}\n"
+    assert (tmp_path / "image").read_bytes() == bytes(1 << 20)
+
+
+def test_mkfs_that_fails_is_quoted(tools: Path, tmp_path: Path) -> None:
+    script(tools, "mkfs.tiny", "echo some; echo device too small >&2; exit 1")
+    with pytest.raises(NoFilesystemTool, match=r"mkfs\.tiny -q .*image failed: device too small"):
+        make_filesystem(PROFILE, tmp_path / "image")
+
+
+def test_mkfs_that_fails_without_a_word_gives_its_status(tools: Path, tmp_path: Path) -> None:
+    script(tools, "mkfs.tiny", "exit 9")
+    with pytest.raises(NoFilesystemTool, match="failed: 9"):
+        make_filesystem(PROFILE, tmp_path / "image")
+
+
+@pytest.mark.parametrize("status", [0, 4])
+def test_the_checker_answers_with_status_and_output(tools: Path, tmp_path: Path, status: int) -> None:
+    script(tools, "fsck.tiny", f"echo on $2; echo also on errors >&2; exit {status}")
+    assert check_filesystem(PROFILE, tmp_path / "x") == Fsck(status, "on IMAGE\nalso on errors\n")
+
+
+def test_the_checker_speaks_english_and_reads_no_input(tools: Path, tmp_path: Path) -> None:
+    script(tools, "fsck.tiny", "read answer || echo $LC_ALL")
+    assert check_filesystem(PROFILE, tmp_path / "x").output == "C\n"
+
+
+def test_a_checker_without_end_is_stopped(tools: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(filesystem, "FSCK_TIMEOUT_S", 0.1)
+    script(tools, "fsck.tiny", "exec sleep 30")
+    answer = check_filesystem(PROFILE, tmp_path / "x")
+    assert (answer.exit, answer.timed_out) == (-1, True)
+
+
+def test_a_checker_that_is_killed_has_a_negative_status(tools: Path, tmp_path: Path) -> None:
+    script(tools, "fsck.tiny", "kill -SEGV $$")
+    assert check_filesystem(PROFILE, tmp_path / "x").exit == -11
+
+
+def test_bytes_that_are_no_text_are_kept_as_latin_1(tools: Path, tmp_path: Path) -> None:
+    script(tools, "fsck.tiny", r"printf 'bad name \377'")
+    assert check_filesystem(PROFILE, tmp_path / "x").output == "bad name \xff"
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_version_is_read_from_either_stream(tools: Path, stream: str) -> None:
+    script(tools, "mkfs.tiny", f"echo tiny 1.2 >&{stream}")
+    assert tool_version(PROFILE) == "tiny 1.2"
+
+
+def test_a_tool_without_version_is_unknown(tools: Path) -> None:
+    script(tools, "mkfs.tiny", "exit 1")
+    assert tool_version(msgspec.structs.replace(PROFILE, name="other")) == "unknown"

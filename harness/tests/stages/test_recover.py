@@ -1,0 +1,420 @@
+"""Every state gets its report, whatever becomes of the guests."""
+
+import random
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness.guests.guest import LostGuest
+from harness.stages import recover
+from harness.stages.recover import (
+    BATCH_BYTES,
+    BATCH_STATES,
+    Recovered,
+    Recovery,
+    Request,
+    pack,
+    split_requests,
+)
+from harness.states.crash import State, states
+from harness.states.disk import BLOCK_BYTES, BadEntry, DiskWrite
+from harness.states.log import Entry, open_log, write_log
+from harness.states.nested import Recoveries, file_name
+from harness.tests.fake_guest import FakeKeeper, digest, told
+from oracles.observation import Fsck, Observation
+from oracles.profiles import Profile
+from reports.results import EntryFlag
+
+SIZE_BYTES = 64 * BLOCK_BYTES
+COUNT = 40
+PROFILE = Profile("tiny", "tinyfs", ("mkfs.tiny",), "tiny", ("fsck.tiny",), size_bytes=SIZE_BYTES)
+
+
+def written(sector: int, text: bytes) -> Entry:
+    return Entry(sector, 1, 0, text.ljust(512, b"."))
+
+
+ENTRIES = tuple(written(8 * n % 99, b"entry %d" % n) for n in range(COUNT))
+
+
+class Scene:
+    """A base disk, a log and a keeper."""
+
+    def __init__(
+        self, folder: Path, entries: tuple[Entry, ...], size_bytes: int = SIZE_BYTES, **fates
+    ) -> None:
+        self.folder = folder
+        self.entries = entries
+        self.profile = msgspec.structs.replace(PROFILE, size_bytes=size_bytes)
+        self.base = random.Random(1).randbytes(BLOCK_BYTES).ljust(size_bytes, b"\0")
+        (folder / "base").write_bytes(self.base)
+        write_log(folder / "log.file", entries)
+        self.keeper = FakeKeeper(folder, size_bytes, **fates)
+        self.recovery = Recovery(self.keeper, self.profile, bool(self.keeper.changes), folder)
+
+    def run(self, wanted=None) -> list[Recovered]:
+        with open_log(self.folder / "log.file") as log:
+            wanted = states(len(log)) if wanted is None else wanted
+            return list(self.recovery.run(self.folder / "base", log, wanted))
+
+    def digest_at(self, prefix: int) -> str:
+        return digest(self.image_at(prefix))
+
+    def image_at(self, prefix: int) -> bytes:
+        """By hand: the disk after so many entries."""
+        model = bytearray(self.base)
+        for entry in self.entries[:prefix]:
+            start, length = entry.sector * 512, entry.sector_count * 512
+            if not entry.flags & EntryFlag.MARK:
+                model[start : start + length] = entry.data or bytes(length)
+        return bytes(model)
+
+
+def observed(recovered: Recovered) -> Observation:
+    return msgspec.json.decode(recovered.observation, type=Observation)
+
+
+def rest_is_right(scene: Scene, found: list[Recovered], *but: int) -> bool:
+    """Every state is there once, in order, and all but these were recovered from the right bytes."""
+    return [one.prefix for one in found] == list(range(len(scene.entries) + 1)) and all(
+        told(one.observation) == scene.digest_at(one.prefix) for one in found if one.prefix not in but
+    )
+
+
+def nested(scene: Scene, outer: list[State]) -> tuple[list[State], Recoveries, dict[str, bytes]]:
+    """The states whose recovery was recorded, and what the kernel's recovery of each wrote."""
+    recoveries = Recoveries(scene.folder / "recoveries")
+    with open_log(scene.folder / "log.file") as log:
+        done = list(scene.recovery.record(scene.folder / "base", log, outer, recoveries))
+    written = {}
+    for kept in recoveries.kept:
+        with open_log(recoveries.folder / file_name(kept.outer)) as log:
+            written[kept.outer.spec] = log.entry(0).data.rstrip(b"!")
+    return done, recoveries, written
+
+
+# --- nested ---------------------------------------------------------------------------------------
+
+
+def test_a_recovery_is_recorded_above_the_bytes_of_its_state(tmp_path: Path) -> None:
+    """And what one recovery wrote is not there for the next."""
+    scene = Scene(tmp_path, ENTRIES)
+    outer = [State(3), State(17), State(5)]
+    done, _, written = nested(scene, outer)
+    assert done == outer
+    assert written == {state.spec: scene.digest_at(state.prefix).encode() for state in outer}
+
+
+def test_a_kernel_that_dies_while_its_recovery_is_recorded_is_replaced(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={-2: ["normal", "panic"]})
+    outer = [State(3), State(17), State(20)]
+    done, recoveries, written = nested(scene, outer)
+    assert done == [outer[0], outer[2]]
+    assert written["O:20"] == scene.digest_at(20).encode()
+    assert (scene.keeper.boots, recoveries.recorded) == (2, 2)
+
+
+def test_a_nested_state_is_recovered_once_however_it_came_about(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES)
+    before = scene.run()
+    _, recoveries, _ = nested(scene, [State(9)])
+    with open_log(tmp_path / "log.file") as log:
+        wanted = [State(9, nested=0), State(9, nested=1)]
+        found = list(scene.recovery.go_on(tmp_path / "base", log, wanted, recoveries.folder))
+    assert [(one.spec, one.same_as) for one in found] == [("N:O:9/O:0", "O:9"), ("N:O:9/O:1", "")]
+    assert found[0].observation == before[9].observation
+    model = bytearray(scene.image_at(9))
+    model[-512:] = scene.digest_at(9).encode().ljust(512, b"!")
+    assert told(found[1].observation) == digest(model)
+
+
+# --- the states -----------------------------------------------------------------------------------
+
+
+def test_every_state_is_recovered_from_the_bytes_of_its_prefix(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES)
+    found = scene.run()
+    assert rest_is_right(scene, found)
+    assert (scene.keeper.boots, scene.recovery.deaths) == (1, 0)
+
+
+def test_random_entries_with_discards_flushes_and_marks_are_recovered_right(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    kinds = (
+        lambda: Entry(draw.randrange(400), 9, EntryFlag.FUA, draw.randbytes(9 * 512)),
+        lambda: Entry(draw.randrange(400), 50, EntryFlag.DISCARD),
+        lambda: Entry(0, 0, EntryFlag.FLUSH),
+        lambda: Entry(0, 0, EntryFlag.MARK, mark="begin-1"),
+    )
+    scene = Scene(tmp_path, tuple(draw.choice(kinds)() for _ in range(100)))
+    assert rest_is_right(scene, scene.run())
+
+
+@pytest.mark.parametrize("first", [0, 3, 4])
+def test_the_first_mount_is_used_where_the_last_write_committed(tmp_path: Path, first: int) -> None:
+    """That is behind a write with FUA, a mark between them or not, wherever the way to it began."""
+    mark = Entry(0, 0, EntryFlag.MARK, b"", "done-1")
+    commit = Entry(8, 1, EntryFlag.FUA, b"super".ljust(512, b"."))
+    entries = (written(0, b"one"), mark, commit, mark, written(16, b"two"), written(24, b"three"))
+    scene = Scene(tmp_path, entries)
+    found = scene.run([State(prefix) for prefix in range(first, 7)])
+    specs = [one.spec for one in found if not one.same_as]
+    assert [specs[sequence] for sequence in scene.keeper.used] == ["O:3" if first < 4 else "O:4"]
+
+
+def test_an_empty_log_has_one_state(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ())
+    assert rest_is_right(scene, scene.run())
+
+
+def test_equal_disks_are_recovered_once_wherever_they_occur(tmp_path: Path) -> None:
+    there, gone = written(100, b"there"), Entry(100, 1, EntryFlag.DISCARD)
+    scene = Scene(tmp_path, (there, Entry(0, 0, EntryFlag.FLUSH), gone, there, gone))
+    found = scene.run()
+    assert [one.same_as for one in found] == ["", "", "O:1", "O:0", "O:1", "O:0"]
+    assert len(scene.keeper.asked) == 2
+    assert rest_is_right(scene, found)
+
+
+def test_every_entry_is_read_from_the_log_once(tmp_path: Path) -> None:
+    """A state costs its own writes, not those before it."""
+    scene = Scene(tmp_path, ENTRIES)
+    read: list[int] = []
+    with open_log(tmp_path / "log.file") as log:
+        entry = log.entry
+        log.entry = lambda index: (read.append(index), entry(index))[1]
+        list(scene.recovery.run(tmp_path / "base", log, states(len(log))))
+    assert read == list(range(COUNT))
+
+
+def test_some_states_alone_can_be_asked_for(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES)
+    found = scene.run([State(3), State(17)])
+    assert [told(one.observation) for one in found] == [scene.digest_at(3), scene.digest_at(17)]
+
+
+def test_going_back_is_possible(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES)
+    found = scene.run([State(5), State(2), State(30)])
+    assert [told(one.observation) for one in found] == [scene.digest_at(n) for n in (5, 2, 30)]
+
+
+def test_a_state_far_into_a_large_log_is_reached(tmp_path: Path) -> None:
+    """Its writes are more than a request holds."""
+    entries = tuple(Entry(2048 * n, 2048, 0, bytes([n + 1]) * (1 << 20)) for n in range(20))
+    scene = Scene(tmp_path, entries, 24 << 20)
+    found = scene.run([State(1), State(19), State(20)])
+    assert [told(one.observation) for one in found] == [scene.digest_at(n) for n in (1, 19, 20)]
+
+
+def test_a_large_base_reaches_the_guest_whole(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES[:1], 24 << 20)
+    scene.base = random.Random(2).randbytes(20 << 20).ljust(24 << 20, b"\0")
+    (tmp_path / "base").write_bytes(scene.base)
+    assert rest_is_right(scene, scene.run())
+
+
+def test_an_entry_outside_the_disk_is_told(tmp_path: Path) -> None:
+    with pytest.raises(BadEntry, match="outside the disk"):
+        Scene(tmp_path, (written(SIZE_BYTES // 512, b"beyond"),)).run()
+
+
+# --- guests that die --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("at", [0, 1, BATCH_STATES - 1, BATCH_STATES, 25, COUNT])
+def test_a_panic_is_that_states_and_the_states_after_it_are_asked_again(tmp_path: Path, at: int) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={at: ["panic", "panic"]})
+    found = scene.run()
+    assert rest_is_right(scene, found, at)
+    assert observed(found[at]).death == "panic"
+    assert observed(found[at]).console
+    assert scene.recovery.deaths == 1
+
+
+def test_the_stage_of_a_death_is_learnt_by_a_second_guest(tmp_path: Path) -> None:
+    found = Scene(tmp_path, ENTRIES, fates={9: ["panic", "panic"]}).run()
+    assert observed(found[9]).death_during == "mount"
+
+
+def test_a_panic_that_does_not_happen_again_stays_a_panic(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={9: ["panic"]})
+    found = scene.run()
+    assert observed(found[9]).death == "panic"
+    assert rest_is_right(scene, found, 9)
+
+
+@pytest.mark.parametrize("fate", ["hang", "exit"])
+def test_a_hang_or_loss_that_does_not_happen_again_was_ours(tmp_path: Path, fate: str) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={9: [fate]})
+    found = scene.run()
+    assert observed(found[9]).death == observed(found[9]).trouble == ""
+    assert rest_is_right(scene, found)
+
+
+def test_a_hang_that_happens_again_is_the_kernels(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={9: ["hang", "hang"]})
+    found = scene.run()
+    assert (observed(found[9]).death, observed(found[9]).death_during) == ("hang", "mount")
+    assert rest_is_right(scene, found, 9)
+
+
+def test_a_guest_lost_twice_is_our_trouble(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={9: ["exit", "exit"]})
+    found = scene.run()
+    assert observed(found[9]).death == ""
+    assert "guest lost (exit)" in observed(found[9]).trouble
+    assert rest_is_right(scene, found, 9)
+
+
+def test_an_unreadable_second_answer_leaves_the_first_one(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={9: ["hang", "garbage"]})
+    found = scene.run()
+    assert observed(found[9]).death == "hang"
+    assert rest_is_right(scene, found, 9)
+
+
+def test_trouble_of_the_agent_is_our_trouble_and_the_rest_goes_on(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={9: ["trouble"]})
+    found = scene.run()
+    assert observed(found[9]) == Observation(trouble="recover: ENOMEM")
+    assert rest_is_right(scene, found, 9)
+    assert scene.recovery.deaths == 0
+
+
+def test_a_guest_that_dies_in_every_state_still_gives_every_report(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={n: ["panic", "panic"] for n in range(COUNT + 1)})
+    found = scene.run()
+    assert [observed(one).death for one in found] == ["panic"] * (COUNT + 1)
+
+
+def test_after_many_deaths_the_stage_is_no_longer_asked_for(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={n: ["panic", "panic"] for n in range(20)})
+    found = scene.run()
+    staged = [one.prefix for one in found if observed(one).death_during]
+    assert staged == list(range(recover.STAGED_DEATHS))
+    assert scene.keeper.boots == 1 + 20 + recover.STAGED_DEATHS
+
+
+def test_a_state_equal_to_a_dead_one_shares_its_report(tmp_path: Path) -> None:
+    entries = (*ENTRIES[:3], Entry(0, 0, EntryFlag.FLUSH), *ENTRIES[3:])
+    found = Scene(tmp_path, entries, fates={3: ["panic", "panic"]}).run()
+    assert (found[4].same_as, observed(found[4]).death) == ("O:3", "panic")
+
+
+def test_a_guest_that_never_starts_ends_the_recovery(tmp_path: Path) -> None:
+    with pytest.raises(LostGuest, match="no answer in 20 s"):
+        Scene(tmp_path, ENTRIES, fates={-1: ["no boot"]}).run()
+
+
+def test_a_guest_that_does_not_start_again_ends_the_recovery_with_the_states_before_it_told(tmp_path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={-1: ["normal", "no boot"], 20: ["panic"]})
+    found = []
+    with open_log(tmp_path / "log.file") as log, pytest.raises(LostGuest):
+        found.extend(one.prefix for one in scene.recovery.run(tmp_path / "base", log, states(len(log))))
+    assert found[:8] == list(range(8))
+    assert 20 not in found
+
+
+# --- the checker -------------------------------------------------------------------------------------
+
+
+def test_the_checker_sees_the_state_with_what_recovery_changed(tmp_path: Path, monkeypatch) -> None:
+    changes = {60: b"r" * BLOCK_BYTES, 0: b"s" * BLOCK_BYTES}
+    scene = Scene(tmp_path, ENTRIES, changes=changes)
+    monkeypatch.setattr(
+        recover, "check_filesystem", lambda profile, image: Fsck(exit=0, output=digest(image.read_bytes()))
+    )
+    for one in scene.run():
+        expected = bytearray(scene.base)
+        for entry in ENTRIES[: one.prefix]:
+            expected[entry.sector * 512 : (entry.sector + 1) * 512] = entry.data
+        for number, content in changes.items():
+            expected[number * BLOCK_BYTES : (number + 1) * BLOCK_BYTES] = content
+        assert observed(one).fsck == Fsck(exit=0, output=digest(expected))
+        assert told(one.observation) == scene.digest_at(one.prefix)
+
+
+def test_what_recovery_changed_is_not_on_the_disk_of_the_next_state(tmp_path: Path, monkeypatch) -> None:
+    last = SIZE_BYTES // BLOCK_BYTES - 1
+    scene = Scene(tmp_path, ENTRIES, changes={last: b"r" * BLOCK_BYTES})
+    seen: list[bytes] = []
+
+    def check(profile: Profile, image: Path) -> Fsck:
+        seen.append(image.read_bytes()[last * BLOCK_BYTES :])
+        scene.keeper.changes.clear()  # the recovery of the states after the first changes nothing
+        return Fsck(exit=0, output="")
+
+    monkeypatch.setattr(recover, "check_filesystem", check)
+    scene.run()
+    assert seen[0] == b"r" * BLOCK_BYTES
+    assert set(seen[1:]) == {bytes(BLOCK_BYTES)}
+
+
+def test_a_state_that_killed_the_guest_is_not_checked(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(recover, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
+    fates = {9: ["panic", "panic"]}
+    found = Scene(tmp_path, ENTRIES, changes={1: bytes(BLOCK_BYTES)}, fates=fates).run()
+    assert [one.prefix for one in found if observed(one).fsck is None] == [9]
+
+
+# --- requests ---------------------------------------------------------------------------------------
+
+
+def request(*sizes: int) -> Request:
+    return Request(State(0), 0, tuple(DiskWrite(0, size, bytes(size)) for size in sizes))
+
+
+def test_a_request_is_headers_in_whole_sectors_and_then_data() -> None:
+    packed = pack([DiskWrite(4096, 512, b"d" * 512), DiskWrite(0, 1 << 20, None)], 7, 1, 2)
+    assert len(packed) == 1024
+    assert recover.REQUEST.unpack_from(packed)[1:] == (7, 1, 2, 2 * recover.SLOT_BYTES, recover.SLOT_BYTES)
+    assert recover.WRITE.unpack_from(packed, 32) == (4096, 512, 0)
+    assert recover.WRITE.unpack_from(packed, 48) == (0, 1 << 20, 1)
+    assert packed[512:] == b"d" * 512
+
+
+def test_batches_hold_a_few_states_each() -> None:
+    requests = [request(512)] * (2 * BATCH_STATES + 1)
+    assert [len(batch) for batch in split_requests(requests)] == [BATCH_STATES, BATCH_STATES, 1]
+
+
+def test_batches_hold_no_more_data_than_the_agent_reads() -> None:
+    third = BATCH_BYTES // 3
+    assert [len(b) for b in split_requests([request(third)] * 5)] == [2, 2, 1]
+    assert [len(b) for b in split_requests([request(512), request(BATCH_BYTES), request(512)])] == [1, 1, 1]
+
+
+def test_no_request_is_no_batch() -> None:
+    assert list(split_requests([])) == []
+
+
+# --- one log after another in one guest -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("last", [COUNT, 3])
+def test_the_next_log_starts_from_its_own_base(tmp_path: Path, last: int) -> None:
+    """The guest still holds the disk of the log before; what differs is sent, whatever was there."""
+    scene = Scene(tmp_path, ENTRIES)
+    scene.run([State(0), State(last)])
+    scene.base = random.Random(5).randbytes(3 * BLOCK_BYTES).rjust(SIZE_BYTES, b"\0")
+    (tmp_path / "base").write_bytes(scene.base)
+    assert rest_is_right(scene, scene.run())
+    assert scene.keeper.boots == 1
+
+
+def test_a_log_that_was_given_up_leaves_nothing_to_the_next(tmp_path: Path) -> None:
+    """What the guest holds is not known then."""
+    scene = Scene(tmp_path, ENTRIES)
+    with open_log(tmp_path / "log.file") as log:
+        next(scene.recovery.run(tmp_path / "base", log, states(len(log))))
+    scene.keeper.drop()  # as run_experiment() does after a LostGuest
+    assert rest_is_right(scene, scene.run())
+
+
+def test_states_that_equal_earlier_ones_at_the_end_do_not_confuse_the_next_log(tmp_path: Path) -> None:
+    there, gone = written(100, b"there"), Entry(100, 1, EntryFlag.DISCARD)
+    scene = Scene(tmp_path, (there, gone, there))
+    scene.run()
+    assert rest_is_right(scene, scene.run())

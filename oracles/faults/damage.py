@@ -1,0 +1,177 @@
+"""
+Damage at rest: one block of a crash state's disk with a bit flipped or a sector zeroed.
+
+In:       nothing (Damage), or the spec of a damaged state (split); what came back with and without the
+          damage.
+Out:      Damage, its spec, the bytes that it leaves; what recovery made of it (Outcome); DamageCase.
+Not here: which damage is done (harness/experiments/damaged_states.py), what is asked (noticed.py,
+          detected.py, alive.py), asking all of them (damage_court.py).
+
+    D:O:812/7680^1234     bit 1234 of block 7680 flipped: bit 2 of its byte 154
+    D:O:812/7680.3=0      sector 3 of that block zeroed
+
+Blocks are 4 KiB of the device, sectors 512 B. Before the slash stands a state of any crash model.
+"""
+
+import enum
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from oracles.case import Case
+from oracles.observation import Observation, Tree
+from oracles.profiles import Profile, asked, promise_text
+from oracles.spec import damage_words
+from oracles.verdict import Answer, Tier, Verdict, Violation
+
+BLOCK_BYTES, SECTOR_BYTES = 4096, 512
+NOTHING = "zeros"  # the name of a block with nothing in it (harness/states/block_names.py)
+WARNING_LEVEL = 4  # include/linux/kern_levels.h: KERN_WARNING
+HELD_BACK = " callbacks suppressed"  # lib/ratelimit.c ___ratelimit()
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """block: of 4 KiB. bit: of the block, from its first byte's lowest one; -1 where sector `sector` of it is
+    zeroed."""
+
+    block: int
+    bit: int = -1
+    sector: int = -1
+
+    @property
+    def spec(self) -> str:
+        return f"{self.block}^{self.bit}" if self.bit >= 0 else f"{self.block}.{self.sector}=0"
+
+    def of(self, content: bytes) -> bytes:
+        """The block with the damage."""
+        changed = bytearray(content)
+        if self.bit >= 0:
+            changed[self.bit // 8] ^= 1 << self.bit % 8
+        else:
+            start = self.sector * SECTOR_BYTES
+            changed[start : start + SECTOR_BYTES] = bytes(SECTOR_BYTES)
+        return bytes(changed)
+
+    @property
+    def words(self) -> str:
+        return damage_words(self.spec)
+
+
+def split(spec: str) -> tuple[str, Damage]:
+    """The state's spec without the damage, and the damage. Errors: ValueError, which says what is wrong."""
+    outer, slash, text = spec.removeprefix("D:").rpartition("/")
+    match = re.fullmatch(r"(\d+)(?:\^(\d+)|\.(\d+)=0)", text)
+    if not spec.startswith("D:") or not slash or not match or outer.startswith("D:"):
+        raise ValueError(f"{spec}: no damaged state; write one as D:O:12/7680^1234 or D:O:12/7680.3=0")
+    if match[2]:
+        if int(match[2]) >= 8 * BLOCK_BYTES:
+            raise ValueError(f"{spec}: a block has the bits 0 to {8 * BLOCK_BYTES - 1}")
+        return outer, Damage(int(match[1]), bit=int(match[2]))
+    if int(match[3]) >= BLOCK_BYTES // SECTOR_BYTES:
+        raise ValueError(f"{spec}: a block has the sectors 0 to {BLOCK_BYTES // SECTOR_BYTES - 1}")
+    return outer, Damage(int(match[1]), sector=int(match[3]))
+
+
+class Outcome(enum.StrEnum):
+    """What recovery made of it, best first. What is not told stands in the tree or nowhere."""
+
+    REFUSED = "refused"
+    REPAIRED = "repaired"
+    TOLD = "changed, told"
+    UNNOTICED = "unnoticed"
+    OLDER = "older, untold"
+    CHANGED = "changed, untold"
+    DIED = "died"
+
+
+OUTCOMES = tuple(str(one) for one in Outcome)
+UNTOLD = (Outcome.UNNOTICED, Outcome.OLDER, Outcome.CHANGED)
+WORDS = {
+    Outcome.REFUSED: "the mount ends with an error",
+    Outcome.REPAIRED: "the same tree, and the kernel log tells of it or the block is on the disk as it was",
+    Outcome.TOLD: "another tree, and the kernel log or a call that fails tells of it",
+    Outcome.UNNOTICED: "the same tree, and not a word",
+    Outcome.OLDER: "the tree of an earlier time, and not a word: the journal or log was taken to end there",
+    Outcome.CHANGED: "a tree that is that of no time, and not a word",
+    Outcome.DIED: "the kernel ended",
+}
+
+
+def settled(tree: Tree | None) -> Tree:
+    """Without times: replay gives some of its own (ctime where it changes a link count), by a clock."""
+    return tuple(
+        node if node.times is None else msgspec.structs.replace(node, times=None) for node in tree or ()
+    )
+
+
+def tree_key(tree: Tree | None) -> bytes:
+    """Equal for equal trees, but for times."""
+    return msgspec.json.encode(settled(tree))
+
+
+def outcome_of(undamaged: Observation, seen: Observation, is_older: Callable[[], bool]) -> Outcome:
+    """
+    undamaged: what came back of the state without the damage. is_older: whether the tree is that of an
+    earlier time, asked only where nothing was told.
+    """
+    assert not seen.trouble, "nobody could look"
+    if seen.death:
+        return Outcome.DIED
+    if seen.mount_errno or seen.tree is None:
+        return Outcome.REFUSED
+    told = bool(notices(undamaged, seen))
+    if settled(seen.tree) == settled(undamaged.tree):
+        return Outcome.REPAIRED if told or seen.mended else Outcome.UNNOTICED
+    if told:
+        return Outcome.TOLD
+    return Outcome.OLDER if is_older() else Outcome.CHANGED
+
+
+def notices(undamaged: Observation, seen: Observation) -> tuple[str, ...]:
+    """What tells of the damage: lines of the kernel log from warning on that the state without it did not
+    give, and calls that failed in the walk. That lines of states before it were held back tells of those."""
+    usual = set(undamaged.kernel_log)
+    lines = [
+        line
+        for line in seen.kernel_log
+        if level(line) <= WARNING_LEVEL and line not in usual and HELD_BACK not in line
+    ]
+    failed = {error for node in undamaged.tree or () for error in node.errors}
+    calls = [error for node in seen.tree or () for error in node.errors if error not in failed]
+    return (*lines, *calls)
+
+
+def level(line: str) -> int:
+    """Of a line "LEVEL text" of the kernel log."""
+    return int(line[:1]) if line[:1].isdigit() else WARNING_LEVEL + 1
+
+
+@dataclass(frozen=True)
+class DamageCase:
+    """
+    what:     the damaged block is, as "log tree leaf".
+    cases:    what came back, held against all that ever was before the cut: of the first mount, and of the
+              second where that showed another tree; empty where nothing was mounted.
+    """
+
+    profile: Profile
+    tier: Tier
+    damage: Damage
+    what: str
+    undamaged: Observation
+    observation: Observation
+    outcome: Outcome
+    cases: tuple[Case, ...]
+
+    def asks_for(self, key: str) -> bool:
+        return asked(self.profile, key, self.tier)
+
+    def promise(self, key: str) -> str:
+        return promise_text(self.profile, key)
+
+    def verdict(self, oracle: str, checked: int, violations: Iterable[Violation]) -> Verdict:
+        broken = tuple(violations)
+        answer = Answer.BROKEN if broken else Answer.HOLDS
+        return Verdict(oracle, self.tier, answer, max(checked, len(broken)), broken)

@@ -1,0 +1,244 @@
+"""
+The lines at the end of a run.
+
+In:       a Summary, its Question, where the report is.
+Out:      about ten lines of plain text, at most 100 columns.
+Not here: progress while it runs (the command), colours.
+"""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from oracles.faults.damage import OUTCOMES, Outcome
+from reports.results import AnswerCounts, Finding, Question, Silence, Summary
+from reports.text.models import model_words
+from reports.text.reruns import repeat_words
+from reports.text.tree_words import visible
+
+COLUMNS = 100
+FINDINGS_SHOWN = 3
+REASONS_SHOWN = 3
+LABEL = 11  # columns of the words at the left
+
+
+def summary_lines(summary: Summary, question: Question, report_path: Path) -> list[str]:
+    """What was examined, what holds, what is broken, how fast, and where the report is.
+
+    A line is cut at 100 columns, except commands and paths: half a command is of no use. Of a sweep of
+    planted bugs the findings are not told one by one: they are what it is for.
+    """
+    answer = planted(summary) if summary.detection else [*holds(summary), *broken(summary)]
+    return [
+        *examined(summary, question),
+        *answer,
+        *unknown(summary),
+        *failed(summary),
+        *speed(summary),
+        line("report", str(report_path), cut=False),
+        line("exit", verdict(summary)),
+    ]
+
+
+def examined(summary: Summary, question: Question) -> list[str]:
+    states = summary.states
+    kernels, profiles = ", ".join(question.kernels), ", ".join(question.profiles)
+    what = f"kernel {kernels} ({question.guest}); {profiles}; {number(len(question.workloads), 'workload')}"
+    return [
+        line("examined", f"{number(summary.experiments, 'experiment')}: {what}"),
+        line(
+            "states",
+            f"{states.planned:,} planned, {states.checked:,} checked, "
+            f"{states.skipped_identical:,} identical to a checked one, {states.unknown:,} unknown",
+        ),
+        line(
+            "log",
+            f"{summary.log_entries:,} entries; models {' '.join(question.models)}; tier {question.tier}",
+        ),
+        *models(summary),
+        *damage(summary),
+    ]
+
+
+def models(summary: Summary) -> list[str]:
+    """The states of each crash model, where there is more than one."""
+    if len(summary.models) < 2:
+        return []
+    return folded("models", "; ".join(model_words(model, one) for model, one in summary.models.items()))
+
+
+def damage(summary: Summary) -> list[str]:
+    """What recovery made of damage at rest, and in which blocks it did not notice any."""
+    if not summary.damage or summary.detection:
+        return []
+    counts: Counter[str] = Counter()
+    for one in summary.damage:
+        counts.update(one.outcomes)
+    order = dict.fromkeys((*OUTCOMES, *counts))
+    told = "; ".join(f"{name} {counts[name]:,}" for name in order if counts[name])
+    taken: Counter[str] = Counter()
+    for one in summary.damage:
+        taken[one.name] += one.outcomes.get(Outcome.UNNOTICED, 0)
+    names = ", ".join(f"{name} {count:,}" for name, count in taken.most_common() if count)
+    return [*folded("damage", told), *(folded("", f"unnoticed: {names}") if names else [])]
+
+
+def holds(summary: Summary) -> list[str]:
+    """The oracles in one line; with the number of states only where it is not all of them."""
+    whole = [name for name, counts in summary.verdicts.items() if only_holds(counts)]
+    partly = [
+        f"{name} {counts.holds:,}"
+        for name, counts in summary.verdicts.items()
+        if name not in whole and counts.holds
+    ]
+    if not whole and not partly:
+        return [line("HOLDS", "nothing")]
+    lines = wrapped("HOLDS", whole) if whole else []
+    return lines + (
+        wrapped("" if whole else "HOLDS", ["partly: " + partly[0], *partly[1:]]) if partly else []
+    )
+
+
+def only_holds(counts: AnswerCounts) -> bool:
+    return counts.holds > 0 and not counts.broken and not counts.unknown
+
+
+def broken(summary: Summary) -> list[str]:
+    if not summary.findings:
+        return [line("BROKEN", "nothing")] if summary.exit != 1 else [line("BROKEN", broken_counts(summary))]
+    lines = []
+    findings = news_first(summary.findings)
+    for at, finding in enumerate(findings[:FINDINGS_SHOWN]):
+        lines += finding_lines("" if at else "BROKEN", finding)
+    more = findings[FINDINGS_SHOWN:]
+    known = sum(bool(finding.known) for finding in more)
+    told = f", {known} of them told in FINDINGS.md" if known else ""
+    return [*lines, line("", f"and {len(more)} more, in the report{told}")] if more else lines
+
+
+def news_first(findings: Sequence[Finding]) -> list[Finding]:
+    """What FINDINGS.md does not tell yet, before what it tells; else in order."""
+    return sorted(findings, key=lambda finding: bool(finding.known))
+
+
+def finding_lines(label: str, finding: Finding) -> list[str]:
+    where = f"{finding.workload} {finding.state}, {number(finding.count, 'state')}"
+    known = [line("", f"   known: see FINDINGS.md, {finding.known}")] if finding.known else []
+    only = f"only in model {' '.join(finding.models)}, which takes {finding.presumes}"
+    presumes = textwrap.wrap(only, COLUMNS - LABEL - 3) if finding.presumes else []
+    return [
+        line(label, f"{finding.id} {finding.signature}"),
+        line("", f"   {where}: {finding.repro}", cut=False),
+        *(line("", f"   {part}") for part in presumes),
+        *(
+            [line("", f"   repeated: {repeat_words(finding.after.repeats)}", cut=False)]
+            if finding.after.repeats
+            else []
+        ),
+        *known,
+    ]
+
+
+def broken_counts(summary: Summary) -> str:
+    return ", ".join(
+        f"{name} {counts.broken:,}" for name, counts in summary.verdicts.items() if counts.broken
+    )
+
+
+def unknown(summary: Summary) -> list[str]:
+    if not summary.states.unknown and not summary.reasons:
+        return []
+    reasons = summary.reasons[:REASONS_SHOWN] or ("no reason was given",)
+    lines = folded("UNKNOWN", f"{number(summary.states.unknown, 'state')}: {reasons[0]}")
+    for reason in reasons[1:]:
+        lines += folded("", reason)
+    more = len(summary.reasons) - REASONS_SHOWN
+    return [*lines, line("", f"and {more} more, in the report")] if more > 0 else lines
+
+
+def failed(summary: Summary) -> list[str]:
+    """Operations that did nothing, as one on a mistyped path: they passed no test."""
+    if not summary.failed_operations:
+        return []
+    first = number(len(summary.failed_operations), "operation") + " did nothing:"
+    lines = folded("failed", f"{first} {summary.failed_operations[0]}")
+    for told in summary.failed_operations[1:REASONS_SHOWN]:
+        lines += folded("", told)
+    more = len(summary.failed_operations) - REASONS_SHOWN
+    return [*lines, line("", f"and {more} more, in summary.json")] if more > 0 else lines
+
+
+def planted(summary: Summary) -> list[str]:
+    """What a sweep found, and what the kernel without the bugs gave."""
+    missed = [each.planted for each in summary.detection if not each.found]
+    found = len(summary.detection) - len(missed)
+    told = f"{found} of {len(summary.detection)} bugs found"
+    lines = folded("planted", told + (f"; missed: {', '.join(missed)}" if missed else ""))
+    for at, one in enumerate(summary.stock):
+        lines += folded("" if at else "stock", stock_words(one))
+    return lines
+
+
+def stock_words(one: Silence) -> str:
+    false = f"false BROKEN: {', '.join(one.false)}" if one.false else "no false BROKEN"
+    known = f"; known, told in FINDINGS.md: {', '.join(one.known)}" if one.known else ""
+    return f"{one.kernel} on {one.profile}, {number(one.states, 'state')}: {false}{known}"
+
+
+def speed(summary: Summary) -> list[str]:
+    rate, seconds = summary.rates.get("states_per_s"), summary.rates.get("seconds")
+    told = [f"{rate:,.0f} states recovered per second"] if isinstance(rate, int | float) else []
+    if isinstance(seconds, dict):
+        told.append(", ".join(f"{stage} {each:.1f} s" for stage, each in seconds.items()))
+    return [line("speed", "; ".join(told))] if told else []
+
+
+def verdict(summary: Summary) -> str:
+    if summary.exit == 3 and not summary.states.planned:
+        return "3: nothing was examined"
+    if summary.detection and summary.exit != 3:
+        return sweep_verdict(summary)
+    return {
+        0: "0: every promise was kept in every state",
+        1: "1: something is BROKEN",
+        3: "3: UNKNOWN remains",
+    }.get(summary.exit, str(summary.exit))
+
+
+def sweep_verdict(summary: Summary) -> str:
+    if not summary.exit:
+        return "0: every planted bug was found, and the stock kernel gave nothing but what is known"
+    why = [] if all(one.found for one in summary.detection) else ["a planted bug was not found"]
+    why += (
+        ["the stock kernel gave a finding that is not known"] if any(s.false for s in summary.stock) else []
+    )
+    return f"{summary.exit}: {' and '.join(why)}"
+
+
+def wrapped(label: str, words: Iterable[str]) -> list[str]:
+    """Words with commas, over as many lines as they need."""
+    lines = [""]
+    for word in words:
+        longer = f"{lines[-1]}, {word}" if lines[-1] else word
+        if len(longer) > COLUMNS - LABEL - 1:  # the comma
+            lines[-1] += ","
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [line("" if at else label, each) for at, each in enumerate(lines)]
+
+
+def folded(label: str, text: str) -> list[str]:
+    """A sentence over as many lines as it needs: what to do often stands at its end."""
+    parts = textwrap.wrap(visible(text), COLUMNS - LABEL, break_long_words=False) or [""]
+    return [line("" if at else label, part, cut=False) for at, part in enumerate(parts)]
+
+
+def line(label: str, text: str, cut: bool = True) -> str:
+    whole = f"{label:<{LABEL}}{visible(text)}"
+    return whole[: COLUMNS - 1] + "…" if cut and len(whole) > COLUMNS else whole
+
+
+def number(count: int, noun: str, nouns: str = "") -> str:
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
