@@ -348,7 +348,14 @@ class Builder:
                 mine[inode].maybe(self.time, line.last)
 
     def _blocks_of(self, attempt: "Builder", known: int) -> None:
-        """What it was to take away may be gone; what it was to allocate nobody promised."""
+        """What it was to take away may be gone; what it was to allocate nobody promised. zero-range takes blocks
+        away, too, to reserve others (fs/xfs/xfs_bmap_util.c xfs_free_file_space(), then
+        xfs_alloc_file_space())."""
+        operation = self.step.operation if self.step else Operation("")
+        if operation.mode.startswith("zero-range") and (inode := self._worked_on()) is not None:
+            timeline = self.model.allocated[inode]
+            end = operation.offset + operation.length
+            timeline.change(self.time, without(timeline.last, operation.offset, end))
         for inode, line in attempt.model.allocated.items():
             timeline = self.model.allocated.get(inode)
             if inode < known and timeline is not None and line.last != timeline.last:

@@ -41,6 +41,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     path2:   link and rename: the new name.
     target:  symlink: the text the link holds.
     offset, length: bytes; for truncate, `length` is the new size; for append, how much is added;
+             for fill, how much is given back in the end;
              for clone, dedupe and copyrange of the source (path), 0 0 being all of it; for utimes `length` is
              seconds since 1970, for wait milliseconds, for await a number of writes.
     at:      clone, dedupe, copyrange: the offset in the target (path2).

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -385,10 +386,8 @@ static int fill_up(const struct operation *operation)
 		}
 		result = result || fstat(file, &status) ? -1 : 0;
 	}
-	uint64_t leave = operation->length < (uint64_t)status.st_size ? operation->length : status.st_size;
-
-	if (!result && leave)
-		result = ftruncate(file, status.st_size - leave);
+	if (!result && operation->length)
+		result = ftruncate(file, status.st_size - MIN((uint64_t)status.st_size, operation->length));
 	release(operation->path, file);
 	return result;
 }
