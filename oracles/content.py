@@ -123,8 +123,8 @@ def same_until(one: Content, other: Content) -> int:
 
 
 def explained(runs: Iterable[Run], candidates: Sequence[Content]) -> Content | None:
-    """What was read back as a Content, each byte by zeros or by the source that the first of the candidates to
-    explain it has there; None where none does."""
+    """What was read back as a Content, each byte by zeros or by the source that the first of the candidates
+    to explain it has there; None where none does."""
     edges = {edge for content in candidates for extent in content for edge in (extent.start, extent.end)}
     found: list[Extent] = []
     for run in runs:
@@ -135,7 +135,8 @@ def explained(runs: Iterable[Run], candidates: Sequence[Content]) -> Content | N
             source = _explaining(run, start, end, sources)
             if source is None:
                 return None
-            found.append(Extent(start, end, source))
+            before = found.pop() if found and found[-1].source == source else Extent(start, start, source)
+            found.append(Extent(before.start, end, source))
     return tuple(found)
 
 

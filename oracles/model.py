@@ -280,9 +280,9 @@ class Builder:
         """
         The call failed, and may have had part of its effect.
 
-        Names are left out: a call that gives or takes one does so at the end or not at all, by one transaction
-        of each of these filesystems, so a name that a failed call left is a finding. Only the words that make
-        a file before they write to it may have done the first without the second: the inode number tells.
+        Names are left out: a call that gives or takes one does so at the end or not at all, in one
+        transaction, so a name that a failed call left is a finding. Only the words that make a file before
+        they write to it may have done the first without the second: the inode number tells.
         An attribute has the old value or the new one, whichever is seen next (fs/btrfs/inode.c
         btrfs_setattr() sets the mode in memory before it looks for room on the disk). A file's size and
         content are what was seen right after the call; a crash during it may show any part of it.
@@ -293,11 +293,11 @@ class Builder:
         if operation.word in ("fsync", "fdatasync", "msync", "syncfs") and -step.result in NO_ROOM:
             self._not_written()
         self.model.half_done = True
+        makes = operation.word in MAKING_TOO and operation.path[0] != "@" and step.inode
         try:
-            if operation.word in MAKING_TOO and operation.path[0] != "@" and step.inode:
-                if self.parent(operation.path) not in self.now:
-                    self.make(operation, "file", operation.path)
-                    known += 1
+            if makes and self.parent(operation.path) not in self.now:
+                self.make(operation, "file", operation.path)
+                known += 1
         except Disagreement:
             return  # it did not come so far
         attempt = self.fork()
@@ -348,14 +348,14 @@ class Builder:
                 mine[inode].maybe(self.time, line.last)
 
     def _blocks_of(self, attempt: "Builder", known: int) -> None:
-        """What it was to take away may be gone; what it was to allocate nobody promised. zero-range takes blocks
-        away, too, to reserve others (fs/xfs/xfs_bmap_util.c xfs_free_file_space(), then
+        """What it was to take away may be gone; what it was to allocate nobody promised. zero-range takes
+        blocks away, too, to reserve others (fs/xfs/xfs_bmap_util.c xfs_free_file_space(), then
         xfs_alloc_file_space())."""
         operation = self.step.operation if self.step else Operation("")
         if operation.mode.startswith("zero-range") and (inode := self._worked_on()) is not None:
-            timeline = self.model.allocated[inode]
+            mine = self.model.allocated[inode]
             end = operation.offset + operation.length
-            timeline.change(self.time, without(timeline.last, operation.offset, end))
+            mine.change(self.time, without(mine.last, operation.offset, end))
         for inode, line in attempt.model.allocated.items():
             timeline = self.model.allocated.get(inode)
             if inode < known and timeline is not None and line.last != timeline.last:

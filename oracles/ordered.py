@@ -147,7 +147,7 @@ def found_snapshot(case: Case, tree: Tree) -> Snapshot:
 
 
 def is_of(case: Case, time: int, found: Snapshot) -> bool:
-    """Whether what was found is the metadata of that time, where calls that failed may have set attributes."""
+    """Whether what was found is the metadata of that time; calls that failed may have set attributes."""
     known = snapshot(case, time)
     if known == found or not case.model.half_done:
         return known == found

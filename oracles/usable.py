@@ -15,10 +15,10 @@ from oracles.verdict import Tier, Verdict, Violation
 NAME = "usable"
 CHECKS = (
     "That every file reads, that a new file can be made, written and removed in every directory, and fsynced "
-    "in the root, and that everything can be deleted until the root is empty. Where a new file finds no room, "
-    "that its files fill the filesystem, and that once they are deleted there is room again, for a file of a "
-    "quarter of the device. In the mount that replayed a log: that a new file without a name can be made, "
-    "filled and fsynced."
+    "in the root, and that everything can be deleted until the root is empty. Where a new file finds no "
+    "room, that the files fill the filesystem, and that once they are deleted there is room again, for a "
+    "file of a quarter of the device. In the mount that replayed a log: that a new file without a name can "
+    "be made, filled and fsynced."
 )
 NOT_CHECKED = (
     "New files on a profile that is made nearly full. What the files hold, and use by several processes at "
@@ -26,8 +26,9 @@ NOT_CHECKED = (
 )
 
 MAKING = ("create", "write", "fsync")  # the probe's calls that need space
-# How much of the device its files hold at least, and how much of it is free at most, when it is full. Journals,
-# second copies and reserves take the rest: f2fs keeps a third for cleaning, btrfs doubles its metadata.
+# How much of the device its files hold at least, and how much of it is free at most, when it is full.
+# Journals, second copies and reserves take the rest: f2fs keeps a third for cleaning, btrfs doubles its
+# metadata.
 FILES_HOLD = 1 / 3
 LITTLE = 1 / 16
 SECTOR_BYTES = 512
@@ -70,8 +71,8 @@ def unreadable(seen: Observation) -> Iterator[str]:
 
 
 def is_full(case: Case) -> bool:
-    """Whether what the files hold leaves no room: then new ones may find none. A filesystem that has few blocks
-    free although its files hold little has lost them."""
+    """Whether what the files hold leaves no room: then new ones may find none. A filesystem that has few
+    blocks free although its files hold little has lost them."""
     seen, device_bytes = case.observation, case.profile.size_bytes
     held = {node.ino: node.blocks for node in seen.tree or () if node.kind == "file"}
     if sum(held.values()) * SECTOR_BYTES < device_bytes * FILES_HOLD:

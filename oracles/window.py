@@ -520,9 +520,7 @@ class Window:
         step = model.steps.get(floor.time - 1)
         if floor.promise != "fsync-attributes" or step is None or step.inode != model.inodes[inode].number:
             return None
-        if any(
-            model.steps[time - 1].inode == step.inode for time in model.failed if time <= self.now
-        ):
+        if any(model.steps[time - 1].inode == step.inode for time in model.failed if time <= self.now):
             # fs/btrfs/file.c update_time_for_write() sets the times in memory, to be written with what is
             # written: a write that then finds no room leaves them there.
             return None

@@ -29,6 +29,7 @@ INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
 SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
 FAULT_PARTS = ("log", "data", "flush", "all")
+MAY_FAIL = "may fail: "  # of a header's line
 RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
 
@@ -103,6 +104,12 @@ class Workload(msgspec.Struct, frozen=True):
     def parallel(self) -> bool:
         """Whether it has parallel blocks."""
         return any(operation.parallel for operation in self.run)
+
+    @property
+    def may_fail(self) -> tuple[str, ...]:
+        """Operations, as format_operation() writes them, that need not succeed where the filesystem is full:
+        its header's lines "may fail: creat foo"."""
+        return tuple(line.removeprefix(MAY_FAIL) for line in self.comment if line.startswith(MAY_FAIL))
 
     @property
     def config(self) -> tuple[str, ...]:

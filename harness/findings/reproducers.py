@@ -332,8 +332,8 @@ def whole(
 
 
 def spelled(operations: Sequence[Operation], first: int, model: Model) -> tuple[Operation, ...]:
-    """How much `fill` took, it takes again in one call: offset and length. first: the index of the first of them.
-    Errors: NoCheck."""
+    """How much `fill` took, it takes again in one call: offset and length. first: the index of the first of
+    them. Errors: NoCheck."""
     return tuple(
         filled(operation, index, model) if operation.word == "fill" else operation
         for index, operation in enumerate(operations, first)
