@@ -27,9 +27,8 @@ NOT_CHECKED = (
 
 MAKING = ("create", "write", "fsync")  # the probe's calls that need space
 # How much of the device its files hold at least, and how much of it is free at most, when it is full.
-# Journals, second copies and reserves take the rest: f2fs keeps a third for cleaning, btrfs doubles its
-# metadata.
-FILES_HOLD = 1 / 3
+# Journals, second copies and reserves take the rest: of 64 MiB f2fs gives 16 to a file.
+FILES_HOLD = 1 / 5
 LITTLE = 1 / 16
 SECTOR_BYTES = 512
 PROBE_STAGE = "probe"  # what Observation.death_during says of the probe
