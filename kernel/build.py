@@ -1,7 +1,7 @@
 """
-Turn a KERNEL word into a kernel, built once and kept.
+Turn a kernel spec into a kernel, built once and kept.
 
-In:       a KERNEL word or its KernelSpec.
+In:       a kernel spec or its KernelSpec.
 Out:      Kernel, from the cache when source, series, config and compiler are those of one already built.
 Not here: the word (word.py), the source's files (source.py), series (patching.py), make (make.py),
           locks and partial results (cache.py).

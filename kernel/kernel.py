@@ -3,7 +3,7 @@ The data of a kernel: what was asked for, what was built, and what can go wrong.
 
 In:       nothing; word.py and build.py make these.
 Out:      Source, Series, KernelSpec, Provenance, Kernel, frozen; the exceptions of this room.
-Not here: reading a KERNEL word (word.py), building (build.py).
+Not here: reading a kernel spec (word.py), building (build.py).
 """
 
 import hashlib
@@ -97,7 +97,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class KernelSpec(msgspec.Struct, frozen=True):
-    """A KERNEL word, understood. The order of the series is the order of their application.
+    """A kernel spec, understood. The order of the series is the order of their application.
 
     variants: names of config fragments, kernel/config/<variant>.config, that are laid over the others.
     """

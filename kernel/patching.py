@@ -5,7 +5,7 @@ In:       a name under kernel/series/ ("planted/NAME"), or a path to a .patch, .
           or to a folder of them, one for each kernel version; the version of the source.
 Out:      Series; the changed tree with the list of files touched; BadKernel with file, hunk and the
           source there when it does not apply.
-Not here: what its header says (header.py), copying the tree (build.py), the KERNEL word (word.py).
+Not here: what its header says (header.py), copying the tree (build.py), the kernel spec (word.py).
 
 A folder holds one file a version, 6.1.patch, 6.12.cocci, and any.cocci where one serves the rest.
 

@@ -1,5 +1,5 @@
 """
-Read a KERNEL word: SOURCE[+SERIES...].
+Read a kernel spec: SOURCE[+SERIES...].
 
 In:       "6.12", "6.12+planted/NAME", "path/to/tree+fix.patch", "path/to/repository@v6.12".
 Out:      KernelSpec, with the series read; BadKernel that says what is known when something is not.
@@ -36,7 +36,7 @@ def parse(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> Kerne
 
 
 def source_word(word: str) -> str:
-    """The KERNEL word of the same source without any series."""
+    """The kernel spec of the same source without any series."""
     return _longest(word.split("+"), _is_source)[0]
 
 

@@ -6,7 +6,6 @@ Out:      Run, Experiment, Summary and their parts.
 Not here: writing them (harness/evidence/store.py), the pages (html.py), logs and images.
 """
 
-import enum
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +14,11 @@ import zstandard
 
 from oracles.observation import Observation
 from oracles.verdict import Verdict
+from workloads.entries import EntrySummary
 from workloads.history import History
 
 CRASH, FAULTS, DAMAGE = "crash", "faults", "damage"
 KINDS = (CRASH, FAULTS, DAMAGE)
-
-
-class EntryFlag(enum.IntEnum):
-    """drivers/md/dm-log-writes.c, LOG_*_FLAG. Several together are an int: as IntFlag each & took 2 us, now
-    0.2, and a state takes a dozen of them."""
-
-    FLUSH = 1
-    FUA = 2
-    DISCARD = 4
-    MARK = 8
-    METADATA = 16
-
-
-class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
-    """One log entry without its data: flags as EntryFlag, 512 B sectors, a mark's text."""
-
-    flags: int
-    sector: int
-    sector_count: int
-    mark: str = ""
 
 
 class LogFigures(msgspec.Struct, frozen=True):
@@ -82,7 +62,7 @@ class ReadBlock(msgspec.Struct, frozen=True, array_like=True):
     name: str
 
 
-class State(msgspec.Struct, frozen=True, array_like=True):
+class JudgedState(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
     spec:        "O:12". same_as: the spec of the earlier state with the same bytes, whose recovery
@@ -142,7 +122,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
 class Judgement(msgspec.Struct, frozen=True):
     """verdicts.json.zst: every state with its verdicts; equal sets of verdicts are written once."""
 
-    states: tuple[State, ...]
+    states: tuple[JudgedState, ...]
     verdict_sets: tuple[tuple[Verdict, ...], ...]
 
 
@@ -168,7 +148,7 @@ class Repeat(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class Followup(msgspec.Struct, frozen=True):
+class Triage(msgspec.Struct, frozen=True):
     """followups.json: what was learnt of a finding after its run.
 
     minimal: the run that minimize left, as a path. exports: files, relative to the run where they lie in it,
@@ -215,7 +195,7 @@ class Finding(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ("O",)
     presumes: str = ""
     profiles: tuple[str, ...] = ()
-    after: Followup = Followup()
+    after: Triage = Triage()
 
     def seen_on(self, kernel: str, profile: str) -> bool:
         return self.kernel == kernel and profile in (self.profile, *self.profiles)

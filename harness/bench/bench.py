@@ -35,20 +35,23 @@ import msgspec
 from harness.bench import history as bench_history
 from harness.evidence.store import new_run, write_whole
 from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, shown
+from harness.experiments.crash_states import CrashStates
+from harness.experiments.examination import Setting
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import GuestSpec, Keeper
+from harness.guests.guest import GuestSlot, GuestSpec
 from harness.host.progress import Progress
 from harness.host.workspace import Workspace, workspace
 from harness.runs.run import LOG_BYTES, machine_facts, processors
+from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge
 from harness.stages.record import Recording, record
 from harness.stages.recover import SLOTS, Recovered, Recovery
-from harness.states.crash import State, states
 from harness.states.disk import copy_sparse, open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, Log, open_log, write_log
 from kernel.build import build
 from oracles.profiles import Profile, profile
+from oracles.spec import State
 from oracles.verdict import Tier
 from reports.pages.bench_history import FIGURES
 from workloads.library import DEMONSTRATION, select
@@ -141,14 +144,14 @@ def guest_spec(kernel: Path, one: Profile, processor: int, log_bytes: int = LOG_
 
 
 def record_all(
-    keeper: Keeper, one: Profile, workloads: Sequence[Workload], space: Workspace
+    guest_slot: GuestSlot, one: Profile, workloads: Sequence[Workload], space: Workspace
 ) -> list[Recording]:
     """Recordings whose files stay when the next one is made."""
     pristine = space.path / "pristine"
     make_filesystem(one, pristine)
     recordings = []
     for number, workload in enumerate(workloads):
-        made = record(keeper.guest(), one, workload, pristine, "bench")
+        made = record(guest_slot.guest(), one, workload, pristine, "bench")
         base = made.base.rename(space.path / f"base{number}")
         log = made.log.rename(space.path / f"log{number}")
         recordings.append(msgspec.structs.replace(made, base=base, log=log))
@@ -156,41 +159,45 @@ def record_all(
 
 
 def replay(
-    keeper: Keeper, one: Profile, recording: Recording, space: Workspace, fsck: bool
+    guest_slot: GuestSlot, one: Profile, recording: Recording, space: Workspace, fsck: bool
 ) -> tuple[int, float]:
     """All states of one log: how many were recovered and judged, in how many seconds."""
-    count = 0
     with open_log(recording.log) as log:
         started = time.perf_counter()
-        judge = Judge(recording.history, one, Tier.FS)
-        for recovered in Recovery(keeper, one, fsck, space.path).run(recording.base, log, states(len(log))):
-            judge.add(recovered)
-            count += not recovered.same_as
+        examination = CrashStates(setting_of(guest_slot, one, space, fsck), recording, log, StatePlan())
+        count = sum(not judged.same_as for judged in examination.judged())
         return count, time.perf_counter() - started
 
 
+def setting_of(guest_slot: GuestSlot, one: Profile, space: Workspace, fsck: bool) -> Setting:
+    return Setting(guest_slot, one, Tier.FS, "bench", space.path / "pristine", space.path, fsck)
+
+
 def replay_all(
-    keeper: Keeper, one: Profile, recordings: list[Recording], space: Workspace, fsck: bool
+    guest_slot: GuestSlot, one: Profile, recordings: list[Recording], space: Workspace, fsck: bool
 ) -> tuple[int, float]:
     """The same for several logs, one after another."""
-    done = [replay(keeper, one, recording, space, fsck) for recording in recordings]
+    done = [replay(guest_slot, one, recording, space, fsck) for recording in recordings]
     return sum(count for count, _ in done), sum(seconds for _, seconds in done)
 
 
-def timed(keeper: Keeper, command: str) -> float:
+def timed(guest_slot: GuestSlot, command: str) -> float:
     """Seconds that the agent took."""
-    return float(keeper.guest().ask(command, timeout_s=300)[1]) / 1000
+    return float(guest_slot.guest().ask(command, timeout_s=300)[1]) / 1000
 
 
-def bare_s(keeper: Keeper, one: Profile, device: str) -> float:
+def bare_s(guest_slot: GuestSlot, one: Profile, device: str) -> float:
     """Seconds a round of the bare loop."""
     options = one.mount_options or "-"
-    return timed(keeper, f"bare {device} {one.filesystem} {options} {BARE_ROUNDS}") / BARE_ROUNDS
+    return timed(guest_slot, f"bare {device} {one.filesystem} {options} {BARE_ROUNDS}") / BARE_ROUNDS
 
 
-def put_end_on_disk(keeper: Keeper, recording: Recording) -> None:
+def put_end_on_disk(guest_slot: GuestSlot, recording: Recording) -> None:
     """The disk as the whole log makes it, on the guest's plain block device."""
-    with open_disk(keeper.guest().folder / "disk", recording.base) as disk, open_log(recording.log) as log:
+    with (
+        open_disk(guest_slot.guest().folder / "disk", recording.base) as disk,
+        open_log(recording.log) as log,
+    ):
         for entry in log.entries():
             for write in writes_of(entry):
                 disk.apply(write)
@@ -205,15 +212,15 @@ class Turn(msgspec.Struct, frozen=True):
     ram: float
 
 
-def turn(keeper: Keeper, one: Profile, recordings: list[Recording], space: Workspace) -> Turn:
+def turn(guest_slot: GuestSlot, one: Profile, recordings: list[Recording], space: Workspace) -> Turn:
     """Ours and the bare loop side by side on each log: the machine's speed drifts, this is short."""
     states_done, ours, bare, ram = 0, 0.0, 0.0, 0.0
     for recording in recordings:
-        put_end_on_disk(keeper, recording)
-        bare_round_s = bare_s(keeper, one, "/dev/disk")
-        count, seconds = replay(keeper, one, recording, space, fsck=False)
-        keeper.guest().ask(f"fresh {one.size_bytes // SECTOR_BYTES}")
-        ram += count * bare_s(keeper, one, "/dev/state")
+        put_end_on_disk(guest_slot, recording)
+        bare_round_s = bare_s(guest_slot, one, "/dev/disk")
+        count, seconds = replay(guest_slot, one, recording, space, fsck=False)
+        guest_slot.guest().ask(f"fresh {one.size_bytes // SECTOR_BYTES}")
+        ram += count * bare_s(guest_slot, one, "/dev/state")
         bare += count * bare_round_s
         ours += seconds
         states_done += count
@@ -222,17 +229,17 @@ def turn(keeper: Keeper, one: Profile, recordings: list[Recording], space: Works
 
 def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
     """Ours and the loops in turn, in one guest."""
-    with workspace() as space, Keeper(guest_spec(kernel, one, processors()[-1]), space) as keeper:
+    with workspace() as space, GuestSlot(guest_spec(kernel, one, processors()[-1]), space) as guest_slot:
         started = time.perf_counter()
-        keeper.guest()
+        guest_slot.guest()
         guest_start_s = time.perf_counter() - started
-        recordings = record_all(keeper, one, select(DEMONSTRATION), space)
+        recordings = record_all(guest_slot, one, select(DEMONSTRATION), space)
         turns = []
         for number in range(TURNS):
             progress.line(f"{one.name}: states and bare loop, turn {number + 1} of {TURNS}")
-            turns.append(turn(keeper, one, recordings, space))
+            turns.append(turn(guest_slot, one, recordings, space))
         progress.line(f"{one.name}: with fsck")
-        checked, fsck_s = replay_all(keeper, one, recordings, space, fsck=True)
+        checked, fsck_s = replay_all(guest_slot, one, recordings, space, fsck=True)
     progress.line(f"{one.name}: long logs, from their starts for each crash point")
     lengths = tuple(log_length(one, kernel, rounds) for rounds in LONG_ROUNDS)
     progress.line(f"{one.name}: two guests")
@@ -267,10 +274,10 @@ def median(values: list[float]) -> float:
 def log_length(one: Profile, kernel: Path, rounds: int) -> LogLength:
     """One log, in a guest of its own with a larger log device."""
     spec = guest_spec(kernel, one, processors()[-1], LONG_LOG_BYTES)
-    with workspace() as space, Keeper(spec, space) as keeper:
-        [recording] = record_all(keeper, one, [long_workload(rounds)], space)
-        windows = window_rates(keeper, one, recording, space)
-        restart_s = restart_loop(keeper, one, recording)
+    with workspace() as space, GuestSlot(spec, space) as guest_slot:
+        [recording] = record_all(guest_slot, one, [long_workload(rounds)], space)
+        windows = window_rates(guest_slot, one, recording, space)
+        restart_s = restart_loop(guest_slot, one, recording)
     prefixes, recovered = zip(*windows, strict=True)
     return LogLength(
         entries=recording.history.entry_count,
@@ -283,32 +290,32 @@ def log_length(one: Profile, kernel: Path, rounds: int) -> LogLength:
 
 
 def window_rates(
-    keeper: Keeper, one: Profile, recording: Recording, space: Workspace
+    guest_slot: GuestSlot, one: Profile, recording: Recording, space: Workspace
 ) -> tuple[tuple[float, float], ...]:
     """(prefixes judged, states recovered) per second at the start, the middle and the end of the log,
     without the way to the first state of each window."""
     judge = Judge(recording.history, one, Tier.FS)
+    setting = setting_of(guest_slot, one, space, fsck=False)
     with open_log(recording.log) as log:
         last = len(log) - WINDOW_STATES
 
         def rate(first: int) -> tuple[float, float]:
             wanted = [State(first + number) for number in range(WINDOW_STATES)]
-            run = Recovery(keeper, one, False, space.path).run(recording.base, log, wanted)
-            judge.add(next(run))
+            run = CrashStates(setting, recording, log, StatePlan(), judge).judged_alone(wanted)
+            next(run)
             started, prefix_count, count = time.perf_counter(), 0, 0
-            for recovered in run:
-                judge.add(recovered)
+            for judged in run:
                 prefix_count += 1
-                count += not recovered.same_as
+                count += not judged.same_as
             seconds = time.perf_counter() - started
             return round(prefix_count / seconds, 1), round(count / seconds, 1)
 
         return rate(0), rate(last // 2), rate(last)
 
 
-def restart_loop(keeper: Keeper, one: Profile, recording: Recording) -> float:
+def restart_loop(guest_slot: GuestSlot, one: Profile, recording: Recording) -> float:
     """Seconds a crash point, over points spread evenly over the log."""
-    folder = keeper.guest().folder
+    folder = guest_slot.guest().folder
     copy_sparse(recording.base, folder / "disk")
     with (folder / "log").open("r+b") as file:
         file.write(recording.log.read_bytes())
@@ -316,7 +323,7 @@ def restart_loop(keeper: Keeper, one: Profile, recording: Recording) -> float:
     total = 0.0
     for point in range(RESTART_POINTS):
         first = int((point + 0.5) * recording.history.entry_count / RESTART_POINTS)
-        total += timed(keeper, f"restart {one.filesystem} {options} {first} 1")
+        total += timed(guest_slot, f"restart {one.filesystem} {options} {first} 1")
     return total / RESTART_POINTS
 
 
@@ -329,16 +336,16 @@ def one_of_two(name: str, kernel: str, number: int, step: Any, results: Any) -> 
     one = profile(name)
     available = processors()
     processor = available[-1 - number % len(available)]
-    with workspace() as space, Keeper(guest_spec(Path(kernel), one, processor), space) as keeper:
-        recordings = record_all(keeper, one, select(DEMONSTRATION), space)
-        put_end_on_disk(keeper, recordings[-1])
+    with workspace() as space, GuestSlot(guest_spec(Path(kernel), one, processor), space) as guest_slot:
+        recordings = record_all(guest_slot, one, select(DEMONSTRATION), space)
+        put_end_on_disk(guest_slot, recordings[-1])
 
         def ours() -> float:
-            count, seconds = replay_all(keeper, one, recordings, space, fsck=False)
+            count, seconds = replay_all(guest_slot, one, recordings, space, fsck=False)
             return count / seconds
 
         def bare() -> float:
-            return 1 / statistics.mean(bare_s(keeper, one, "/dev/disk") for _ in recordings)
+            return 1 / statistics.mean(bare_s(guest_slot, one, "/dev/disk") for _ in recordings)
 
         rates: list[list[list[float]]] = []
         for work in (ours, bare):
@@ -388,8 +395,11 @@ def huge_entries(log: Log, one: Profile) -> Iterator[Entry]:
 
 def huge_log(one: Profile, kernel: str, scratch: str, results: Any) -> None:
     """In a process of its own, so that the peak is this one's."""
-    with workspace() as space, Keeper(guest_spec(Path(kernel), one, processors()[-1]), space) as keeper:
-        [recording] = record_all(keeper, one, [long_workload(20)], space)
+    with (
+        workspace() as space,
+        GuestSlot(guest_spec(Path(kernel), one, processors()[-1]), space) as guest_slot,
+    ):
+        [recording] = record_all(guest_slot, one, [long_workload(20)], space)
         place = Path(scratch) / "huge.log"
         with open_log(recording.log) as short:
             start = len(short)
@@ -397,9 +407,9 @@ def huge_log(one: Profile, kernel: str, scratch: str, results: Any) -> None:
         with open_log(place) as log:
             first = [State(start + n) for n in range(HUGE_LOG_STATES)]
             last = [State(len(log) - HUGE_LOG_STATES + n) for n in range(HUGE_LOG_STATES)]
-            rates = list(rates_of(Recovery(keeper, one, False, space.path), recording, log, first, last))
+            rates = list(rates_of(Recovery(guest_slot, one, False, space.path), recording, log, first, last))
         place.unlink()
-        results.put(HugeLog(HUGE_LOG_ENTRIES, peak_bytes(keeper, space), *rates))
+        results.put(HugeLog(HUGE_LOG_ENTRIES, peak_bytes(guest_slot, space), *rates))
 
 
 def rates_of(
@@ -413,10 +423,10 @@ def rates_of(
         yield round(counted / (stamps[counted] - stamps[0]), 1)
 
 
-def peak_bytes(keeper: Keeper, space: Workspace) -> int:
+def peak_bytes(guest_slot: GuestSlot, space: Workspace) -> int:
     """Our peak, the guest's (its memory is a file, mapped), and what lies in the scratch folder."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    status = Path(f"/proc/{keeper.guest().process.pid}/status").read_text()
+    status = Path(f"/proc/{guest_slot.guest().process.pid}/status").read_text()
     guest = next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))
     files = sum(path.stat().st_blocks * 512 for path in space.path.iterdir() if path.is_file())
     return own + guest + files

@@ -1,9 +1,9 @@
 """
 The commit that broke a promise: `powercut bisect`, by `git bisect run`.
 
-In:       a kernel's repository, a good and a bad revision, a wish to run on each, what counts as bad.
+In:       a kernel's repository, a good and a bad revision, a RunSpec for each, what counts as bad.
 Out:      results/<run>/ with bisect.json, bisect.log (git's) and every step's run; the last lines.
-Not here: git (bisect_git.py), one step (bisect_step.py), the command line (main.py).
+Not here: git (git.py), one step (step.py), the command line (main.py).
 
 The kernels are TREE@COMMIT: read from git's objects and built on from one another (kernel/build.py), so a
 step compiles what its commits changed.
@@ -36,19 +36,19 @@ from harness.bisect.git import (
     merge_base,
     parents,
 )
-from harness.bisect.step import Step, examine, kept_steps, remove_unfinished, words
+from harness.bisect.step import BisectStep, examine, kept_steps, remove_unfinished, words
 from harness.evidence.store import NoResults, new_run, pretty, reading, write_whole
 from harness.evidence.summary import EXIT_BROKEN, EXIT_UNKNOWN, shown
 from harness.host.progress import Progress
-from harness.runs.run import RESULTS_BYTES, Wish, require_room
+from harness.runs.run import RESULTS_BYTES, RunSpec, require_room
 from kernel.git import revision_source
 from kernel.kernel import BadKernel
-from oracles.court import ORACLES
+from oracles.judge import ORACLES
 from oracles.verdict import Tier
-from reports.terminal.terminal import number
+from reports.text.counting import number
 
 STATUS = {"good": GOOD, "bad": BAD, "skip": SKIP}
-WishOf = Callable[[tuple[str, ...], str], Wish]
+WishOf = Callable[[tuple[str, ...], str], RunSpec]
 
 
 class BadBisect(Exception):
@@ -77,7 +77,7 @@ class Record(msgspec.Struct, frozen=True):
     before: the tested good commit it is held against, its parent where that was tested."""
 
     hunt: Hunt
-    steps: tuple[Step, ...] = ()
+    steps: tuple[BisectStep, ...] = ()
     first_bad: Commit | None = None
     before: Commit | None = None
     candidates: tuple[Commit, ...] = ()
@@ -179,14 +179,14 @@ def chosen_oracles(arguments: argparse.Namespace) -> tuple[str, ...]:
 # --- the hunt ------------------------------------------------------------------------------------
 
 
-def hunt(arguments: argparse.Namespace, wish_of: WishOf) -> int:
+def hunt(arguments: argparse.Namespace, run_spec_of: WishOf) -> int:
     """`powercut bisect`, or going on with one. Errors: BadBisect, NotBisected, and those of a run."""
     if arguments.resume:
         folder, asked = arguments.resume.resolve(), read_record(arguments.resume).hunt
         os.chdir(asked.folder)
     else:
         asked = hunt_of(arguments)
-        wish_of(asked.command, "")  # unknown workloads and profiles are told before anything is made
+        run_spec_of(asked.command, "")  # unknown workloads and profiles are told before anything is made
         require_room(arguments.out, RESULTS_BYTES)
         folder = new_run(arguments.out).resolve()
         (folder / "experiments").rmdir()
@@ -194,7 +194,7 @@ def hunt(arguments: argparse.Namespace, wish_of: WishOf) -> int:
     (folder / "steps").mkdir(exist_ok=True)
     remove_unfinished(folder)
     with Progress(arguments.quiet or arguments.json) as progress, told_how_to_go_on(folder, asked, progress):
-        record = search(folder, asked, wish_of, progress)
+        record = search(folder, asked, run_spec_of, progress)
     keep(folder, record)
     if arguments.json:
         sys.stdout.buffer.write((folder / "bisect.json").read_bytes())
@@ -203,14 +203,14 @@ def hunt(arguments: argparse.Namespace, wish_of: WishOf) -> int:
     return record.exit
 
 
-def search(folder: Path, asked: Hunt, wish_of: WishOf, progress: Progress) -> Record:
+def search(folder: Path, asked: Hunt, run_spec_of: WishOf, progress: Progress) -> Record:
     """Both ends, then git's own search between them."""
     tree, about = Path(asked.tree), f"{asked.between:,} commits"
     progress.line(
         f"bisect: {about} from {asked.good_word} to {asked.bad_word}; first the two ends themselves"
     )
-    require_end(folder, asked, "good", wish_of, progress)
-    require_end(folder, asked, "bad", wish_of, progress)
+    require_end(folder, asked, "good", run_spec_of, progress)
+    require_end(folder, asked, "bad", run_spec_of, progress)
     place = folder / "git"
     shutil.rmtree(place, ignore_errors=True)
     try:
@@ -227,10 +227,10 @@ def step_command(folder: Path) -> list[str]:
     return [sys.executable, "-P", "-m", "harness.commands.main", "bisect", "--step", str(folder)]
 
 
-def require_end(folder: Path, asked: Hunt, side: str, wish_of: WishOf, progress: Progress) -> None:
+def require_end(folder: Path, asked: Hunt, side: str, run_spec_of: WishOf, progress: Progress) -> None:
     """Errors: BadBisect when it is not what it is said to be, NotBisected when that cannot be known."""
     end, word = (asked.good, asked.good_word) if side == "good" else (asked.bad, asked.bad_word)
-    step = examine(folder, end, wish_of(asked.command, kernel_word(asked, end)), asked.oracles, progress)
+    step = examine(folder, end, run_spec_of(asked.command, kernel_word(asked, end)), asked.oracles, progress)
     if step.answer == side:
         return
     name = f"--{side} {word} ({end.hash[:12]})"
@@ -299,7 +299,7 @@ def read_record(folder: Path) -> Record:
 # --- a step, called by git -----------------------------------------------------------------------
 
 
-def step_status(folder: Path, wish_of: WishOf) -> int:
+def step_status(folder: Path, run_spec_of: WishOf) -> int:
     """The exit status for `git bisect run`. Whatever goes wrong on our side makes it give up: to git, 1 and 2
     are bad commits."""
     try:
@@ -310,8 +310,8 @@ def step_status(folder: Path, wish_of: WishOf) -> int:
         os.chdir(asked.folder)
         one = commit(Path(asked.tree), name)
         with Progress(asked.quiet) as progress:
-            wish = wish_of(asked.command, kernel_word(asked, one))
-            return STATUS[examine(folder, one, wish, asked.oracles, progress).answer]
+            run_spec = run_spec_of(asked.command, kernel_word(asked, one))
+            return STATUS[examine(folder, one, run_spec, asked.oracles, progress).answer]
     except KeyboardInterrupt:
         return GIVE_UP
     except (Exception, SystemExit) as error:
@@ -340,7 +340,9 @@ def lines(record: Record, folder: Path) -> list[str]:
     return [*told, f"exit       {record.exit}: {meaning}"]
 
 
-def _found_lines(first: Commit, bad: Step, before: Commit, steps: dict[str, Step], asked: Hunt) -> list[str]:
+def _found_lines(
+    first: Commit, bad: BisectStep, before: Commit, steps: dict[str, BisectStep], asked: Hunt
+) -> list[str]:
     told = [
         f"first bad  {first.hash} {first.subject}",
         f"           {first.author}, {first.date}",
@@ -356,7 +358,7 @@ def _found_lines(first: Commit, bad: Step, before: Commit, steps: dict[str, Step
     return [*told, f"good       {name}: {_counts(side, asked) if side else 'not judged'}"]
 
 
-def _counts(step: Step, asked: Hunt) -> str:
+def _counts(step: BisectStep, asked: Hunt) -> str:
     """The verdicts that count, oracle by oracle."""
     counted = {name: one for name, one in step.verdicts.items() if not asked.oracles or name in asked.oracles}
     broken = ", ".join(f"{name} {one.broken}" for name, one in counted.items() if one.broken)

@@ -3,7 +3,7 @@ git's part of a bisect: a repository of our own on the user's objects, in which 
 
 In:       a repository, two commits, the command of one step.
 Out:      which commit is the first bad one, or which ones it may be; git's log of it.
-Not here: what a step does (bisect_step.py), reading a revision's files (kernel/git.py).
+Not here: what a step does (step.py), reading a revision's files (kernel/git.py).
 
 Ours is bare and has no object of its own: it borrows the user's (objects/info/alternates), and git bisect
 runs in it without a checkout. So the user's work tree, HEAD, references and any bisect of theirs stay as they
@@ -24,7 +24,7 @@ import msgspec
 
 from harness.host.root import ROOT
 from kernel.git import NO_SETTINGS, run
-from reports.terminal.terminal import number
+from reports.text.counting import number
 
 GOOD, BAD, SKIP = 0, 1, 125  # what `git bisect run` understands; from 128 on it gives up
 GIVE_UP = 255

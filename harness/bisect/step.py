@@ -1,9 +1,10 @@
 """
 One step of a bisect: build a commit's kernel, run the workloads on it, say good, bad or skip.
 
-In:       a commit, and a Wish for its kernel.
-Out:      Step, kept as steps/<run>/step.json beside the run itself; what was done once is not done again.
-Not here: which commit is next (bisect_git.py), a run (run.py).
+In:       a commit, and a RunSpec for its kernel.
+Out:      BisectStep, kept as steps/<run>/step.json beside the run itself; what was done once is not done
+          again.
+Not here: which commit is next (git.py), a run (run.py).
 """
 
 import contextlib
@@ -18,7 +19,7 @@ import msgspec
 from harness.bisect.git import Commit
 from harness.evidence.store import new_run, pretty, write_whole
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from kernel.kernel import BadKernel, Unbuildable
 from reports.results import AnswerCounts, Summary
 
@@ -37,7 +38,7 @@ class Seen(msgspec.Struct, frozen=True):
     repro: str
 
 
-class Step(msgspec.Struct, frozen=True):
+class BisectStep(msgspec.Struct, frozen=True):
     """reason: why it was skipped. run: its folder, below the bisect's own. findings: those that count."""
 
     commit: Commit
@@ -53,11 +54,11 @@ class Step(msgspec.Struct, frozen=True):
 def examine(
     folder: Path,
     commit: Commit,
-    wish: Wish,
+    run_spec: RunSpec,
     oracles: tuple[str, ...],
     progress: Progress,
     do: Callable[..., tuple[Path, Summary]] = run,
-) -> Step:
+) -> BisectStep:
     """
     The step for a commit, kept before or done now.
     Errors: what `run` raises, but for a source that cannot be built: that is skipped.
@@ -68,14 +69,14 @@ def examine(
             return step
     began = time.monotonic()
     try:
-        place, summary = do(wish, folder / "steps", progress)
+        place, summary = do(run_spec, folder / "steps", progress)
     except (Unbuildable, BadKernel) as error:
         place = new_run(folder / "steps")
-        reason = str(error).removeprefix(f"kernel {wish.kernels[0]} ")
-        step = Step(commit, "skip", reason, str(place.relative_to(folder)))
+        reason = str(error).removeprefix(f"kernel {run_spec.kernels[0]} ")
+        step = BisectStep(commit, "skip", reason, str(place.relative_to(folder)))
     else:
         answer, reason = answer_of(summary, oracles)
-        step = Step(
+        step = BisectStep(
             commit,
             answer,
             reason,
@@ -115,12 +116,14 @@ def seen(summary: Summary, oracles: tuple[str, ...]) -> tuple[Seen, ...]:
     )
 
 
-def kept_steps(folder: Path) -> list[Step]:
+def kept_steps(folder: Path) -> list[BisectStep]:
     """Those that were done, in the order they were done in."""
     paths = (folder / "steps").glob("*/step.json")
     by_age = sorted(paths, key=lambda path: path.stat().st_mtime_ns)
     return [
-        msgspec.json.decode(path.read_bytes(), type=Step) for path in by_age if not path.parent.is_symlink()
+        msgspec.json.decode(path.read_bytes(), type=BisectStep)
+        for path in by_age
+        if not path.parent.is_symlink()
     ]
 
 
@@ -132,7 +135,7 @@ def remove_unfinished(folder: Path) -> None:
                 run_folder.unlink() if run_folder.is_symlink() else shutil.rmtree(run_folder)
 
 
-def words(step: Step) -> str:
+def words(step: BisectStep) -> str:
     """One line of it."""
     name = f"{step.commit.hash[:12]} {step.commit.subject}"
     if step.answer == "skip":

@@ -3,7 +3,7 @@ What this machine can do for us, and the fix for each thing that it cannot.
 
 In:       the machine as it is now.
 Out:      Check after Check; shown as a table or JSON; 0 when `powercut run` can work here, else 3.
-Not here: making it so (door.py does with Debian's packages), testing Powercut itself (testing.py).
+Not here: making it so (door.py does with Debian's packages), testing Powercut itself (test.py).
 """
 
 import json

@@ -105,7 +105,7 @@ def require_tools(experiments: tuple[PerfExperiment, ...], wanted: tuple[str, ..
         raise NoTools(packages.complaint(lacking, packages.is_debian()))
 
 
-def wish_of(arguments: argparse.Namespace) -> PerfWish:
+def run_spec_of(arguments: argparse.Namespace) -> PerfWish:
     """Errors: BadExperiment."""
     return PerfWish(
         experiments=select(arguments.perf),
@@ -125,7 +125,7 @@ def measure_into(folder: Path, arguments: argparse.Namespace) -> PerfRun:
     """Errors: as measure()."""
     with Progress(arguments.quiet or arguments.json) as progress:
         try:
-            found = measure(wish_of(arguments), folder, progress)
+            found = measure(run_spec_of(arguments), folder, progress)
         except KeyboardInterrupt:
             progress.line(f"what was measured whole is in {shown(folder)}/perf/perf.json")
             raise

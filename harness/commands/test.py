@@ -31,6 +31,8 @@ NOTHING_SELECTED = 5  # pytest's exit status: https://docs.pytest.org/en/stable/
 # Options of pytest whose next word is a value, not a path.
 VALUED = ("-c", "-k", "-m", "-n", "-o", "-p", "-r", "-W", "--durations", "--maxfail", "--profile", "--tb")
 PYTHON = (sys.executable, "-P", "-m")
+# import-linter has no module to be run by -m; what it reads is .importlinter.
+LINT_IMPORTS = (sys.executable, "-P", "-c", "from importlinter.cli import lint_imports_command as do; do()")
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -44,7 +46,7 @@ class Count(msgspec.Struct, frozen=True):
         return Count(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
 
 
-class Step(msgspec.Struct, frozen=True):
+class CheckStep(msgspec.Struct, frozen=True):
     """name: for the table. kind: what --only selects it by. is_pytest: its tests are counted."""
 
     name: str
@@ -54,21 +56,22 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    step: Step
+    step: CheckStep
     status: int
     count: Count
     took_s: float
 
 
-def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> list[Step]:
+def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> list[CheckStep]:
     """The steps. With a path among the words for pytest, one session of just that."""
     pytest_arguments, any_path = paths_made_absolute(pytest_arguments)
     if any_path:
         return [_pytest("the tests named", "unit", pytest_arguments)]
     steps = [
-        Step("lint: ruff check", "lint", (*PYTHON, "ruff", "check")),
-        Step("lint: ruff format", "lint", (*PYTHON, "ruff", "format", "--check")),
-        Step("types: mypy", "types", (*PYTHON, "mypy")),
+        CheckStep("lint: ruff check", "lint", (*PYTHON, "ruff", "check")),
+        CheckStep("lint: ruff format", "lint", (*PYTHON, "ruff", "format", "--check")),
+        CheckStep("lint: imports only go down", "lint", LINT_IMPORTS),
+        CheckStep("types: mypy", "types", (*PYTHON, "mypy")),
         _pytest("units of every room", "unit", [*UNIT_FOLDERS, *pytest_arguments]),
         _pytest(
             "smoke and planted bugs, on a guest",
@@ -105,7 +108,7 @@ def run_tests(fast: bool = False, only: Sequence[str] = (), pytest_arguments: Se
     return conclude(results, narrowed=bool(pytest_arguments))
 
 
-def perform(step: Step) -> Result:
+def perform(step: CheckStep) -> Result:
     """Run one step in the checkout's root, its output shown as it comes."""
     print(f"\n== {step.name}: {' '.join(step.command[len(PYTHON) :])}", flush=True)
     began = time.monotonic()
@@ -174,8 +177,8 @@ def surroundings() -> dict[str, str]:
     return dict(os.environ) | fixed
 
 
-def _pytest(name: str, kind: str, words: Iterable[str]) -> Step:
-    return Step(name, kind, (*PYTHON, "pytest", *words), is_pytest=True)
+def _pytest(name: str, kind: str, words: Iterable[str]) -> CheckStep:
+    return CheckStep(name, kind, (*PYTHON, "pytest", *words), is_pytest=True)
 
 
 def paths_made_absolute(words: Sequence[str]) -> tuple[list[str], bool]:

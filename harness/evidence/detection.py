@@ -48,18 +48,18 @@ def sightings(judged: Iterable[Judged]) -> Iterator[Sighting]:
 
 
 def stock_of(word: str) -> str:
-    """The KERNEL word without its planted bugs."""
+    """The kernel spec without its planted bugs."""
     return "+".join(part for part in word.split("+") if not part.startswith(PLANTED))
 
 
 def swept(kernels: Iterable[str]) -> list[str]:
-    """The KERNEL words with planted bugs whose stock kernel was run, too, in the order of their names."""
+    """The kernel specs with planted bugs whose stock kernel was run, too, in the order of their names."""
     words = set(kernels)
     return sorted(word for word in words if stock_of(word) != word and stock_of(word) in words)
 
 
 def detect(judged: Iterable[Judged], seconds: Seconds, findings: Sequence[Finding]) -> list[Detection]:
-    """seconds: by KERNEL word and experiment number."""
+    """seconds: by kernel spec and experiment number."""
     words = swept(seconds)
     if not words:
         return []
@@ -124,7 +124,7 @@ def _sight(oracle: str, seen: list[Sighting], ids: Mapping[tuple[str, str], str]
 def silence(
     examined: Mapping[tuple[str, str], tuple[int, int]], findings: Sequence[Finding]
 ) -> list[Silence]:
-    """Of the stock kernels of a sweep. examined: experiments and states by KERNEL word and profile."""
+    """Of the stock kernels of a sweep. examined: experiments and states by kernel spec and profile."""
     stock = {stock_of(word) for word in swept(dict.fromkeys(kernel for kernel, _ in examined))}
     return [
         Silence(

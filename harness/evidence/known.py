@@ -468,7 +468,7 @@ def signatures_everywhere(kernel: str, profile_name: str, kind: str = CRASH) -> 
 def known_heading(kernel: str, signature: str, places: Iterable[tuple[str, str]]) -> str:
     """Where FINDINGS.md tells this finding, or "" when one of its places (profile and workload) is news. The
     headings of several bugs that show alike are joined by "; ".
-    kernel: a KERNEL word; a series on top of a source takes none of the source's own bugs away."""
+    kernel: a kernel spec; a series on top of a source takes none of the source's own bugs away."""
     source = kernel.partition("+")[0]
     found = [_heading(source, signature, *place) for place in places]
     return "; ".join(dict.fromkeys(found)) if all(found) else ""

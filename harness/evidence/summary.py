@@ -3,7 +3,7 @@ Add up a run: what was examined, what holds, what is broken.
 
 In:       a run's experiments, as kept.
 Out:      Summary.
-Not here: judging (judging.py), showing it (reports/).
+Not here: judging (judge.py), showing it (reports/).
 """
 
 import math
@@ -16,7 +16,7 @@ from typing import Any
 from harness.evidence.detection import detect, silence, sweep_failed
 from harness.evidence.known import known_heading
 from harness.evidence.store import reading
-from harness.evidence.triage import Followups, followup_of, read_followups
+from harness.evidence.triage import Triages, read_triage, triage_of
 from oracles.finding import Group, Witness, group
 from oracles.spec import model_of, place_of, presumed
 from oracles.verdict import Answer, Verdict
@@ -28,16 +28,16 @@ from reports.results import (
     AnswerCounts,
     Coverage,
     DamageCounts,
-    EntryFlag,
     Experiment,
     Finding,
+    JudgedState,
     ModelCounts,
-    State,
     StateCounts,
     Summary,
     read_experiment,
     read_question,
 )
+from workloads.entries import EntryFlag
 from workloads.text import format_operation
 
 EXIT_HOLDS, EXIT_BROKEN, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
@@ -106,7 +106,7 @@ class Tally:
         for state in experiment.judgement.states:
             self._add_state(experiment, state)
 
-    def _add_state(self, experiment: Experiment, state: State) -> None:
+    def _add_state(self, experiment: Experiment, state: JudgedState) -> None:
         spec, same_as = state.spec, state.same_as
         verdicts = experiment.judgement.verdict_sets[state.verdict_set]
         for verdict in verdicts:
@@ -177,7 +177,7 @@ def ordering(experiment: Experiment, spec: str) -> int:
     return next(at for at, state in enumerate(experiment.judgement.states) if state.spec == spec)
 
 
-def finding_of(number: int, found: Group, run: Path, followups: Followups) -> Finding:
+def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Finding:
     witness, violation = found.witness, found.violation
     return Finding(
         id=f"F{number}",
@@ -202,7 +202,7 @@ def finding_of(number: int, found: Group, run: Path, followups: Followups) -> Fi
         known=known_heading(witness.kernel, found.signature, found.places),
         models=found.models,
         presumes=presumed(found.models),
-        after=followup_of(followups, witness.kernel, found.signature),
+        after=triage_of(followups, witness.kernel, found.signature),
     )
 
 
@@ -235,7 +235,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         reasons.append(nothing)
     if tally.experiments < expected:
         reasons.append(f"only {tally.experiments} of {expected} experiments were done")
-    groups, followups = group(tally.judged), read_followups(run)
+    groups, followups = group(tally.judged), read_triage(run)
     findings = tuple(finding_of(n, found, run, followups) for n, found in enumerate(groups, 1))
     rates: dict[str, Any] = {
         "states_per_s": round(tally.checked / wall_s, 1) if wall_s else 0.0,

@@ -1,7 +1,7 @@
 """
 The sweep: every planted bug on the profiles where its harm can show, and the same kernel without it.
 
-In:       the planted series and their headers, a stock KERNEL word, the profiles and workloads asked for.
+In:       the planted series and their headers, a stock kernel spec, the profiles and workloads asked for.
 Out:      Bug, one a series; Parts, which are run in their order.
 Not here: what was seen (detection.py), running it (run.py), reading headers (kernel/).
 """

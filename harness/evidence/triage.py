@@ -2,8 +2,8 @@
 What is learnt of a finding after its run, kept beside it.
 
 In:       a run's folder; a finding.
-Out:      followups.json: Followup by kernel and signature, so that judging again keeps it.
-Not here: learning it (repeats.py, minimize.py, export.py), showing it (reports/).
+Out:      followups.json: Triage by kernel and signature, so that judging again keeps it.
+Not here: learning it (reruns.py, minimize.py, export.py), showing it (reports/).
 """
 
 from collections.abc import Iterable
@@ -15,25 +15,25 @@ from harness.evidence.store import NoResults, pretty, reading, write_summary, wr
 from reports.results import (
     Experiment,
     Finding,
-    Followup,
     Summary,
+    Triage,
     read_experiment,
     read_summary,
 )
 
 FILE = "followups.json"
-Followups = dict[str, Followup]
+Triages = dict[str, Triage]
 
 
 class _Kept(msgspec.Struct, frozen=True):
-    followups: Followups
+    followups: Triages
 
 
 def key_of(kernel: str, signature: str) -> str:
     return f"{kernel} {signature}"
 
 
-def read_followups(run: Path) -> Followups:
+def read_triage(run: Path) -> Triages:
     """Errors: NoResults."""
     if not (run / FILE).exists():
         return {}
@@ -41,24 +41,24 @@ def read_followups(run: Path) -> Followups:
         return msgspec.json.decode((run / FILE).read_bytes(), type=_Kept).followups
 
 
-def followup_of(followups: Followups, kernel: str, signature: str) -> Followup:
-    return followups.get(key_of(kernel, signature), Followup())
+def triage_of(followups: Triages, kernel: str, signature: str) -> Triage:
+    return followups.get(key_of(kernel, signature), Triage())
 
 
-def keep_followups(run: Path, findings: Iterable[Finding]) -> None:
+def keep_triage(run: Path, findings: Iterable[Finding]) -> None:
     """What these findings know by now, into followups.json."""
-    followups = read_followups(run)
-    followups |= {key_of(one.kernel, one.signature): one.after for one in findings if one.after != Followup()}
+    followups = read_triage(run)
+    followups |= {key_of(one.kernel, one.signature): one.after for one in findings if one.after != Triage()}
     write_whole(run / FILE, pretty(_Kept(dict(sorted(followups.items())))))
 
 
-def learnt(run: Path, finding: Finding, after: Followup) -> Summary:
+def learnt(run: Path, finding: Finding, after: Triage) -> Summary:
     """The run's summary with this of one finding, on disk, too."""
     summary = read_summary(run)
     findings = tuple(
         msgspec.structs.replace(one, after=after) if one.id == finding.id else one for one in summary.findings
     )
-    keep_followups(run, findings)
+    keep_triage(run, findings)
     summary = msgspec.structs.replace(summary, findings=findings)
     write_summary(run, summary)
     return summary

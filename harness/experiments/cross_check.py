@@ -3,7 +3,7 @@ Our method against another: what dm-flakey keeps of a workload, and the state th
 
 In:       a workload, a profile, a guest.
 Out:      Crossing after Crossing, one an operation of run.
-Not here: the states of a log (crash.py), the command (cross_command.py).
+Not here: the states of a log (crash.py), the command (runs/cross_check.py).
 
 Each operation's end is cut twice in one run. The workload runs above dm-log-writes, and that above a device
 which drops every write from the operation's end on (dm-flakey drop_writes), as fstests do it. So the disk
@@ -21,15 +21,15 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import Keeper
+from harness.guests.guest import GuestSlot
 from harness.stages.record import recorded
-from harness.stages.recover import Recovery, asks_of_words
-from harness.states.crash import State
+from harness.stages.recover import Recovery, walk_flags_of_words
 from harness.states.disk import BLOCK_BYTES, Disk, copy_sparse, open_disk, private_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Log, open_log, write_log
 from oracles.observation import Node, Observation, Tree
 from oracles.profiles import Profile
-from reports.results import EntryFlag
+from oracles.spec import State
+from workloads.entries import EntryFlag
 from workloads.text import format_operation
 from workloads.workload import Workload
 
@@ -68,7 +68,7 @@ class DroppedWalk(msgspec.Struct, frozen=True):
 
 
 def cross_check(
-    keeper: Keeper, profile: Profile, workload: Workload, pristine: Path, scratch: Path
+    guest_slot: GuestSlot, profile: Profile, workload: Workload, pristine: Path, scratch: Path
 ) -> Iterator[Crossing]:
     """Errors: NotRecorded, BadLog; LostGuest and GuestTrouble from the guest."""
     setup_count = len(workload.setup)
@@ -76,13 +76,13 @@ def cross_check(
         if operation.word == "umount":
             continue  # after it there is nothing mounted whose end could be cut
         short = msgspec.structs.replace(workload, run=workload.run[: index + 1])
-        yield _cross(keeper, profile, short, pristine, scratch, setup_count + index)
+        yield _cross(guest_slot, profile, short, pristine, scratch, setup_count + index)
 
 
 def _cross(
-    keeper: Keeper, profile: Profile, workload: Workload, pristine: Path, scratch: Path, index: int
+    guest_slot: GuestSlot, profile: Profile, workload: Workload, pristine: Path, scratch: Path, index: int
 ) -> Crossing:
-    guest = keeper.guest()
+    guest = guest_slot.guest()
     cut_ns = recorded(guest, "drop", profile, workload, pristine).cut_ns
     folder = guest.folder
     with open_log(folder / "log", until_end_mark=True) as log:
@@ -97,11 +97,11 @@ def _cross(
         base.touch()
         copy_sparse(pristine, base)
         write_log(scratch / "cross.log", log.entries(0, cut))
-    asks = asks_of_words(op.word for op in (*workload.setup, *workload.run))
+    asks = walk_flags_of_words(op.word for op in (*workload.setup, *workload.run))
     options = profile.mount_options or "-"
     walk = guest.ask(f"dropped {asks} {profile.filesystem} {options}", 60)
     theirs = msgspec.json.decode(_read(folder, walk), type=DroppedWalk)
-    recovery = Recovery(keeper, profile, False, scratch, asks)
+    recovery = Recovery(guest_slot, profile, False, scratch, asks)
     with open_log(scratch / "cross.log") as log:
         (recovered,) = recovery.run(base, log, [State(cut)])
     ours = msgspec.json.decode(recovered.observation, type=Observation)

@@ -1,46 +1,46 @@
 """
 Ask one question of many workloads: does this one show that violation, and where first?
 
-In:       a Subject (kernel, profile, tier, guest, signature); workloads, one after the other.
+In:       a Target (kernel, profile, tier, guest, signature); workloads, one after the other.
 Out:      the earliest state that shows it, or none; how often it does in so many recordings.
-Not here: which workloads (minimize.py, repeats.py), keeping evidence (experiment.py).
+Not here: which workloads (minimize.py, reruns.py), keeping evidence (experiment.py).
 
 One guest is kept over all of them. The states after the one that answers are not recovered (but for those of
 the same model, where it is not O), and the checker runs only when it is the checker that complains.
 """
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from harness.experiments.damage import Bench
-from harness.experiments.faults import met_points
+from harness.experiments.crash_states import CrashStates
+from harness.experiments.damage import DamageSweep
+from harness.experiments.examination import UNRECORDED, Judged, Setting, recorded
+from harness.experiments.faults import FaultSweep
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
+from harness.guests.guest import GuestSlot
+from harness.guests.spec import GuestSpec
 from harness.host.workspace import Workspace
-from harness.stages.explore import Breadth, Examination
-from harness.stages.fault_points import points_of
-from harness.stages.inject import Faulting
-from harness.stages.judge import DamageJudge, FaultJudge, Judge
-from harness.stages.record import NotRecorded, Recording, record
-from harness.stages.recover import Recovered, Recovery, asks_of
-from harness.states.crash import DEFAULT_MODELS, State, states
-from harness.states.disk import BadEntry
-from harness.states.log import BadLog, Log, open_log
+from harness.stages.explore import StatePlan
+from harness.stages.judge import Judge
+from harness.stages.record import Recording
+from harness.states.crash import DEFAULT_MODELS
+from harness.states.log import Log
 from harness.states.nested import FOLDER
 from oracles import fsck
 from oracles.faults import alive
-from oracles.faults.damage import Damage, split
+from oracles.faults.damage import split
 from oracles.finding import signature
 from oracles.profiles import Profile
+from oracles.spec import MODELS, Damage, model_of
 from oracles.verdict import Tier, Verdict
 from reports.results import DAMAGE, FAULTS, Experiment, Finding
 from workloads.faults import parse_point
 from workloads.workload import Workload
 
 
-class Like(msgspec.Struct, frozen=True):
+class Trigger(msgspec.Struct, frozen=True):
     """Which states are looked at of a finding that no power failure alone shows. kind: FAULTS or DAMAGE.
 
     fault:  its kind: at every point of a workload that kind of fault is tried, and no other.
@@ -54,22 +54,22 @@ class Like(msgspec.Struct, frozen=True):
     block: str = ""
 
 
-def like(finding: Finding, experiment: Experiment) -> Like | None:
+def trigger_of(finding: Finding, experiment: Experiment) -> Trigger | None:
     """What showed this finding; None for a crash state."""
     facts = experiment.facts
     assert experiment.history is not None
     if facts.kind == FAULTS:
-        return Like(FAULTS, fault=parse_point(finding.state, experiment.history.workload).kind)
+        return Trigger(FAULTS, fault=parse_point(finding.state, experiment.history.workload).kind)
     if facts.kind != DAMAGE:
         return None
     _, damage = split(finding.state)
     of_kernel = finding.oracle == alive.NAME  # its role is a place in the kernel, and else the block's name
-    return Like(DAMAGE, damage=damage, block="" if of_kernel else finding.role)
+    return Trigger(DAMAGE, damage=damage, block="" if of_kernel else finding.role)
 
 
-class Subject(msgspec.Struct, frozen=True):
-    """What is asked about. kernel: a KERNEL word, spec: the guest that runs it. signatures: as in
-    oracles/finding.py. models: whose states are examined, in this order, until all were seen. like: the
+class Target(msgspec.Struct, frozen=True):
+    """What is asked about. kernel: a kernel spec, spec: the guest that runs it. signatures: as in
+    oracles/finding.py. models: whose states are examined, in this order, until all were seen. trigger: the
     state that showed it, where that is of no crash model."""
 
     kernel: str
@@ -78,18 +78,17 @@ class Subject(msgspec.Struct, frozen=True):
     tier: Tier
     signatures: tuple[str, ...]
     models: tuple[str, ...] = DEFAULT_MODELS
-    like: Like | None = None
+    trigger: Trigger | None = None
 
     @property
     def with_fsck(self) -> bool:
         return any(f" {fsck.NAME}: " in one for one in self.signatures)
 
 
-Shown = tuple[str, tuple[Verdict, ...]]  # a state's spec, and what was said of it
 DAMAGES = 150  # drawn in a recording: a second or two of recovery
 
 
-class Sight(msgspec.Struct, frozen=True):
+class Answered(msgspec.Struct, frozen=True):
     """By signature the spec of the first state that shows it; entry_count: of the log.
     trouble: "" or why the workload could not be examined. failed: operations that failed."""
 
@@ -99,98 +98,77 @@ class Sight(msgspec.Struct, frozen=True):
     failed: int = 0
 
 
-class Examiner:
+class InterestingnessTest:
     """Use as a context. `recordings` counts what it did."""
 
-    def __init__(self, subject: Subject, space: Workspace) -> None:
-        self.subject = subject
+    def __init__(self, target: Target, space: Workspace) -> None:
+        self.target = target
         self.recordings = 0
         self._space = space
-        self._keeper = Keeper(subject.spec, space)
-        self._pristine = space.path / "pristine"
+        self._guest_slot = GuestSlot(target.spec, space)
+        self._setting = Setting(
+            self._guest_slot,
+            target.profile,
+            target.tier,
+            target.kernel,
+            space.path / "pristine",
+            space.path,
+            target.with_fsck,
+        )
 
-    def __enter__(self) -> "Examiner":
-        make_filesystem(self.subject.profile, self._pristine)
+    def __enter__(self) -> "InterestingnessTest":
+        make_filesystem(self.target.profile, self._setting.pristine)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._keeper.drop()
+        self._guest_slot.drop()
 
-    def examine(self, workload: Workload) -> Sight:
+    def examine(self, workload: Workload) -> Answered:
         """Record it, and recover state after state until each signature was seen."""
         self.recordings += 1
         try:
-            return self._examine(workload)
-        except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-            self._keeper.drop()
-            return Sight({}, trouble=str(error))
+            with recorded(self._setting, workload) as (recording, log):
+                first = self._first_shown(recording, log)
+                return Answered(first, len(log), failed=failed_in(recording))
+        except UNRECORDED as error:
+            self._guest_slot.drop()
+            return Answered({}, trouble=str(error))
 
-    def _examine(self, workload: Workload) -> Sight:
-        subject = self.subject
-        guest = self._keeper.guest()
-        recording = record(guest, subject.profile, workload, self._pristine, subject.kernel)
-        if subject.like is not None:
-            return self._of_device(workload, recording, subject.like)
-        judge = Judge(recording.history, subject.profile, subject.tier)
+    def _first_shown(self, recording: Recording, log: Log) -> dict[str, str]:
+        """By signature the first state that shows it."""
         first: dict[str, str] = {}
-        with open_log(recording.log) as log:
-            for model in subject.models:
-                for recovered in self._recovered(recording, log, model, first):
-                    for name in signatures_of(subject.profile, judge.add(recovered)):
-                        if name in subject.signatures:
-                            first.setdefault(name, recovered.spec)
-                if len(first) == len(subject.signatures):
-                    break
-            return Sight(first, len(log), failed=failed_in(recording))
+        for judged in self._judged(recording, log, first):
+            for name in signatures_of(self.target.profile, judged.verdicts) & {*self.target.signatures}:
+                first.setdefault(name, judged.spec)
+            # Of a model beyond O all states are judged: its first state in their order is the answer.
+            if self._has_all(first) and model_of(judged.spec) not in MODELS:
+                break
+        return first
 
-    def _of_device(self, workload: Workload, recording: Recording, like: Like) -> Sight:
-        first: dict[str, str] = {}
-        with open_log(recording.log) as log:
-            look = self._faulted if like.kind == FAULTS else self._damaged
-            for spec, verdicts in look(workload, recording, log, like):
-                for name in signatures_of(self.subject.profile, verdicts) & {*self.subject.signatures}:
-                    first.setdefault(name, spec)
-                if len(first) == len(self.subject.signatures):
-                    break
-            return Sight(first, len(log), failed=failed_in(recording))
+    def _has_all(self, first: Mapping[str, str]) -> bool:
+        return len(first) == len(self.target.signatures)
 
-    def _faulted(self, workload: Workload, recording: Recording, log: Log, like: Like) -> Iterator[Shown]:
-        one, history = self.subject.profile, recording.history
-        judge = FaultJudge(history, one, self.subject.tier)
-        entries = [log.summary(index) for index in range(len(log))]
-        points = [point for point in points_of(history, entries)[0] if point.kind == like.fault]
-        faulting = Faulting(self._keeper, one, self._pristine, asks_of(history))
-        for met in met_points(faulting, workload, points, entries):
-            if met is not None:
-                yield met[0].spec, judge.add(met[0].spec, met[1])
+    def _judged(self, recording: Recording, log: Log, first: Mapping[str, str]) -> Iterator[Judged]:
+        trigger, setting = self.target.trigger, self._setting
+        if trigger is None:
+            yield from self._crash_states(recording, log, first)
+        elif trigger.kind == FAULTS:
+            yield from FaultSweep(setting, recording, log, StatePlan(), trigger.fault).judged()
+        else:
+            assert trigger.damage is not None
+            state_plan = StatePlan(budget=DAMAGES, damages=(trigger.damage,))
+            yield from DamageSweep(setting, recording, log, state_plan).shown(trigger.block)
 
-    def _damaged(self, workload: Workload, recording: Recording, log: Log, like: Like) -> Iterator[Shown]:
-        subject = self.subject
-        judge = DamageJudge(recording.history, subject.profile, subject.tier)
-        assert like.damage is not None
-        breadth = Breadth(budget=DAMAGES, damages=(like.damage,))
-        bench = Bench(self._keeper, subject.profile, breadth, recording, log, self._space.path, judge)
-        return bench.shown(like.block)
-
-    def _recovered(
-        self, recording: Recording, log: Log, model: str, first: dict[str, str]
-    ) -> Iterator[Recovered]:
-        subject, folder = self.subject, self._space.path
-        asks = asks_of(recording.history)
-        recovery = Recovery(self._keeper, subject.profile, subject.with_fsck, folder, asks)
-        if model == "O":
-            wanted = self._until_all_seen(states(len(log)), first)
-            return recovery.run(recording.base, log, wanted)
-        shutil.rmtree(folder / FOLDER, ignore_errors=True)
-        examination = Examination(Breadth((model,)), subject.profile.atomic_bytes, log, folder)
-        return examination.recovered(recovery, recording.base)
-
-    def _until_all_seen(self, every: Iterator[State], first: dict[str, str]) -> Iterator[State]:
-        """Recovery looks some states ahead of its answers; those are recovered in vain, and no more."""
-        for state in every:
-            if len(first) == len(self.subject.signatures):
+    def _crash_states(self, recording: Recording, log: Log, first: Mapping[str, str]) -> Iterator[Judged]:
+        """Model after model, until all signatures were seen."""
+        judge = Judge(recording.history, self.target.profile, self.target.tier)
+        for model in self.target.models:
+            if self._has_all(first):
                 return
-            yield state
+            shutil.rmtree(self._space.path / FOLDER, ignore_errors=True)
+            yield from CrashStates(
+                self._setting, recording, log, StatePlan((model,)), judge, lambda: self._has_all(first)
+            ).judged()
 
 
 def failed_in(recording: Recording) -> int:

@@ -4,7 +4,7 @@ The smallest workload and state that still show a finding: `powercut minimize`.
 In:       a run's folder and a finding of it; how many recordings it may cost.
 Out:      a run of the smallest workload, with its report, and in it the workload as a file whose header says
           where it comes from; the first run's finding leads there.
-Not here: what is tried (workloads/shrinking.py), one recording (examiner.py).
+Not here: what is tried (workloads/shrinking.py), one recording (interestingness.py).
 
 Every step is recorded and recovered anew, and counts only when the same signature comes again. The state
 needs no search of its own: an examination ends at the first state that shows it, in the order of the models.
@@ -17,20 +17,19 @@ it less often than the workload as found did, the step before it is taken.
 import argparse
 import contextlib
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from harness.evidence.store import NoResults, point_latest, write_whole
+from harness.evidence.store import write_whole
 from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown
-from harness.evidence.triage import find, learnt
-from harness.experiments.interestingness import Examiner, Sight, Subject, like
+from harness.evidence.triage import learnt
+from harness.experiments.interestingness import Answered, InterestingnessTest, Target, trigger_of
 from harness.guests.spec import arch_of
 from harness.host.progress import Progress
 from harness.host.workspace import workspace
-from harness.runs.reruns import TIMES, repeat_one, spec_of
-from harness.runs.run import Wish, run, write_pages
+from harness.runs.reruns import TIMES, rerun_one, spec_of
+from harness.runs.run import RunSpec, run, write_pages
 from harness.states.crash import DEFAULT_MODELS
 from kernel.build import build
 from kernel.word import source_word
@@ -39,7 +38,7 @@ from oracles.profiles import profile
 from oracles.spec import MODELS, model_of
 from oracles.verdict import Tier
 from reports.results import CRASH, DAMAGE, Experiment, Finding
-from reports.text.reruns import repeat_words
+from reports.text.reruns import rerun_words
 from workloads.library import SUFFIX
 from workloads.shrinking import Shrinker, config_lines, operation_count
 from workloads.text import format as format_workload
@@ -60,7 +59,7 @@ class NotShown(Exception):
     """The finding did not come again, so nothing can be made smaller; the message says how often."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class Reduction(msgspec.Struct, frozen=True):
     """A workload that showed the signature at this state. The first step is the workload as found."""
 
     workload: Workload
@@ -80,14 +79,14 @@ class Question:
 
     def __init__(
         self,
-        examiner: Examiner,
+        interesting: InterestingnessTest,
         signature: str,
         budget: int,
         progress: Progress,
-        stock: Examiner | None = None,
+        stock: InterestingnessTest | None = None,
         yeses: int = 1,
     ) -> None:
-        self._examiner = examiner
+        self._interesting = interesting
         self._stock = stock
         self._yeses = yeses
         self._signature = signature
@@ -98,59 +97,59 @@ class Question:
         self._failed = 0  # operations of the last step
         self.smallest = 0
         self.state = ""
-        self.steps: list[Step] = []
+        self.steps: list[Reduction] = []
 
     @property
     def asked(self) -> int:
-        return self._examiner.recordings + (self._stock.recordings if self._stock else 0)
+        return self._interesting.recordings + (self._stock.recordings if self._stock else 0)
 
     def __call__(self, workload: Workload) -> bool:
         """Errors: BudgetSpent."""
-        sights = [self._shown(workload)]
-        while sights[-1] is not None and sights[-1].failed <= self._failed and len(sights) < self._yeses:
-            sights.append(self._shown(workload))
-        last = sights[-1]
+        results = [self._shown(workload)]
+        while results[-1] is not None and results[-1].failed <= self._failed and len(results) < self._yeses:
+            results.append(self._shown(workload))
+        last = results[-1]
         if last is None or last.failed > self._failed or self._stock_shows(workload):
             return False
         self._take(last)
         return True
 
-    def _shown(self, workload: Workload) -> Sight | None:
+    def _shown(self, workload: Workload) -> Answered | None:
         """What shows it, or None. Errors: BudgetSpent."""
         for _ in range(self._times):
             if self.asked >= self._budget:
                 raise BudgetSpent
-            sight = self._examiner.examine(workload)
+            result = self._interesting.examine(workload)
             self._heartbeat()
-            if self._signature in sight.first:
-                return sight
+            if self._signature in result.first:
+                return result
         return None
 
-    def _take(self, sight: Sight) -> None:
-        self.state, self._failed = sight.first[self._signature], sight.failed
+    def _take(self, result: Answered) -> None:
+        self.state, self._failed = result.first[self._signature], result.failed
 
     def _stock_shows(self, workload: Workload) -> bool:
         if self._stock is None:
             return False
         return any(self._signature in self._stock.examine(workload).first for _ in range(self._times))
 
-    def first(self, workload: Workload) -> Sight:
+    def first(self, workload: Workload) -> Answered:
         """The workload as it was found: up to TIMES recordings until it shows itself. Errors: NotShown."""
         for self._times in range(1, TIMES + 1):
-            sight = self._examiner.examine(workload)
-            if self._signature in sight.first:
-                self._take(sight)
+            result = self._interesting.examine(workload)
+            if self._signature in result.first:
+                self._take(result)
                 self.smallest = operation_count(workload)
-                self.steps = [Step(workload, self.state)]
+                self.steps = [Reduction(workload, self.state)]
                 if self._stock_shows(workload):
                     self._stock = None
-                return sight
-        trouble = f" ({sight.trouble})" if sight.trouble else ""
+                return result
+        trouble = f" ({result.trouble})" if result.trouble else ""
         raise NotShown(f"{self._signature}: not seen again in {TIMES} recordings{trouble}")
 
     def tell(self, workload: Workload, what: str) -> None:
         """It was a yes, and is the smallest now."""
-        self.steps.append(Step(workload, self.state))
+        self.steps.append(Reduction(workload, self.state))
         self.smallest = operation_count(workload)
         self._told = time.monotonic()
         self._progress.line(
@@ -164,39 +163,10 @@ class Question:
             self._progress.line(f"{self.asked:4} of {self._budget}: {self.smallest} operations")
 
 
-def add_minimize(command: argparse.ArgumentParser, positive: Callable[[str], int]) -> None:
-    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
-    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
-    command.add_argument(
-        "--budget", type=positive, default=BUDGET, metavar="N", help=f"recordings at most ({BUDGET})"
-    )
-    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
-    command.add_argument("--quiet", action="store_true", help="no progress")
-
-
-def command_minimize(arguments: argparse.Namespace) -> int:
-    """Errors: NoResults, NotShown, KernelError, NoFilesystemTool, LostGuest, OSError."""
-    finding, experiment = find(arguments.run, arguments.finding)
-    if experiment.history is None:
-        raise NoResults(f"{arguments.run}: nothing was recorded: {experiment.facts.trouble}")
-    tried: list[Tried] = []
-    with Progress(arguments.quiet) as progress:
-        steps, asked = minimize(finding, experiment, arguments.budget, progress)
-        for step in reversed(steps if experiment.facts.kind == CRASH else steps[-1:]):
-            if tried:
-                progress.line(f"shown in {max(tried[-1].shown, 0)} of {TIMES} only: the step before it")
-            tried.append(run_again(finding, experiment, step, asked, arguments, progress))
-            if is_steady(tried[-1], finding):
-                break
-    best = max(tried, key=lambda one: one.shown)
-    point_latest(best.folder)
-    return conclude(arguments.run, finding, best, asked)
-
-
 class Tried(msgspec.Struct, frozen=True):
     """A step, run in a new guest. finding: as that run has it; None when it did not show itself."""
 
-    step: Step
+    step: Reduction
     folder: Path
     finding: Finding | None
 
@@ -209,18 +179,18 @@ class Tried(msgspec.Struct, frozen=True):
 def run_again(
     finding: Finding,
     experiment: Experiment,
-    step: Step,
+    step: Reduction,
     asked: int,
     arguments: argparse.Namespace,
     progress: Progress,
 ) -> Tried:
     named = with_header(step.workload, finding, experiment, arguments.run, asked)
-    wish = wish_of(finding, experiment, named, arguments.words, step.state)
-    folder, summary = run(wish, arguments.out, progress)
+    run_spec = run_spec_of(finding, experiment, named, arguments.words, step.state)
+    folder, summary = run(run_spec, arguments.out, progress)
     write_whole(folder / f"{NAME}{SUFFIX}", format_workload(named).encode())
     found = next((one for one in summary.findings if one.signature == finding.signature), None)
     if found is not None:
-        found, _ = repeat_one(folder, found.id, TIMES, progress)
+        found, _ = rerun_one(folder, found.id, TIMES, progress)
         write_pages(folder)
     return Tried(msgspec.structs.replace(step, workload=named), folder, found)
 
@@ -233,24 +203,26 @@ def is_steady(tried: Tried, finding: Finding) -> bool:
 
 def minimize(
     finding: Finding, experiment: Experiment, budget: int, progress: Progress
-) -> tuple[list[Step], int]:
+) -> tuple[list[Reduction], int]:
     """The steps, from the workload as found to the smallest, and how many recordings they took."""
     facts, history = experiment.facts, experiment.history
     assert history is not None
     own, stock = facts.kernel, source_word(facts.kernel)
     with contextlib.ExitStack() as stack:
-        examiner, *beside = (
+        interesting, *beside = (
             stack.enter_context(
-                Examiner(subject_on(word, finding, experiment, progress), stack.enter_context(workspace()))
+                InterestingnessTest(
+                    target_on(word, finding, experiment, progress), stack.enter_context(workspace())
+                )
             )
             for word in dict.fromkeys((own, stock))
         )
         yeses = YESES if facts.kind == CRASH else 1
         stock_one = beside[0] if beside else None
-        question = Question(examiner, finding.signature, budget, progress, stock_one, yeses)
-        sight = question.first(history.workload)
+        question = Question(interesting, finding.signature, budget, progress, stock_one, yeses)
+        result = question.first(history.workload)
         count = operation_count(history.workload)
-        progress.line(f"{finding.signature}: {count} operations, {question.state} of {sight.entry_count}")
+        progress.line(f"{finding.signature}: {count} operations, {question.state} of {result.entry_count}")
         shrinker = Shrinker(history.workload, question, question.tell)
         try:
             shrinker.run()
@@ -259,18 +231,18 @@ def minimize(
         return question.steps, question.asked
 
 
-def subject_on(word: str, finding: Finding, experiment: Experiment, progress: Progress) -> Subject:
+def target_on(word: str, finding: Finding, experiment: Experiment, progress: Progress) -> Target:
     """What is asked of a workload on this kernel. Errors: KernelError."""
     facts = experiment.facts
     kernel = build(word, progress.building(word), facts.config, arch_of(facts.guest))
-    return Subject(
+    return Target(
         word,
         spec_of(kernel, experiment),
         profile(finding.profile),
         Tier(facts.tier),
         (finding.signature,),
         models_up_to(finding),
-        like(finding, experiment),
+        trigger_of(finding, experiment),
     )
 
 
@@ -301,12 +273,12 @@ def with_header(
     return msgspec.structs.replace(workload, name=NAME, theme="", comment=comment)
 
 
-def wish_of(
+def run_spec_of(
     finding: Finding, experiment: Experiment, workload: Workload, words: list[str], state: str
-) -> Wish:
+) -> RunSpec:
     """A run of it, as the first run was; with the damage of this state, which was the last that showed it."""
     facts = experiment.facts
-    return Wish(
+    return RunSpec(
         workloads=(workload,),
         profiles=(profile(finding.profile),),
         kernels=(facts.kernel,),
@@ -349,7 +321,7 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
         f"    expected: {finding.expected}",
         f"    found:    {finding.found}",
         f"size      {operation_count(workload)} operations, after {asked} recordings",
-        f"repeated  {repeat_words(finding.after.repeats)}",
+        f"repeated  {rerun_words(finding.after.repeats)}",
         f"workload  {where}/{NAME}{SUFFIX}",
         f"again     ./powercut repro {where} {finding.id}",
         f"export    ./powercut export {where} {finding.id} --to sh|c{of_crash}",

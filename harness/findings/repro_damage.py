@@ -8,23 +8,24 @@ Not here: states of a power failure, and of what the text is made (repro.py).
 
 from pathlib import Path
 
-from harness.guests.guest import Keeper
+from harness.guests.guest import GuestSlot
 from harness.stages.judge import DamageJudge, decode
-from harness.stages.recover import WANT_CHANGES, Recovery, asks_of
+from harness.stages.recover import WANT_CHANGES, Recovery, walk_flags
 from harness.states.block_names import block_name
-from harness.states.crash import State, states
+from harness.states.crash import states
 from harness.states.log import open_log
 from harness.states.nested import FOLDER
 from harness.states.rebuild import Rebuilding
 from oracles.faults.damage import WORDS, Outcome, notices
 from oracles.observation import Observation
 from oracles.profiles import profile
+from oracles.spec import State
 from oracles.verdict import Tier, Verdict
 from reports.results import Experiment, ReadBlock
 
 
 def recover_damaged(
-    keeper: Keeper, experiment: Experiment, scratch: Path, state: State
+    guest_slot: GuestSlot, experiment: Experiment, scratch: Path, state: State
 ) -> tuple[Observation, Observation, tuple[Verdict, ...], str, str]:
     """
     scratch: with "base" and "state.log" (repro.py). What came back with the damage and without it, the
@@ -36,14 +37,14 @@ def recover_damaged(
     one, base, recoveries = profile(facts.profile), scratch / "base", scratch / FOLDER
     judge = DamageJudge(history, one, Tier(facts.tier))
     with open_log(scratch / "state.log") as log:
-        recovery = Recovery(keeper, one, False, scratch, asks_of(history) | WANT_CHANGES)
+        recovery = Recovery(guest_slot, one, False, scratch, walk_flags(history) | WANT_CHANGES)
         earlier = list(recovery.run(base, log, states(state.prefix - 1))) if state.prefix else []
         for each in earlier:
             judge.add_undamaged(each.spec, each.observation)
         (whole,) = recovery.go_on(base, log, [state.undamaged], recoveries)
-        # A kernel that keeps some of its words to itself has said much by now (damage_experiment.py).
-        keeper.drop()
-        again = Recovery(keeper, one, False, scratch, asks_of(history) | WANT_CHANGES)
+        # A kernel that keeps some of its words to itself has said much by now (experiments/damage.py).
+        guest_slot.drop()
+        again = Recovery(guest_slot, one, False, scratch, walk_flags(history) | WANT_CHANGES)
         (damaged,) = again.go_on(base, log, [state], recoveries)
         with Rebuilding(base, log, recoveries) as disks:
             disks.move(state.undamaged)
@@ -51,7 +52,7 @@ def recover_damaged(
     judge.add_undamaged(whole.spec, whole.observation)
     judge.read = {whole.spec: (ReadBlock(state.damage.block, name),)}
     verdicts = judge.add(state.spec, "", damaged.observation)
-    (judged,) = judge.judgement().states
+    (judged,) = judge.ledger.judgement().states
     return decode(damaged.observation), decode(whole.observation), verdicts, judged.outcome, name
 
 

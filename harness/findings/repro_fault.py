@@ -10,14 +10,14 @@ import os
 from pathlib import Path
 
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import Keeper
+from harness.guests.guest import GuestSlot
 from harness.stages.inject import Faulting
 from harness.stages.judge import decode
-from harness.stages.recover import asks_of
-from harness.states.crash import BadSpec
-from oracles.faults.fault_court import judge_fault
+from harness.stages.recover import walk_flags
+from oracles.judge import judge_fault
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import profile
+from oracles.spec import BadSpec
 from oracles.verdict import Tier, Verdict
 from reports.results import Experiment
 from workloads.faults import FaultPoint, parse_point
@@ -34,7 +34,7 @@ def point_of(experiment: Experiment, spec: str) -> FaultPoint:
 
 
 def run_again(
-    keeper: Keeper, experiment: Experiment, spec: str, scratch: Path
+    guest_slot: GuestSlot, experiment: Experiment, spec: str, scratch: Path
 ) -> tuple[Observation, tuple[Verdict, ...]]:
     """Errors: BadSpec, LostGuest, GuestTrouble, NoFilesystemTool, OSError."""
     point = point_of(experiment, spec)
@@ -42,7 +42,7 @@ def run_again(
     assert history is not None
     one = profile(facts.profile)
     make_filesystem(one, scratch / "pristine")
-    faulting = Faulting(keeper, one, scratch / "pristine", asks_of(history))
+    faulting = Faulting(guest_slot, one, scratch / "pristine", walk_flags(history))
     seen = decode(faulting.run(history.workload, point, facts.entries))
     return seen, judge_fault(history, one, Tier(facts.tier), spec, seen)
 

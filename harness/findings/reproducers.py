@@ -26,10 +26,10 @@ from oracles.checks import Check, NoCheck, checks
 from oracles.content import size_of
 from oracles.faults import told
 from oracles.faults.damage import split
-from oracles.faults.damage_court import damage_case
 from oracles.faults.device_checks import of_damage, of_fault, promising
 from oracles.faults.faulted import fault_case
 from oracles.finding import signature
+from oracles.judge import damage_case
 from oracles.model import Model
 from oracles.model import build as build_model
 from oracles.observation import Observation
@@ -37,7 +37,7 @@ from oracles.profiles import profile
 from oracles.spec import model_of, place_of
 from oracles.verdict import Tier, Violation
 from reports.programs.export import Reproducer, Way
-from reports.results import DAMAGE, FAULTS, Experiment, Finding, State
+from reports.results import DAMAGE, FAULTS, Experiment, Finding, JudgedState
 from workloads.faults import parse_point
 from workloads.history import History
 from workloads.workload import Operation
@@ -54,7 +54,7 @@ class NotInAnyWay(NoExport):
     """None was tried, for the form cannot say it."""
 
 
-Showing = Sequence[tuple[State, Violation]]
+Showing = Sequence[tuple[JudgedState, Violation]]
 
 
 def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator[Reproducer]:
@@ -83,7 +83,7 @@ def itself(finding: Finding) -> str:
     return f"the disk itself: {finding.repro} --keep FILE"
 
 
-def states_showing(finding: Finding, experiment: Experiment) -> Iterator[tuple[State, Violation]]:
+def states_showing(finding: Finding, experiment: Experiment) -> Iterator[tuple[JudgedState, Violation]]:
     """In order, each with its violation: those of the finding's own state's model."""
     for state in experiment.judgement.states:
         if model_of(state.spec) != model_of(finding.state):
@@ -106,7 +106,7 @@ def crashed(
     prepared = prepare(history, profile(facts.profile), Tier(facts.tier))
     ends = [each for each in showing if is_between(experiment, each[0])]
     ordered = model_of(showing[0][0].spec) == "O"
-    candidates: list[tuple[Way, tuple[State, Violation]]] = []
+    candidates: list[tuple[Way, tuple[JudgedState, Violation]]] = []
     candidates += [("flakey", ends[0])] if ends and ordered else []
     candidates += [("log", ends[0])] if ends else []
     candidates += [("log", showing[0])] if showing[:1] != ends[:1] else []
@@ -126,7 +126,7 @@ def crashed(
             yield error
 
 
-def is_between(experiment: Experiment, state: State) -> bool:
+def is_between(experiment: Experiment, state: JudgedState) -> bool:
     """At no operation's time, and after at least one."""
     history = experiment.history
     assert history is not None
@@ -138,7 +138,7 @@ def of_log(
     finding: Finding,
     experiment: Experiment,
     case: Case,
-    state: State,
+    state: JudgedState,
     violation: Violation,
     way: Way,
     run: Path,
@@ -191,7 +191,7 @@ def with_marks(history: History, indexes: Collection[int]) -> tuple[int, ...]:
 
 
 def asked_in_orders(
-    prepared: Prepared, state: State, seen: Observation, oracle: str, violation: Violation
+    prepared: Prepared, state: JudgedState, seen: Observation, oracle: str, violation: Violation
 ) -> tuple[Check, ...]:
     """Those that are the same whatever the order of the effects was: no program knows it. Errors: NoCheck."""
     assert prepared.orders is not None
@@ -238,7 +238,7 @@ def is_written(history: History, prefix: int) -> bool:
     return not begun or history.run[begun - 1].end_entry <= prefix
 
 
-def first_damages(experiment: Experiment, showing: Showing) -> list[tuple[State, Violation]]:
+def first_damages(experiment: Experiment, showing: Showing) -> list[tuple[JudgedState, Violation]]:
     """Those of disks as they were at an operation's end come first, then one of each block."""
     assert experiment.history is not None
     seen: dict[tuple[bool, int], int] = {}
@@ -273,7 +273,7 @@ def failed(
 
 
 def asked_after(
-    experiment: Experiment, state: State, finding: Finding, violation: Violation
+    experiment: Experiment, state: JudgedState, finding: Finding, violation: Violation
 ) -> tuple[tuple[Check, ...], tuple[int, ...]]:
     """The checks, and the calls that have to succeed for them. Of a kernel that died nothing else is known.
     Errors: NoCheck."""

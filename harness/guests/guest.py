@@ -25,9 +25,9 @@ from harness.guests.spec import (
     QEMU_KVM,
     QEMU_TCG,
     UML,
+    Backend,
+    Channel,
     GuestSpec,
-    Line,
-    Way,
 )
 from harness.host.workspace import Workspace
 
@@ -36,14 +36,14 @@ __all__ = [
     "MEMORY_MIB",
     "OUTBOX_BYTES",
     "Guest",
+    "GuestSlot",
     "GuestSpec",
     "GuestTrouble",
-    "Keeper",
     "LostGuest",
     "boot",
 ]
 
-WAYS = {UML: uml.WAY, QEMU_TCG: qemu.WAY, QEMU_KVM: qemu.WAY}
+BACKENDS = {UML: uml.BACKEND, QEMU_TCG: qemu.BACKEND, QEMU_KVM: qemu.BACKEND}
 BOOT_TIMEOUT_S = 20.0
 ANSWER_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 30.0
@@ -73,13 +73,15 @@ class GuestTrouble(Exception):
 class Guest:
     """A booted guest. Use `boot`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], line: Line, spec: GuestSpec, folder: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], line: Channel, spec: GuestSpec, folder: Path
+    ) -> None:
         self.process = process
         self.folder = folder
         self._to_guest = line.to_guest
         self._from_guest = line.from_guest
         self._patience = PATIENCE[spec.kind]
-        self._nudged = WAYS[spec.kind].nudge
+        self._nudged = BACKENDS[spec.kind].nudge
         self._memory_mib = spec.memory_mib
         self._lines = b""
         self._console = b""
@@ -109,7 +111,7 @@ class Guest:
 
     def hear(self, timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:
         """The next answer, two words and the rest. timeout_s: for UML; other kinds get their own measure
-        (machine.py). Errors: LostGuest; GuestTrouble, as the agent said."""
+        (spec.py). Errors: LostGuest; GuestTrouble, as the agent said."""
         timeout_s *= self._patience
         deadline = time.monotonic() + timeout_s
         while True:
@@ -191,7 +193,7 @@ def _pinned(command: list[str], processor: int | None) -> list[str]:
     return command if processor is None else ["taskset", "-c", str(processor), *command]
 
 
-class Keeper:
+class GuestSlot:
     """One guest at a time, booted when it is needed and kept until it is dropped or we close."""
 
     def __init__(self, spec: GuestSpec, space: Workspace) -> None:
@@ -213,7 +215,7 @@ class Keeper:
         self._guest = None
         self._stack.close()
 
-    def __enter__(self) -> "Keeper":
+    def __enter__(self) -> "GuestSlot":
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -223,12 +225,12 @@ class Keeper:
 @contextlib.contextmanager
 def boot(spec: GuestSpec, space: Workspace, timeout_s: float = BOOT_TIMEOUT_S) -> Iterator[Guest]:
     """A guest that has said it is ready. Errors: LostGuest, OSError."""
-    way = WAYS[spec.kind]
+    backend = BACKENDS[spec.kind]
     for name, size_bytes in spec.devices():
         space.file(name, size_bytes)
-    way.prepare(spec, space.path)
-    line = way.line()
-    guest = Guest(_start(spec, way, line, space), line, spec, space.path)
+    backend.prepare(spec, space.path)
+    line = backend.channel()
+    guest = Guest(_start(spec, backend, line, space), line, spec, space.path)
     try:
         answer = guest.hear(timeout_s)
         assert answer == ["ready"], answer
@@ -237,12 +239,12 @@ def boot(spec: GuestSpec, space: Workspace, timeout_s: float = BOOT_TIMEOUT_S) -
         guest.close()
 
 
-def _start(spec: GuestSpec, way: Way, line: Line, space: Workspace) -> subprocess.Popen[bytes]:
+def _start(spec: GuestSpec, backend: Backend, line: Channel, space: Workspace) -> subprocess.Popen[bytes]:
     """Errors: OSError."""
     folder = space.path
     try:
         process = subprocess.Popen(
-            _pinned(way.command(spec, folder, line.theirs), spec.processor),
+            _pinned(backend.command(spec, folder, line.theirs), spec.processor),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -50,7 +50,7 @@ class Remembered(msgspec.Struct, frozen=True):
 
 def prefer(wanted: str, word: str, config: tuple[str, ...], progress: Progress) -> str:
     """
-    wanted: of WANTED, or a kind as a run names it; only "auto" is decided here, by this KERNEL word: UML
+    wanted: of WANTED, or a kind as a run names it; only "auto" is decided here, by this kernel spec: UML
     wherever it starts, for it is faster than an emulator and needs no other program.
     Errors: NoGuest, AgentError.
     """

@@ -2,7 +2,7 @@
 A guest as a machine in QEMU: x86_64 on "microvm", emulated (TCG) or by KVM.
 
 In:       a GuestSpec, a folder with its devices' files.
-Out:      WAY: its initramfs, its channel, its command line.
+Out:      BACKEND: its initramfs, its channel, its command line.
 Not here: starting it and talking with it (guest.py), whether KVM works here (probe.py).
 
 The disks are virtio with a write-back cache: the host's page cache, so that guest and host see the same
@@ -17,7 +17,7 @@ import socket
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.guests.spec import LOOPS_PER_JIFFY, QEMU_KVM, QEMU_TCG, GuestSpec, Line, Way
+from harness.guests.spec import LOOPS_PER_JIFFY, QEMU_KVM, QEMU_TCG, Backend, Channel, GuestSpec
 
 PROGRAM = "qemu-system-x86_64"
 INITRAMFS = "initramfs"
@@ -62,10 +62,10 @@ def _padded(part: bytes) -> bytes:
     return part + bytes(-len(part) % 4)
 
 
-def line() -> Line:
+def channel() -> Channel:
     ours, theirs = socket.socketpair()
     to_guest = ours.detach()
-    return Line(to_guest, os.dup(to_guest), (theirs.detach(),))
+    return Channel(to_guest, os.dup(to_guest), (theirs.detach(),))
 
 
 def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]:
@@ -122,4 +122,4 @@ def _disks(folder: Path, names: Iterable[str]) -> list[str]:
     return words
 
 
-WAY = Way(prepare, line, command, nudge=False)
+BACKEND = Backend(prepare, channel, command, nudge=False)

@@ -2,7 +2,7 @@
 What a guest is made of, whatever kind it is.
 
 In:       nothing.
-Out:      GuestSpec; Way and Line, which each kind fills in; the sizes and names that all kinds share.
+Out:      GuestSpec; Backend and Channel, which each kind fills in; the sizes and names that all kinds share.
 Not here: the kinds (uml.py, qemu.py), a running guest (guest.py).
 
 Devices, each a file on tmpfs: the recorded disk, its log, the inbox (host to guest), the outbox (guest to
@@ -60,7 +60,7 @@ class GuestSpec(msgspec.Struct, frozen=True):
         )
 
 
-class Line(NamedTuple):
+class Channel(NamedTuple):
     """The channel of commands and answers, as descriptors; theirs go to the guest's process."""
 
     to_guest: int
@@ -68,7 +68,7 @@ class Line(NamedTuple):
     theirs: tuple[int, ...]
 
 
-class Way(NamedTuple):
+class Backend(NamedTuple):
     """How a kind is started.
 
     prepare(spec, folder) makes what it boots from; line() opens its channel; command(spec, folder, theirs)
@@ -76,6 +76,6 @@ class Way(NamedTuple):
     """
 
     prepare: Callable[[GuestSpec, Path], None]
-    line: Callable[[], Line]
+    channel: Callable[[], Channel]
     command: Callable[[GuestSpec, Path, tuple[int, ...]], list[str]]
     nudge: bool

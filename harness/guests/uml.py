@@ -2,7 +2,7 @@
 A guest as a program of the host: User Mode Linux.
 
 In:       a GuestSpec, a folder with its devices' files.
-Out:      WAY: its root, its channel, its command line.
+Out:      BACKEND: its root, its channel, its command line.
 Not here: starting it and talking with it (guest.py).
 
 Commands and answers are lines on ttyS0, a pair of pipes. Measured per 4 KiB on one machine, pinned to a
@@ -15,7 +15,7 @@ import os
 import shutil
 from pathlib import Path
 
-from harness.guests.spec import LINE_BYTES, LOOPS_PER_JIFFY, GuestSpec, Line, Way
+from harness.guests.spec import LINE_BYTES, LOOPS_PER_JIFFY, Backend, Channel, GuestSpec
 
 
 def prepare(spec: GuestSpec, folder: Path) -> None:
@@ -30,11 +30,11 @@ def prepare(spec: GuestSpec, folder: Path) -> None:
     shutil.copy(spec.agent, root / "init")
 
 
-def line() -> Line:
+def channel() -> Channel:
     guest_in, to_guest = os.pipe()
     from_guest, guest_out = os.pipe()
     fcntl.fcntl(from_guest, fcntl.F_SETPIPE_SZ, LINE_BYTES)
-    return Line(to_guest, from_guest, (guest_in, guest_out))
+    return Channel(to_guest, from_guest, (guest_in, guest_out))
 
 
 def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]:
@@ -68,4 +68,4 @@ def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]
     ]
 
 
-WAY = Way(prepare, line, command, nudge=True)
+BACKEND = Backend(prepare, channel, command, nudge=True)

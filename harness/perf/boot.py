@@ -2,7 +2,7 @@
 One boot that is measured: the host's programs in a guest, a script on a fresh filesystem, its time.
 
 In:       a GuestSpec, a PerfExperiment, one of its cases.
-Out:      Bench.run(): what the script said, and how long it took by the clock and by the processor.
+Out:      MeasuredGuest.run(): what the script said, and how long it took by the clock and by the processor.
 Not here: the order of boots (measure.py), reading what was said (reports/perf/tools.py), in the guest:
           agent/programs.c.
 
@@ -58,7 +58,7 @@ class Ran(msgspec.Struct, frozen=True):
     processor_s: float
 
 
-class Bench:
+class MeasuredGuest:
     """A booted guest with the host's programs. Use `bench`."""
 
     def __init__(self, guest: Guest) -> None:
@@ -126,7 +126,7 @@ def _check(report: ScriptReport, profile: Profile, deadline_s: float) -> None:
 
 
 @contextlib.contextmanager
-def bench(spec: GuestSpec, space: Workspace, experiment: PerfExperiment) -> Iterator[Bench]:
+def bench(spec: GuestSpec, space: Workspace, experiment: PerfExperiment) -> Iterator[MeasuredGuest]:
     """Errors: LostGuest, GuestTrouble, OSError."""
     place = space.path / "root" / FILES
     place.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def bench(spec: GuestSpec, space: Workspace, experiment: PerfExperiment) -> Iter
         shutil.copy(Path(experiment.place).parent / name, place / name)
     with boot(spec, space) as guest:
         guest.ask("programs")
-        yield Bench(guest)
+        yield MeasuredGuest(guest)
 
 
 def profile_of(experiment: PerfExperiment, case: Case, size_bytes: int) -> Profile:

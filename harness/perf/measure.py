@@ -1,7 +1,7 @@
 """
 Performance experiments on two kernels: boot by boot in turn, and what each gave.
 
-In:       a PerfWish: the experiments, the two KERNEL words, scale, boots, kinds of figure.
+In:       a PerfWish: the experiments, the two kernel specs, scale, boots, kinds of figure.
 Out:      PerfRun in <run>/perf/perf.json, whole after each experiment; the tools' own words in perf/raw/.
 Not here: one boot (boot.py), counts (exact.py), samples (sampling.py), what the figures say (reports/perf/).
 
@@ -23,11 +23,11 @@ import msgspec
 from harness.evidence.store import write_whole
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import NoFilesystemTool, make_filesystem
-from harness.guests.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
+from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.spec import INBOX_BYTES, OUTBOX_BYTES
 from harness.host.progress import Progress
 from harness.host.workspace import Workspace, memory_folder, workspace
-from harness.perf.boot import Bench, NotMeasured, bench, profile_of, quietest_processor
+from harness.perf.boot import MeasuredGuest, NotMeasured, bench, profile_of, quietest_processor
 from harness.perf.exact import counted_calls, recorded_figures, workload_of
 from harness.perf.sampling import samples, sampling
 from harness.runs.run import LOG_BYTES, NoRoom, machine_facts, processors
@@ -103,20 +103,20 @@ class PerfWish(msgspec.Struct, frozen=True):
     command: tuple[str, ...] = ()
 
 
-def measure(wish: PerfWish, run: Path, progress: Progress) -> PerfRun:
+def measure(run_spec: PerfWish, run: Path, progress: Progress) -> PerfRun:
     """Errors: kernel.kernel.KernelError, AgentError, NoRoom, OSError."""
-    require_memory(wish.experiments)
-    kernels = {variants: build_both(wish, variants, progress) for variants in all_variants(wish)}
+    require_memory(run_spec.experiments)
+    kernels = {variants: build_both(run_spec, variants, progress) for variants in all_variants(run_spec)}
     agent = agent_binary()
     perf_folder(run).mkdir(parents=True, exist_ok=True)
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     done: list[Measured] = []
-    for experiment in wish.experiments:
-        one = Course(wish, experiment, kernels, agent, perf_folder(run) / "raw", progress).go()
+    for experiment in run_spec.experiments:
+        one = Course(run_spec, experiment, kernels, agent, perf_folder(run) / "raw", progress).go()
         for sentence in one.trouble:
             progress.line(f"{experiment.name}: {sentence}")
         done.append(one)
-        found = told(wish, kernels, started, tuple(done))
+        found = told(run_spec, kernels, started, tuple(done))
         write_whole(perf_folder(run) / "perf.json", msgspec.json.encode(found) + b"\n")
     return found
 
@@ -139,10 +139,10 @@ def require_memory(experiments: Sequence[PerfExperiment]) -> None:
 Kernels = dict[tuple[str, ...], tuple[Kernel, Kernel]]  # A and B, by the variants of their config
 
 
-def variants_of(wish: PerfWish, experiment: PerfExperiment) -> tuple[str, ...]:
+def variants_of(run_spec: PerfWish, experiment: PerfExperiment) -> tuple[str, ...]:
     """The same for both kernels: also what a series of one of them needs. Errors: BadKernel."""
-    needed = (name for word in (wish.against, wish.kernel) for name in parse(word).variants)
-    return tuple(dict.fromkeys((*experiment.config, *wish.config, *needed)))
+    needed = (name for word in (run_spec.against, run_spec.kernel) for name in parse(word).variants)
+    return tuple(dict.fromkeys((*experiment.config, *run_spec.config, *needed)))
 
 
 def counting(variants: tuple[str, ...]) -> tuple[str, ...]:
@@ -150,21 +150,21 @@ def counting(variants: tuple[str, ...]) -> tuple[str, ...]:
     return (*(name for name in variants if name != "perf"), "gcov")
 
 
-def all_variants(wish: PerfWish) -> tuple[tuple[str, ...], ...]:
+def all_variants(run_spec: PerfWish) -> tuple[tuple[str, ...], ...]:
     wanted: dict[tuple[str, ...], None] = {}
-    for experiment in wish.experiments:
-        variants = variants_of(wish, experiment)
+    for experiment in run_spec.experiments:
+        variants = variants_of(run_spec, experiment)
         wanted[variants] = None
-        if "exact" in wish.kinds and experiment.exact and experiment.exact.calls:
+        if "exact" in run_spec.kinds and experiment.exact and experiment.exact.calls:
             wanted[counting(variants)] = None
     return tuple(wanted)
 
 
-def build_both(wish: PerfWish, variants: tuple[str, ...], progress: Progress) -> tuple[Kernel, Kernel]:
+def build_both(run_spec: PerfWish, variants: tuple[str, ...], progress: Progress) -> tuple[Kernel, Kernel]:
     def one(word: str) -> Kernel:
         return build(parse(word, variants), progress.building(f"{word} ({', '.join(variants)})"))
 
-    return one(wish.against), one(wish.kernel)
+    return one(run_spec.against), one(run_spec.kernel)
 
 
 # --- one experiment ------------------------------------------------------------------------------
@@ -180,22 +180,22 @@ class Course:
 
     def __init__(
         self,
-        wish: PerfWish,
+        run_spec: PerfWish,
         experiment: PerfExperiment,
         kernels: Kernels,
         agent: Path,
         raw: Path,
         progress: Progress,
     ) -> None:
-        self._wish = wish
+        self._run_spec = run_spec
         self._experiment = experiment
-        self._variants = variants_of(wish, experiment)
+        self._variants = variants_of(run_spec, experiment)
         self._kernels = kernels
         self._agent = agent
         self._raw = raw / experiment.name
         self._progress = progress
-        self._scale = experiment.scale if wish.scale is None else wish.scale
-        self._boots = wish.boots or experiment.boots
+        self._scale = experiment.scale if run_spec.scale is None else run_spec.scale
+        self._boots = run_spec.boots or experiment.boots
         self._processor = quietest_processor(processors())
         self.boots: list[Boot] = []
         self.samples: list[Samples] = []
@@ -205,9 +205,9 @@ class Course:
     def go(self) -> Measured:
         begin = time.monotonic()
         self._raw.mkdir(parents=True, exist_ok=True)
-        if "exact" in self._wish.kinds and self._experiment.exact:
+        if "exact" in self._run_spec.kinds and self._experiment.exact:
             self._try("exact figures", self._count)
-        if {"time", "profile"} & set(self._wish.kinds):
+        if {"time", "profile"} & set(self._run_spec.kinds):
             self._try("boots", self._alternate)
         return Measured(
             experiment=self._experiment,
@@ -267,16 +267,16 @@ class Course:
             device_us = guest.device_us()
             runs = []
             for case in self._experiment.case:
-                if "time" in self._wish.kinds:
+                if "time" in self._run_spec.kinds:
                     runs.append(self._run(guest, number, side, case))
-                if "profile" in self._wish.kinds and self._is_sampled(case):
+                if "profile" in self._run_spec.kinds and self._is_sampled(case):
                     self.samples.append(self._sample(guest, space, number, side, case))
         self.boots.append(Boot(side, number, round(load, 2), round(device_us, 1), tuple(runs)))
 
     def _is_sampled(self, case: Case) -> bool:
         return bool(self._experiment.profile) and case.name in self._experiment.profile.cases  # type: ignore[union-attr]
 
-    def _run(self, guest: Bench, number: int, side: str, case: Case) -> CaseRun:
+    def _run(self, guest: MeasuredGuest, number: int, side: str, case: Case) -> CaseRun:
         one = self._experiment
         profile = profile_of(one, case, one.device_mib << 20)
         try:
@@ -291,7 +291,7 @@ class Course:
             raise Unreadable(f"case {case.name!r} on {side}: {error}") from error
         return CaseRun(case.name, round(ran.wall_s, 4), round(ran.processor_s, 3), reading)
 
-    def _sample(self, guest: Bench, space: Workspace, number: int, side: str, case: Case) -> Samples:
+    def _sample(self, guest: MeasuredGuest, space: Workspace, number: int, side: str, case: Case) -> Samples:
         one = self._experiment
         assert one.profile is not None
         output = space.path / "perf.data"
@@ -315,49 +315,49 @@ class Course:
         assert exact is not None
         workload = workload_of(exact, self._experiment.name)
         profile = profile_of(self._experiment, self._experiment.case[0], EXACT_DEVICE_BYTES)
-        words = (self._wish.against, self._wish.kernel)
+        words = (self._run_spec.against, self._run_spec.kernel)
         for at, word in enumerate(words):
             self._progress.line(f"{self._experiment.name}: exact figures of {word}")
             kernel = self._kernels[self._variants][at]
-            with workspace() as space, self._keeper(kernel, space) as keeper:
+            with workspace() as space, self._guest_slot(kernel, space) as guest_slot:
                 make_filesystem(profile, space.path / "pristine")
                 place = space.path / "pristine"
                 recordings = tuple(
-                    recorded_figures(keeper.guest(), profile, exact, workload, place, word)
+                    recorded_figures(guest_slot.guest(), profile, exact, workload, place, word)
                     for _ in range(RECORDINGS)
                 )
             self.exact[at] = ExactSide(recordings)
             if exact.calls:
                 kernel = self._kernels[counting(self._variants)][at]
-                with workspace() as space, self._keeper(kernel, space) as keeper:
+                with workspace() as space, self._guest_slot(kernel, space) as guest_slot:
                     place = space.path / "pristine"
                     make_filesystem(profile, place)
                     calls = tuple(
-                        counted_calls(keeper.guest(), kernel, profile, exact, workload, place)
+                        counted_calls(guest_slot.guest(), kernel, profile, exact, workload, place)
                         for _ in range(RECORDINGS)
                     )
                 self.exact[at] = ExactSide(recordings, calls)
 
-    def _keeper(self, kernel: Kernel, space: Workspace) -> Keeper:
-        return Keeper(self._spec(kernel, EXACT_DEVICE_BYTES, LOG_BYTES), space)
+    def _guest_slot(self, kernel: Kernel, space: Workspace) -> GuestSlot:
+        return GuestSlot(self._spec(kernel, EXACT_DEVICE_BYTES, LOG_BYTES), space)
 
 
 # --- what stands beside the figures --------------------------------------------------------------
 
 
-def told(wish: PerfWish, kernels: Kernels, started: str, measured: tuple[Measured, ...]) -> PerfRun:
+def told(run_spec: PerfWish, kernels: Kernels, started: str, measured: tuple[Measured, ...]) -> PerfRun:
     first = next(iter(kernels.values()))[1]
     return PerfRun(
-        against=wish.against,
-        kernel=wish.kernel,
+        against=run_spec.against,
+        kernel=run_spec.kernel,
         started=started,
-        guest=wish.guest,
-        noise=wish.noise,
+        guest=run_spec.guest,
+        noise=run_spec.noise,
         machine=machine_facts() | {"governor": governor(), "load": list(os.getloadavg())},
         compiler=first.provenance.compiler,
-        tools=tool_versions(wish.experiments),
+        tools=tool_versions(run_spec.experiments),
         debug=debug_options(pair[1] for variants, pair in kernels.items() if "gcov" not in variants),
-        command=wish.command,
+        command=run_spec.command,
         measured=measured,
         earlier_noise=read_noise(),
     )

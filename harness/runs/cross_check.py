@@ -1,7 +1,7 @@
 """
 `powercut run --cross-check`: our states held against what dm-flakey keeps, over workloads and profiles.
 
-In:       a Wish.
+In:       a RunSpec.
 Out:      cross-check.json in a run's folder of its own, a table on standard output, the exit status.
 Not here: one crossing (cross_check.py).
 """
@@ -18,12 +18,12 @@ from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, show
 from harness.experiments.cross_check import Agreement, Crossing, cross_check
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
+from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.probe import accelerated, prefer
 from harness.guests.spec import arch_of
 from harness.host.progress import Progress
 from harness.host.workspace import workspace
-from harness.runs.run import Wish, config_of, on_profile, processors
+from harness.runs.run import RunSpec, config_of, on_profile, processors
 from harness.stages.record import NotRecorded
 from harness.states.disk import BadEntry
 from harness.states.log import BadLog
@@ -43,17 +43,17 @@ class CrossChecked(msgspec.Struct, frozen=True):
     wall_s: float
 
 
-def cross(wish: Wish, out: Path, progress: Progress) -> tuple[Path, CrossChecked]:
+def cross(run_spec: RunSpec, out: Path, progress: Progress) -> tuple[Path, CrossChecked]:
     """Errors: KernelError, AgentError, NoFilesystemTool, NoGuest, OSError."""
     started = time.monotonic()
-    word = wish.kernels[0]
-    guest = prefer(wish.guest, word, wish.config, progress)
+    word = run_spec.kernels[0]
+    guest = prefer(run_spec.guest, word, run_spec.config, progress)
     found: list[Crossing] = []
     undone: list[str] = []
-    for profile in wish.profiles:
-        variants = config_of(wish, profile, wish.workloads[0])
+    for profile in run_spec.profiles:
+        variants = config_of(run_spec, profile, run_spec.workloads[0])
         kernel = build(word, progress.building(word), variants, arch_of(guest))
-        for each in _of_profile(wish, profile, kernel, accelerated(guest, kernel), progress):
+        for each in _of_profile(run_spec, profile, kernel, accelerated(guest, kernel), progress):
             if isinstance(each, Crossing):
                 found.append(each)
             else:
@@ -66,7 +66,7 @@ def cross(wish: Wish, out: Path, progress: Progress) -> tuple[Path, CrossChecked
 
 
 def _of_profile(
-    wish: Wish, profile: Profile, kernel: Kernel, guest: str, progress: Progress
+    run_spec: RunSpec, profile: Profile, kernel: Kernel, guest: str, progress: Progress
 ) -> Iterator[Crossing | str]:
     with workspace() as space:
         make_filesystem(profile, space.path / "pristine")
@@ -74,20 +74,20 @@ def _of_profile(
             kernel=Path(kernel.path),
             agent=agent_binary(),
             device_bytes=profile.size_bytes,
-            log_bytes=wish.log_bytes,
+            log_bytes=run_spec.log_bytes,
             processor=processors()[-1],
             kind=guest,
         )
-        with Keeper(spec, space) as keeper:
-            for number, workload in enumerate(wish.workloads, 1):
+        with GuestSlot(spec, space) as guest_slot:
+            for number, workload in enumerate(run_spec.workloads, 1):
                 own = on_profile(workload, profile)
                 try:
-                    yield from cross_check(keeper, profile, own, space.path / "pristine", space.path)
+                    yield from cross_check(guest_slot, profile, own, space.path / "pristine", space.path)
                 except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-                    keeper.drop()
+                    guest_slot.drop()
                     yield f"{profile.name} {workload.name}: {error}"
-                if number % 10 == 0 or number == len(wish.workloads):
-                    progress.line(f"{profile.name}: {number} of {len(wish.workloads)} workloads compared")
+                if number % 10 == 0 or number == len(run_spec.workloads):
+                    progress.line(f"{profile.name}: {number} of {len(run_spec.workloads)} workloads compared")
 
 
 def lines(folder: Path, checked: CrossChecked) -> list[str]:

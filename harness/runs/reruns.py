@@ -3,7 +3,7 @@ Record a finding's witness again and again, on its own kernel and on the stock o
 
 In:       a run's new findings, or one of them; how often.
 Out:      Repeat after Repeat: "5 of 5 on 6.12+fix.patch, 0 of 5 on 6.12".
-Not here: one recording (examiner.py), what is done with a finding next (minimize.py, export.py).
+Not here: one recording (interestingness.py), what is done with a finding next (minimize.py, export.py).
 
 `powercut run` does this by itself for every finding that FINDINGS.md does not tell: findings with one witness
 are repeated together, a recording costs less than a second, and a kernel that is not built is not built for
@@ -20,8 +20,8 @@ from pathlib import Path
 import msgspec
 
 from harness.evidence.store import reading
-from harness.evidence.triage import find, keep_followups, learnt
-from harness.experiments.interestingness import Examiner, Like, Subject, like
+from harness.evidence.triage import find, keep_triage, learnt
+from harness.experiments.interestingness import InterestingnessTest, Target, Trigger, trigger_of
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSpec
 from harness.guests.spec import LOG_BYTES, QEMU_TCG, arch_of
@@ -42,7 +42,7 @@ TIMES = 5
 WITNESSES_MAX = 12
 
 
-def repeat_new(run: Path, summary: Summary, progress: Progress) -> Summary:
+def rerun_new(run: Path, summary: Summary, progress: Progress) -> Summary:
     """The summary, with repeats of what is new in it; followups.json has them, too."""
     witnesses: dict[int, list[Finding]] = {}
     for finding in summary.findings:
@@ -64,11 +64,11 @@ def repeat_new(run: Path, summary: Summary, progress: Progress) -> Summary:
     if not after:
         return summary
     findings = tuple(after.get(one.id, one) for one in summary.findings)
-    keep_followups(run, findings)
+    keep_triage(run, findings)
     return msgspec.structs.replace(summary, findings=findings)
 
 
-def repeat_one(run: Path, wanted: str, times: int, progress: Progress) -> tuple[Finding, Summary]:
+def rerun_one(run: Path, wanted: str, times: int, progress: Progress) -> tuple[Finding, Summary]:
     """Errors: NoResults, KernelError, NoFilesystemTool, LostGuest, OSError."""
     finding, experiment = find(run, wanted)
     repeats = repeated(
@@ -78,7 +78,7 @@ def repeat_one(run: Path, wanted: str, times: int, progress: Progress) -> tuple[
         progress,
         build_stock=True,
         models=models_of([finding]),
-        of=like(finding, experiment),
+        of=trigger_of(finding, experiment),
     )
     finding = _with(finding, repeats[finding.signature])
     return finding, learnt(run, finding, finding.after)
@@ -101,7 +101,7 @@ def repeated(
     progress: Progress,
     build_stock: bool,
     models: tuple[str, ...] = DEFAULT_MODELS,
-    of: Like | None = None,
+    of: Trigger | None = None,
 ) -> dict[str, tuple[Repeat, ...]]:
     """By signature: its own kernel first, then the stock one, when that is another and is built. of: what
     showed them, where that is no crash state."""
@@ -113,7 +113,7 @@ def repeated(
         kernel = _kernel(word, facts.config, facts.guest, progress, build_stock or word == facts.kernel)
         if kernel is None:
             continue
-        subject = Subject(
+        subject = Target(
             word,
             spec_of(kernel, experiment),
             profile(facts.profile),
@@ -150,13 +150,13 @@ def spec_of(kernel: Kernel, experiment: Experiment) -> GuestSpec:
     )
 
 
-def count(subject: Subject, workload: Workload, times: int) -> tuple[Counter[str], str]:
+def count(subject: Target, workload: Workload, times: int) -> tuple[Counter[str], str]:
     """How many of these recordings show each signature; the first trouble."""
     seen: Counter[str] = Counter()
     trouble = ""
-    with workspace() as space, Examiner(subject, space) as examiner:
+    with workspace() as space, InterestingnessTest(subject, space) as interesting:
         for _ in range(times):
-            sight = examiner.examine(workload)
-            seen.update(sight.first.keys())
-            trouble = trouble or sight.trouble
+            result = interesting.examine(workload)
+            seen.update(result.first.keys())
+            trouble = trouble or result.trouble
     return seen, trouble

@@ -1,9 +1,9 @@
 """
 The main job: every power cut of every workload, on every profile and kernel asked for.
 
-In:       a Wish: what the command line says.
+In:       a RunSpec: what the command line says.
 Out:      results/<run>/ with the evidence, the summary and the report.
-Not here: one experiment (experiment.py), the command line (main.py), the numbers (summing.py).
+Not here: one experiment (experiments/experiment.py), the command line (main.py), the numbers (summary.py).
 
 Experiments are dealt out to workers, one process and one guest each. A worker's end, by Ctrl-C, SIGTERM
 or the death of its parent, takes its guest and its scratch folder with it (workspace.py).
@@ -36,33 +36,30 @@ from harness.evidence.store import (
 )
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.evidence.sweep import Part
-from harness.experiments.crash import Outcome, Plan, run_experiment
-from harness.experiments.damage import run_damage_experiment
-from harness.experiments.faults import run_fault_experiment
+from harness.experiments.experiment import Outcome, Plan, run_experiment
 from harness.guests.agent_binary import AgentError, agent_binary
 from harness.guests.filesystem import make_filesystem, tool_version
-from harness.guests.guest import GuestSpec, Keeper
+from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import NoGuest, accelerated, prefer
 from harness.guests.spec import LOG_BYTES, UML, arch_of
 from harness.host.progress import Progress
 from harness.host.root import ROOT
 from harness.host.workspace import Workspace, workspace
-from harness.runs.reruns import repeat_new
-from harness.stages.explore import DEFAULT_BUDGET, Breadth
+from harness.runs.reruns import rerun_new
+from harness.stages.explore import DEFAULT_BUDGET, StatePlan
 from harness.states.crash import DEFAULT_MODELS
 from harness.states.log import SECTOR_BYTES
 from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
-from oracles.faults.damage import Damage
-from oracles.faults.damage_court import EVERY_ORACLE
+from oracles.judge import EVERY_ORACLE
 from oracles.profiles import Profile
-from oracles.spec import in_order
+from oracles.spec import Damage, in_order
 from oracles.verdict import Tier
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
 from reports.pages.html import write_report
-from reports.results import CRASH, DAMAGE, FAULTS, Question, Summary
+from reports.results import CRASH, FAULTS, Question, Summary
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -80,13 +77,13 @@ class NoRoom(Exception):
     """A folder has too little space for what is to come."""
 
 
-class Wish(msgspec.Struct, frozen=True):
-    """What is to be done. kernels: KERNEL words, each built with the config variants.
+class RunSpec(msgspec.Struct, frozen=True):
+    """What is to be done. kernels: kernel specs, each built with the config variants.
     jobs: 0 for as many as processors. guest: of probe.WANTED.
     parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against.
     kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
-    repeats: whether new findings are repeated (repeats.py). damages: of Breadth."""
+    repeats: whether new findings are repeated (reruns.py). damages: of StatePlan."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -118,37 +115,37 @@ class Worker(msgspec.Struct, frozen=True):
     run: str
 
 
-def run(wish: Wish, out: Path, progress: Progress, resume: Path | None = None) -> tuple[Path, Summary]:
+def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = None) -> tuple[Path, Summary]:
     """
     Build the kernels, do the experiments, judge, report.
     Errors: BadWorkload, kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
     """
-    planned = sum(len(part.workloads) for part in parts_of(wish))
-    for part in parts_of(wish):
+    planned = sum(len(part.workloads) for part in parts_of(run_spec))
+    for part in parts_of(run_spec):
         for workload in part.workloads:
             require_sectors(workload, part.profile)
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
-    guest = prefer(wish.guest, parts_of(wish)[0].kernel, wish.config, progress)
+    guest = prefer(run_spec.guest, parts_of(run_spec)[0].kernel, run_spec.config, progress)
     kernels = {
         (word, config): build(word, progress.building(word), config, arch_of(guest))
-        for word, config in builds_of(wish)
+        for word, config in builds_of(run_spec)
     }
     guest = accelerated(guest, next(iter(kernels.values())))
     agent = agent_binary()
     started = time.monotonic()
     folder = resume or new_run(out)
     if resume is None:
-        write_question(folder, question_of(wish, kernels, guest))
-    plans = plans_of(wish, kernels, guest)
+        write_question(folder, question_of(run_spec, kernels, guest))
+    plans = plans_of(run_spec, kernels, guest)
     try:
-        boots = do_experiments(plans, wish, folder, agent, progress)
+        boots = do_experiments(plans, run_spec, folder, agent, progress)
     except KeyboardInterrupt:
         progress.line(f"go on with: powercut run --resume {shown(folder)}")
         raise
     wall_s = time.monotonic() - started
     # A sweep and a comparison have the other kernel beside them.
-    again = None if wish.parts or wish.against or not wish.repeats else progress
+    again = None if run_spec.parts or run_spec.against or not run_spec.repeats else progress
     summary = finish(folder, wall_s, boots, len(plans), again)
     point_latest(folder)
     return folder, summary
@@ -158,7 +155,7 @@ def finish(folder: Path, wall_s: float, boots: int, expected: int, again: Progre
     """Sum up and write the pages. again: new findings are repeated first, and shown there."""
     summary = sum_up(folder, wall_s, boots, expected)
     if again is not None:
-        summary = repeat_new(folder, summary, again)
+        summary = rerun_new(folder, summary, again)
     write_summary(folder, summary)
     write_pages(folder)
     return summary
@@ -200,26 +197,26 @@ def require_sectors(workload: Workload, profile: Profile) -> None:
             )
 
 
-Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by KERNEL word and config variants
+Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by kernel spec and config variants
 
 
-def config_of(wish: Wish, profile: Profile, workload: Workload) -> tuple[str, ...]:
+def config_of(run_spec: RunSpec, profile: Profile, workload: Workload) -> tuple[str, ...]:
     """The variants asked for, and those that the two need. Errors: BadKernel."""
-    return check_variants((*wish.config, *profile.config, *workload.config))
+    return check_variants((*run_spec.config, *profile.config, *workload.config))
 
 
-def parts_of(wish: Wish) -> tuple[Part, ...]:
-    return wish.parts or tuple(
-        Part(word, profile, wish.workloads) for word in wish.kernels for profile in wish.profiles
+def parts_of(run_spec: RunSpec) -> tuple[Part, ...]:
+    return run_spec.parts or tuple(
+        Part(word, profile, run_spec.workloads) for word in run_spec.kernels for profile in run_spec.profiles
     )
 
 
-def builds_of(wish: Wish) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def builds_of(run_spec: RunSpec) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Each kernel and config variants that an experiment needs, once."""
     return tuple(
         dict.fromkeys(
-            (part.kernel, config_of(wish, part.profile, workload))
-            for part in parts_of(wish)
+            (part.kernel, config_of(run_spec, part.profile, workload))
+            for part in parts_of(run_spec)
             for workload in part.workloads
         )
     )
@@ -233,12 +230,12 @@ def on_profile(workload: Workload, profile: Profile) -> Workload:
     return msgspec.structs.replace(workload, setup=(*first, *workload.setup))
 
 
-def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
-    """One plan for each kernel, profile and workload, in this order: the same wish, the same numbers."""
-    recordings = COMPARED_RECORDINGS if wish.against else 1
+def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> list[Plan]:
+    """One plan for each kernel, profile and workload, in this order: the same RunSpec, the same numbers."""
+    recordings = COMPARED_RECORDINGS if run_spec.against else 1
     wanted = [
-        (part, workload, config_of(wish, part.profile, workload))
-        for part in parts_of(wish)
+        (part, workload, config_of(run_spec, part.profile, workload))
+        for part in parts_of(run_spec)
         for workload in part.workloads
     ]
     return [
@@ -248,19 +245,19 @@ def plans_of(wish: Wish, kernels: Kernels, guest: str = UML) -> list[Plan]:
             kernels[part.kernel, config].path,
             part.profile,
             on_profile(workload, part.profile),
-            wish.tier,
-            wish.with_fsck,
+            run_spec.tier,
+            run_spec.with_fsck,
             config,
             recordings,
             guest,
-            Breadth(
-                in_order((*wish.models, *part.models)),
-                wish.budget,
-                wish.seed,
-                wish.atomic_bytes,
-                wish.damages,
+            StatePlan(
+                in_order((*run_spec.models, *part.models)),
+                run_spec.budget,
+                run_spec.seed,
+                run_spec.atomic_bytes,
+                run_spec.damages,
             ),
-            FAULTS if workload.faulty else part.kind or wish.kind,
+            FAULTS if workload.faulty else part.kind or run_spec.kind,
         )
         for number, (part, workload, config) in enumerate(wanted, 1)
     ]
@@ -274,8 +271,8 @@ def processors() -> list[int]:
     return sorted(os.sched_getaffinity(0))
 
 
-def job_count(wish: Wish, plan_count: int) -> int:
-    return max(1, min(wish.jobs or len(processors()), plan_count))
+def job_count(run_spec: RunSpec, plan_count: int) -> int:
+    return max(1, min(run_spec.jobs or len(processors()), plan_count))
 
 
 def require_same(plan: Plan, folder: Path) -> None:
@@ -284,14 +281,16 @@ def require_same(plan: Plan, folder: Path) -> None:
         raise NoResults(f"{folder}: the workload {plan.workload.name} has changed since; start a new run")
 
 
-def do_experiments(plans: list[Plan], wish: Wish, folder: Path, agent: Path, progress: Progress) -> int:
+def do_experiments(
+    plans: list[Plan], run_spec: RunSpec, folder: Path, agent: Path, progress: Progress
+) -> int:
     """All that are not done yet; how many guests were booted for it."""
     done = {int(path.name): path for path in experiment_folders(folder)}
     for plan in plans:
         if plan.number in done:
             require_same(plan, done[plan.number])
     todo = [plan for plan in plans if plan.number not in done]
-    jobs = job_count(wish, len(todo)) if todo else 0
+    jobs = job_count(run_spec, len(todo)) if todo else 0
     context = multiprocessing.get_context("spawn")
     tasks: Any = context.Queue()
     news: Any = context.Queue()
@@ -302,7 +301,7 @@ def do_experiments(plans: list[Plan], wish: Wish, folder: Path, agent: Path, pro
     workers = []
     for number in range(jobs):
         cpus = processors()
-        settings = Worker(str(agent), wish.log_bytes, cpus[-1 - number % len(cpus)], str(folder))
+        settings = Worker(str(agent), run_spec.log_bytes, cpus[-1 - number % len(cpus)], str(folder))
         worker = context.Process(target=work, args=(settings, tasks, news), daemon=True)
         worker.start()
         workers.append(worker)
@@ -354,7 +353,7 @@ def work(settings: Worker, tasks: Any, news: Any) -> None:
     # At once: the janitor kills the guest and removes what is half written (workspace.py).
     signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
     try:
-        with workspace() as space, Bench(settings, space) as bench:
+        with workspace() as space, Workbench(settings, space) as bench:
             while (plan := tasks.get()) is not None:
                 news.put(("starting", plan))
                 space.half_written(partial_folder(Path(settings.run), plan.number))
@@ -367,7 +366,7 @@ def work(settings: Worker, tasks: Any, news: Any) -> None:
         news.put(("failed", traceback.format_exc()))
 
 
-class Bench:
+class Workbench:
     """A worker's place: one guest at a time, for one kernel and profile."""
 
     def __init__(self, settings: Worker, space: Workspace) -> None:
@@ -375,39 +374,38 @@ class Bench:
         self._space = space
         self._stack = contextlib.ExitStack()
         self._for: tuple[str, str] | None = None
-        self._keeper: Keeper | None = None
+        self._guest_slot: GuestSlot | None = None
         self._boots_before = 0
 
     @property
     def boots(self) -> int:
-        return self._boots_before + (self._keeper.boots if self._keeper else 0)
+        return self._boots_before + (self._guest_slot.boots if self._guest_slot else 0)
 
-    def __enter__(self) -> "Bench":
+    def __enter__(self) -> "Workbench":
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
     def do(self, plan: Plan, tell: Any) -> Outcome:
-        keeper = self._keeper_for(plan)
+        guest_slot = self._keeper_for(plan)
         pristine = self._space.path / "pristine"
         run = Path(self._settings.run)
         counted = Counted(tell)
-        do = {FAULTS: run_fault_experiment, DAMAGE: run_damage_experiment}.get(plan.kind, run_experiment)
-        outcome = do(plan, keeper, pristine, self._space.path, run, counted.add)
+        outcome = run_experiment(plan, guest_slot, pristine, self._space.path, run, counted.add)
         counted.flush()
         return outcome
 
-    def _keeper_for(self, plan: Plan) -> Keeper:
+    def _keeper_for(self, plan: Plan) -> GuestSlot:
         wanted = (plan.kernel_path, plan.profile.name)
-        if self._keeper is None or self._for != wanted:
+        if self._guest_slot is None or self._for != wanted:
             self._boots_before = self.boots
             self._stack.close()
             make_filesystem(plan.profile, self._space.path / "pristine")
             spec = guest_spec(self._settings, plan)
-            self._keeper = self._stack.enter_context(Keeper(spec, self._space))
+            self._guest_slot = self._stack.enter_context(GuestSlot(spec, self._space))
             self._for = wanted
-        return self._keeper
+        return self._guest_slot
 
 
 class Counted:
@@ -444,27 +442,27 @@ def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
 # --- the question --------------------------------------------------------------------------------
 
 
-def question_of(wish: Wish, kernels: Kernels, guest: str = UML) -> Question:
+def question_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> Question:
     return Question(
-        command=wish.command,
+        command=run_spec.command,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         powercut_commit=own_commit(),
-        seed=wish.seed,
-        tier=wish.tier,
-        models=in_order((*wish.models, *(model for part in wish.parts for model in part.models))),
+        seed=run_spec.seed,
+        tier=run_spec.tier,
+        models=in_order((*run_spec.models, *(model for part in run_spec.parts for model in part.models))),
         guest=guest,
-        workloads=tuple(workload.name for workload in wish.workloads),
+        workloads=tuple(workload.name for workload in run_spec.workloads),
         kernels=provenances(kernels),
-        profiles={profile.name: profile_facts(profile) for profile in wish.profiles},
+        profiles={profile.name: profile_facts(profile) for profile in run_spec.profiles},
         machine=machine_facts(),
-        jobs=wish.jobs,
-        against=wish.against,
-        budget=wish.budget,
+        jobs=run_spec.jobs,
+        against=run_spec.against,
+        budget=run_spec.budget,
     )
 
 
 def provenances(kernels: Kernels) -> dict[str, Any]:
-    """By KERNEL word; when experiments needed several variants of one, the others are in it by name."""
+    """By kernel spec; when experiments needed several variants of one, the others are in it by name."""
     facts: dict[str, Any] = {}
     for (word, config), kernel in kernels.items():
         made = msgspec.to_builtins(kernel.provenance)
@@ -521,7 +519,7 @@ __all__ = [
     "AgentError",
     "NoGuest",
     "NoRoom",
-    "Wish",
+    "RunSpec",
     "WorkerFailed",
     "finish",
     "run",

@@ -3,24 +3,23 @@ Which states of a log are examined, in every crash model asked for.
 
 In:       a log; models, budget and seed; the profile's atomic unit; a Recovery.
 Out:      Recovered after Recovered; how many states were planned, and what share of all they are.
-Not here: the states of each model (crash.py, reorder.py, tear.py, nest.py), judging them (judging.py).
+Not here: the states of each model (crash.py, reorder.py, tear.py, nested.py), judging them (judge.py).
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from harness.stages.recover import MOUNTED, Recovered, Recovery
-from harness.states.crash import DEFAULT_MODELS, State, states
+from harness.states.crash import DEFAULT_MODELS, states
 from harness.states.log import SECTOR_BYTES, Log
 from harness.states.nested import FOLDER, Nesting, Recoveries
 from harness.states.reorder import Reordering
 from harness.states.spread import even
 from harness.states.tear import Tearing
-from oracles.faults.damage import Damage
-from oracles.spec import model_of
+from oracles.spec import Damage, State, model_of
 from reports.results import Coverage
 
 DEFAULT_BUDGET = 500
@@ -28,7 +27,7 @@ DEFAULT_BUDGET = 500
 UNTOUCHED = b'"untouched":true'
 
 
-class Breadth(msgspec.Struct, frozen=True):
+class StatePlan(msgspec.Struct, frozen=True):
     """What is asked. budget: states of an experiment for each model but O. seed: of what is drawn.
     atomic_bytes: what a device does not tear, 0 for what the profile says. damages: at rest, done beside
     those that are drawn, in every state whose mount reads their block."""
@@ -45,15 +44,24 @@ def may_write(report: bytes) -> bool:
     return report.startswith(MOUNTED) and UNTOUCHED not in report
 
 
-class Examination:
-    """recovered() of one log; planned and coverage are whole when it has ended."""
+class Explorer:
+    """recovered() of one log; planned and coverage are whole when it has ended. enough: asked before each
+    state of model O; True ends them."""
 
-    def __init__(self, breadth: Breadth, atomic_bytes: int, log: Log, scratch: Path) -> None:
+    def __init__(
+        self,
+        state_plan: StatePlan,
+        atomic_bytes: int,
+        log: Log,
+        scratch: Path,
+        enough: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.planned: dict[str, int] = {}
         self._coverage: list[Coverage] = []
-        self._breadth = breadth
-        self._atomic_bytes = breadth.atomic_bytes or atomic_bytes
+        self._state_plan = state_plan
+        self._atomic_bytes = state_plan.atomic_bytes or atomic_bytes
         self._log = log
+        self._enough = enough
         self.recoveries = scratch / FOLDER
         # By the state that was recovered for it the last prefix with that disk: to it most was promised.
         self._outer: dict[str, State] = {}
@@ -68,21 +76,22 @@ class Examination:
             if model_of(one.spec) == "O" and may_write(one.observation):
                 self._outer[one.same_as or one.spec] = State(one.prefix)
             yield one
-        if "N" in self._breadth.models:
+        if "N" in self._state_plan.models:
             yield from self._nested(recovery, base)
 
     def _states(self) -> Iterator[State]:
         found: list[Iterator[State]] = []
-        budget, seed = self._breadth.budget, self._breadth.seed
-        if "O" in self._breadth.models:
+        budget, seed = self._state_plan.budget, self._state_plan.seed
+        if "O" in self._state_plan.models:
             self.planned["O"] = len(self._log) + 1
-            found.append(states(len(self._log)))
-        if "R" in self._breadth.models:
+            every = states(len(self._log))
+            found.append(itertools.takewhile(lambda _: not self._enough(), every))
+        if "R" in self._state_plan.models:
             reordering = Reordering(self._log, budget, seed)
             self.planned["R"] = reordering.count
             self._coverage.append(reordering.coverage)
             found.append(reordering.states())
-        if "T" in self._breadth.models:
+        if "T" in self._state_plan.models:
             tearing = Tearing(self._log, self._atomic_bytes // SECTOR_BYTES, budget)
             self.planned["T"] = tearing.count
             self._coverage.append(tearing.coverage)
@@ -91,13 +100,13 @@ class Examination:
 
     def _nested(self, recovery: Recovery, base: Path) -> Iterator[Recovered]:
         outer = sorted(self._outer.values(), key=lambda state: state.prefix)
-        if "O" not in self._breadth.models:
+        if "O" not in self._state_plan.models:
             outer = list(states(len(self._log)))
-        chosen = [outer[number] for number in even(len(outer), self._breadth.budget)]
+        chosen = [outer[number] for number in even(len(outer), self._state_plan.budget)]
         recoveries = Recoveries(self.recoveries)
         for _ in recovery.record(base, self._log, chosen, recoveries):
             pass
-        nesting = Nesting(recoveries, self._breadth.budget)
+        nesting = Nesting(recoveries, self._state_plan.budget)
         self.planned["N"] = nesting.count
         self._coverage.append(nesting.coverage)
         yield from recovery.go_on(base, self._log, nesting.states(), self.recoveries)

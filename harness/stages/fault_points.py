@@ -3,7 +3,7 @@ Which faults a workload is put through: the sweep.
 
 In:       a History and the entries of its log, recorded on a sound device.
 Out:      FaultPoint after FaultPoint, in a fixed order; the program of the run at one of them.
-Not here: the runs (faulting.py), what they mean (oracles/).
+Not here: the runs (inject.py), what they mean (oracles/).
 
 The fault moves through the log as SQLite moves an I/O error through a test: each write entry is made to fail
 once, alone, by its sectors during the operation that wrote it. Two entries of one operation with the same
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.stages.record import program_head, program_line
 from oracles.profiles import Profile
-from reports.results import EntryFlag, EntrySummary
+from workloads.entries import EntryFlag, EntrySummary
 from workloads.faults import FLUSH, KINDS, OFF, SCRIPT, FaultPoint, script_point
 from workloads.history import History
 from workloads.workload import Operation, Workload

@@ -1,9 +1,9 @@
 """
 Run a workload at one fault point after the other, in one guest.
 
-In:       a Keeper, a profile, its pristine image, fault points.
+In:       a GuestSlot, a profile, its pristine image, fault points.
 Out:      for each an Observation as JSON, as the agent told it.
-Not here: which points (fault_points.py), judging (oracles/faults/fault_court.py), keeping
+Not here: which points (fault_points.py), judging (oracles/judge.py), keeping
           (experiments/faults.py).
 
 The guest holds the pristine disk in memory. Each run works on a snapshot of it, which the next run drops, and
@@ -15,13 +15,13 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import Guest, GuestTrouble, Keeper, LostGuest
+from harness.guests.guest import Guest, GuestSlot, GuestTrouble, LostGuest
 from harness.stages.fault_points import fault_program
 from harness.stages.recover import Session, held
 from harness.states.disk import nonzero_blocks
 from oracles.observation import Observation
 from oracles.profiles import Profile
-from reports.results import EntrySummary
+from workloads.entries import EntrySummary
 from workloads.faults import FaultPoint
 from workloads.workload import Workload
 
@@ -29,10 +29,10 @@ RUN_TIMEOUT_S = 30.0  # the longest run of the library takes 0.4 s
 
 
 class Faulting:
-    """`deaths` counts guests that a run took. asks: of recover.asks_of()."""
+    """`deaths` counts guests that a run took. asks: of recover.walk_flags()."""
 
-    def __init__(self, keeper: Keeper, profile: Profile, pristine: Path, asks: int = 0) -> None:
-        self._keeper = keeper
+    def __init__(self, guest_slot: GuestSlot, profile: Profile, pristine: Path, asks: int = 0) -> None:
+        self._guest_slot = guest_slot
         self._profile = profile
         self._pristine = pristine
         self._asks = asks
@@ -76,7 +76,7 @@ class Faulting:
             return outbox.read(int(answer[1]))
 
     def _open(self) -> Guest:
-        guest = self._keeper.guest()
+        guest = self._guest_slot.guest()
         if guest is not self._guest:
             session = Session(guest, self._profile, with_fsck=False)
             blocks = nonzero_blocks(self._pristine)
@@ -88,7 +88,7 @@ class Faulting:
         return guest
 
     def _drop(self) -> None:
-        self._keeper.drop()
+        self._guest_slot.drop()
         self._guest = None
 
 

@@ -22,8 +22,7 @@ from pathlib import Path
 import msgspec
 
 from harness.guests.filesystem import check_filesystem
-from harness.guests.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestTrouble, Keeper, LostGuest
-from harness.states.crash import State
+from harness.guests.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestSlot, GuestTrouble, LostGuest
 from harness.states.disk import (
     BLOCK_BYTES,
     RUN_BYTES,
@@ -39,6 +38,7 @@ from harness.states.nested import Recoveries
 from harness.states.rebuild import Rebuilding
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
+from oracles.spec import State
 from workloads.history import History
 
 REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
@@ -252,12 +252,12 @@ class Session:
         return report, changes
 
 
-def asks_of(history: History) -> int:
+def walk_flags(history: History) -> int:
     """What its walk must tell beyond the usual, each at one more call an object or a longer report."""
-    return asks_of_words(step.operation.word for step in (*history.setup, *history.run))
+    return walk_flags_of_words(step.operation.word for step in (*history.setup, *history.run))
 
 
-def asks_of_words(words: Iterable[str]) -> int:
+def walk_flags_of_words(words: Iterable[str]) -> int:
     """The same of a workload that has not been run."""
     done = set(words)
     return sum(flag for flag, asking in ASKED_AFTER.items() if done & asking)
@@ -280,12 +280,12 @@ def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
 
 class Recovery:
     """The states of one log, recovered in order. `deaths` counts guests that this took.
-    asks: of asks_of(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended."""
+    asks: of walk_flags(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended."""
 
     def __init__(
-        self, keeper: Keeper, profile: Profile, with_fsck: bool, folder: Path, asks: int = 0
+        self, guest_slot: GuestSlot, profile: Profile, with_fsck: bool, folder: Path, asks: int = 0
     ) -> None:
-        self._keeper = keeper
+        self._guest_slot = guest_slot
         self._profile = profile
         self._with_fsck = with_fsck
         self._asks = asks
@@ -329,7 +329,7 @@ class Recovery:
             for state in states:
                 ahead.move(state)
                 if guest is None:
-                    guest = self._keeper.guest()
+                    guest = self._guest_slot.guest()
                     copy_sparse(base, guest.folder / "disk")
                     ahead.dirty.update(ahead.disk.nonzero_blocks(), data_blocks(base))
                 try:
@@ -337,7 +337,7 @@ class Recovery:
                     yield state
                 except LostGuest:
                     guest = None
-                    self._keeper.drop()
+                    self._guest_slot.drop()
 
     def _record_one(self, guest: Guest, ahead: Rebuilding, state: State, recoveries: Recoveries) -> None:
         with (guest.folder / "disk").open("r+b", buffering=0) as disk:
@@ -402,7 +402,7 @@ class Recovery:
 
     def _open_session(self) -> Session:
         if self._session is None:
-            guest = self._keeper.guest()
+            guest = self._guest_slot.guest()
             self._session = Session(guest, self._profile, self._with_fsck, self._asks)
             self._session.load(self._settled)
         return self._session
@@ -412,7 +412,7 @@ class Recovery:
         if self._session is not None:
             self._session.close()
         self._session = None
-        self._keeper.drop()
+        self._guest_slot.drop()
 
     def _leap(self, writes: Iterable[DiskWrite]) -> None:
         """Move on by more than a request holds, as repro does to a state far into a log.

@@ -3,10 +3,10 @@ What a block of a disk is to its filesystem: "log tree leaf", "journal commit bl
 
 In:       the filesystem's name, a way to read blocks of 4 KiB.
 Out:      names of blocks, from signatures and from what the superblock says of the layout.
-Not here: which blocks are asked about (damaging.py).
+Not here: which blocks are asked about (damaged_states.py).
 
 For a reader of the report, and for the name of a finding; what it decides is how many bits are flipped in a
-log (damaging.py). A block that says nothing of itself is "metadata". Where the structures are:
+log (damaged_states.py). A block that says nothing of itself is "metadata". Where the structures are:
 Documentation/filesystems/ext4/ and xfs/xfs-self-describing-metadata.rst, include/uapi/linux/btrfs_tree.h,
 fs/xfs/libxfs/xfs_format.h, include/linux/jbd2.h, include/linux/f2fs_fs.h.
 """
@@ -14,7 +14,8 @@ fs/xfs/libxfs/xfs_format.h, include/linux/jbd2.h, include/linux/f2fs_fs.h.
 from collections.abc import Callable
 from struct import unpack_from
 
-from oracles.faults.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
+from oracles.faults.damage import NOTHING
+from oracles.spec import BLOCK_BYTES, SECTOR_BYTES
 
 Read = Callable[[int], bytes]
 OTHER = "metadata"

@@ -3,7 +3,7 @@ A budget, and what it is spread over.
 
 In:       how many states each place wants, and how many there may be in all.
 Out:      how many each place gets; numbers spread over a range.
-Not here: what the places are (reorder.py: cuts; tear.py: writes; nest.py: recoveries).
+Not here: what the places are (reorder.py: cuts; tear.py: writes; nested.py: recoveries).
 """
 
 from array import array

@@ -13,10 +13,10 @@ import pytest
 
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import GuestSpec, Keeper
+from harness.guests.guest import GuestSlot, GuestSpec
 from harness.host.progress import Progress
 from harness.host.workspace import workspace
-from harness.runs.run import LOG_BYTES, Wish, processors, run
+from harness.runs.run import LOG_BYTES, RunSpec, processors, run
 from harness.suite.smallest import KEPT, table
 from kernel.build import build
 from oracles.profiles import profile
@@ -61,21 +61,21 @@ def main_job(tmp_path):
     def do(names, profiles, kernel, guest="uml"):
         with Progress() as progress:
             chosen = tuple(profile(name) for name in profiles)
-            wish = Wish(select(tuple(names)), chosen, (kernel,), guest=guest)
-            return run(wish, tmp_path / "results", progress)
+            run_spec = RunSpec(select(tuple(names)), chosen, (kernel,), guest=guest)
+            return run(run_spec, tmp_path / "results", progress)
 
     return do
 
 
 @pytest.fixture
 def keeper_for(stock_kernel):
-    """keeper_for(profile) -> a context with (keeper, scratch folder with a pristine image)."""
+    """keeper_for(profile) -> a context with (guest_slot, scratch folder with a pristine image)."""
 
     @contextlib.contextmanager
     def open_keeper(one):
         spec = GuestSpec(Path(stock_kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1])
-        with workspace() as space, Keeper(spec, space) as keeper:
+        with workspace() as space, GuestSlot(spec, space) as guest_slot:
             make_filesystem(one, space.path / "pristine")
-            yield keeper, space.path
+            yield guest_slot, space.path
 
     return open_keeper

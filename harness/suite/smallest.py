@@ -1,7 +1,7 @@
 """
 A planted bug taken all the way: found, made small, handed on as programs that were tried.
 
-In:       a planted bug, a stock KERNEL word, a folder that keeps what was done.
+In:       a planted bug, a stock kernel spec, a folder that keeps what was done.
 Out:      Row after Row, one a workload that it took; the table of all rows in that folder.
 Not here: what is asked of them (test_minimize.py).
 
@@ -22,15 +22,16 @@ from textwrap import indent
 import msgspec
 import pytest
 
+from harness.commands.minimize import command_minimize
 from harness.evidence.store import write_whole
 from harness.evidence.sweep import Bug
 from harness.evidence.triage import find
 from harness.findings.export import require_tools, verified
-from harness.findings.minimize import BUDGET, NAME, command_minimize
+from harness.findings.minimize import BUDGET, NAME
 from harness.findings.reproducers import NoExport, NotInAnyWay
 from harness.host.progress import Progress
 from harness.runs.reruns import TIMES
-from harness.runs.run import ROOT, Wish, run
+from harness.runs.run import ROOT, RunSpec, run
 from oracles.profiles import profile
 from oracles.spec import in_order
 from reports.programs.export import FORMS
@@ -101,8 +102,8 @@ def _rows(bug: Bug, kernel: str, folder: Path, progress: Progress) -> Iterator[R
     progress.line(f"{bug.name}: {', '.join(bug.workloads)} on {bug.profiles[0]}")
     word = f"{kernel}+{bug.name}"
     of_crash = bug.kind == CRASH
-    wish = _wish(bug, word) if of_crash else _wish(bug, kernel, word)
-    first, summary = run(wish, folder / "first", progress)
+    run_spec = _run_spec(bug, word) if of_crash else _run_spec(bug, kernel, word)
+    first, summary = run(run_spec, folder / "first", progress)
     seen = {one.signature for one in summary.findings if one.kernel == kernel}
     for finding in sorted(summary.findings, key=preference):
         is_own = is_new(finding) if of_crash else not finding.known
@@ -112,9 +113,9 @@ def _rows(bug: Bug, kernel: str, folder: Path, progress: Progress) -> Iterator[R
             yield row
 
 
-def _wish(bug: Bug, *kernels: str) -> Wish:
+def _run_spec(bug: Bug, *kernels: str) -> RunSpec:
     models = in_order(("O", *bug.models))
-    return Wish(select(bug.workloads), (profile(bug.profiles[0]),), kernels, models=models, kind=bug.kind)
+    return RunSpec(select(bug.workloads), (profile(bug.profiles[0]),), kernels, models=models, kind=bug.kind)
 
 
 def preference(finding: Finding) -> tuple[int, str]:

@@ -16,7 +16,7 @@ import pytest
 from harness.evidence.known import expected_findings, found_in
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import GuestSpec, Keeper
+from harness.guests.guest import GuestSlot, GuestSpec
 from harness.host.progress import Progress
 from harness.host.workspace import workspace
 from harness.runs.run import LOG_BYTES, processors
@@ -25,7 +25,7 @@ from harness.stages.record import record
 from harness.states.log import open_log
 from kernel.build import build
 from oracles.profiles import profile
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 from workloads.library import load, names
 from workloads.text import parse
 
@@ -102,9 +102,9 @@ def guest_of(word, one, variants=()):
     with Progress() as progress:
         kernel = build(word, progress.building(word), variants)
     spec = GuestSpec(Path(kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1])
-    with workspace() as space, Keeper(spec, space) as keeper:
+    with workspace() as space, GuestSlot(spec, space) as guest_slot:
         make_filesystem(one, space.path / "pristine")
-        yield kernel, keeper.guest(), space.path / "pristine"
+        yield kernel, guest_slot.guest(), space.path / "pristine"
 
 
 def superblocks(word, workload):

@@ -9,9 +9,9 @@ Not here: what counts as a difference (reports/tests/test_side_by_side.py).
 import msgspec
 import pytest
 
-from harness.commands.compare import compare_lines
+from harness.commands.arguments import compare_lines
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from oracles.profiles import profile
 from reports.text.comparison import ALIKE, Comparison, differences
 from workloads.library import DEMONSTRATION, select
@@ -22,9 +22,9 @@ pytestmark = [pytest.mark.compare, pytest.mark.timeout(1800)]
 def test_a_planted_bug_is_the_only_difference(tmp_path, kernel_word):
     """Against the kernel with the bug, the stock kernel has one verdict fixed and none broken."""
     planted = f"{kernel_word}+planted/xattr-lost-on-second-fsync"
-    wish = Wish(select(DEMONSTRATION), (profile("btrfs"),), (planted, kernel_word), against=planted)
+    run_spec = RunSpec(select(DEMONSTRATION), (profile("btrfs"),), (planted, kernel_word), against=planted)
     with Progress() as progress:
-        folder, summary = run(wish, tmp_path / "results", progress)
+        folder, summary = run(run_spec, tmp_path / "results", progress)
     assert summary.exit == 1
     comparison = msgspec.json.decode((folder / "compare.json").read_bytes(), type=Comparison)
     ((pair, cell),) = differences(comparison)

@@ -12,11 +12,11 @@ import pytest
 
 from harness.evidence.sweep import planted_bugs
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from harness.suite.test_models import repro
 from harness.suite.test_planted import sees
 from oracles.faults.damage import OUTCOMES, Outcome
-from oracles.faults.damage_court import DAMAGE_ORACLES
+from oracles.judge import DAMAGE_ORACLES
 from oracles.profiles import profile
 from reports.results import DAMAGE, read_experiment
 from workloads.library import DEMONSTRATION, select
@@ -37,9 +37,9 @@ def test_each_oracle_of_damage_has_a_planted_bug():
 
 
 def damaged(tmp_path, names, profile_name, kernel, **more):
-    wish = Wish(select(names), (profile(profile_name),), (kernel,), kind=DAMAGE, **more)
+    run_spec = RunSpec(select(names), (profile(profile_name),), (kernel,), kind=DAMAGE, **more)
     with Progress() as progress:
-        return run(wish, tmp_path / "results", progress)
+        return run(run_spec, tmp_path / "results", progress)
 
 
 def outcomes_of(summary):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.experiments.interestingness import Examiner, Like, Subject
+from harness.experiments.interestingness import InterestingnessTest, Target, Trigger
 from harness.guests.agent_binary import agent_binary
 from harness.guests.bare import run_in_guest
 from harness.guests.guest import GuestSpec
@@ -19,8 +19,9 @@ from harness.runs.run import LOG_BYTES, processors
 from harness.stages.record import record
 from harness.states.log import open_log
 from oracles.checks import Check, Source
-from oracles.faults.damage import Damage, Outcome
+from oracles.faults.damage import Outcome
 from oracles.profiles import profile
+from oracles.spec import Damage
 from oracles.verdict import Tier, Violation
 from reports.programs import export_sh
 from reports.programs.export import Reproducer
@@ -92,8 +93,8 @@ def test_a_device_fails_during_its_operation(stock_kernel, promising, status, sa
 def test_a_block_is_damaged_after_the_log_was_replayed(stock_kernel, keeper_for):
     """The block with the file's bytes; another one, of which nothing is there, is no answer."""
     one = profile("ext4")
-    with keeper_for(one) as (keeper, scratch):
-        recording = record(keeper.guest(), one, WORKLOAD, scratch / "pristine", "6.12")
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = record(guest_slot.guest(), one, WORKLOAD, scratch / "pristine", "6.12")
         with open_log(recording.log) as log:
             (sector,) = [
                 entry.sector for entry in log.entries() if entry.data.startswith(stamped(1, 0, 8192))
@@ -110,37 +111,40 @@ def test_a_block_is_damaged_after_the_log_was_replayed(stock_kernel, keeper_for)
 STOPPED = "ext4 told: success after the filesystem stopped (filesystem)"  # FINDINGS.md has it
 
 
-def subject_of(stock_kernel, name, signature, like):
+def target_of(stock_kernel, name, signature, trigger):
     """What is asked of small workloads."""
     one = profile(name)
     spec = GuestSpec(Path(stock_kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1])
-    return Subject("6.12", spec, one, Tier.FS, (signature,), like=like)
+    return Target("6.12", spec, one, Tier.FS, (signature,), trigger=trigger)
 
 
 @pytest.mark.smoke
 @pytest.mark.parametrize(("kind", "seen"), [("error-writes", True), ("delay", False)])
 def test_a_workload_is_looked_at_at_every_point_of_that_kind_of_fault(stock_kernel, kind, seen):
     """As minimize does, without a run that is kept."""
-    like = Like(FAULTS, fault=kind)
-    with workspace() as space, Examiner(subject_of(stock_kernel, "ext4", STOPPED, like), space) as examiner:
-        sight = examiner.examine(load("rename-directory-new-file"))
-    assert not sight.trouble
-    assert [spec.partition("@")[0] for spec in sight.first.values()] == (["F:error-writes"] if seen else [])
+    trigger = Trigger(FAULTS, fault=kind)
+    with (
+        workspace() as space,
+        InterestingnessTest(target_of(stock_kernel, "ext4", STOPPED, trigger), space) as interesting,
+    ):
+        result = interesting.examine(load("rename-directory-new-file"))
+    assert not result.trouble
+    assert [spec.partition("@")[0] for spec in result.first.values()] == (["F:error-writes"] if seen else [])
 
 
 @pytest.mark.smoke
 def test_a_damage_is_done_again_to_a_smaller_workload(stock_kernel, monkeypatch):
     """Without a superblock the mount is refused, which is in order; for an oracle made up here it is not."""
     signature = "btrfs noticed: refused (superblock)"
-    like = Like(DAMAGE, damage=Damage(16, sector=0), block="superblock")
+    trigger = Trigger(DAMAGE, damage=Damage(16, sector=0), block="superblock")
     with (
         workspace() as space,
-        Examiner(subject_of(stock_kernel, "btrfs", signature, like), space) as examiner,
+        InterestingnessTest(target_of(stock_kernel, "btrfs", signature, trigger), space) as interesting,
     ):
         monkeypatch.setattr("harness.experiments.interestingness.DAMAGES", 1)
-        sound = examiner.examine(WORKLOAD)
+        sound = interesting.examine(WORKLOAD)
         monkeypatch.setattr("oracles.faults.noticed.judge", refused_is_broken)
-        broken = examiner.examine(WORKLOAD)
+        broken = interesting.examine(WORKLOAD)
     assert (sound.first, sound.trouble, broken.trouble) == ({}, "", "")
     assert broken.first[signature].endswith("/16.0=0")
 

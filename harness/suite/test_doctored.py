@@ -19,12 +19,12 @@ from harness.guests.filesystem import SYSTEM_PATH
 from harness.stages.judge import decode
 from harness.stages.record import record
 from harness.stages.recover import Recovery
-from harness.states.crash import State
 from harness.states.disk import BLOCK_BYTES, open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, open_log, write_log
 from oracles.case import prepare
-from oracles.court import judge_observation
+from oracles.judge import judge_observation
 from oracles.profiles import profile
+from oracles.spec import State
 from oracles.verdict import Answer, Tier
 from workloads.history import stamped
 from workloads.text import parse
@@ -137,16 +137,18 @@ def answers(history, one, recovered):
     return {verdict.oracle: verdict.answer for verdict in verdicts}
 
 
-def doctored_state(keeper, scratch, one, edit, returned=True):
+def doctored_state(guest_slot, scratch, one, edit, returned=True):
     """The history, and what came back of the state at the umount: as recorded, and doctored."""
-    recording = record(keeper.guest(), one, parse(WORKLOAD.lstrip()), scratch / "pristine", "6.12")
+    recording = record(guest_slot.guest(), one, parse(WORKLOAD.lstrip()), scratch / "pristine", "6.12")
     history = recording.history
     prefix = history.run[-1].end_entry + returned
     with open_log(recording.log) as log:
-        (clean,) = Recovery(keeper, one, True, scratch).run(recording.base, log, [State(prefix)])
+        (clean,) = Recovery(guest_slot, one, True, scratch).run(recording.base, log, [State(prefix)])
     added = doctor(recording, prefix, edit, scratch)
     with open_log(scratch / "doctored.log") as log:
-        (doctored,) = Recovery(keeper, one, True, scratch).run(recording.base, log, [State(prefix + added)])
+        (doctored,) = Recovery(guest_slot, one, True, scratch).run(
+            recording.base, log, [State(prefix + added)]
+        )
     return (history, clean), (shift(history, prefix, added), doctored)
 
 
@@ -154,8 +156,8 @@ def doctored_state(keeper, scratch, one, edit, returned=True):
 def test_oracle_wakes_at_the_doctored_state_only(keeper_for, oracle, edit, returned):
     """BROKEN on the doctored state; every oracle HOLDS on the same state as it was recorded."""
     one = profile("ext4")
-    with keeper_for(one) as (keeper, scratch):
-        (history, clean), (shifted, doctored) = doctored_state(keeper, scratch, one, edit, returned)
+    with keeper_for(one) as (guest_slot, scratch):
+        (history, clean), (shifted, doctored) = doctored_state(guest_slot, scratch, one, edit, returned)
     assert set(answers(history, one, clean).values()) == {Answer.HOLDS}
     found = answers(shifted, one, doctored)
     assert found[oracle] is Answer.BROKEN, (found, decode(doctored.observation))
@@ -164,9 +166,9 @@ def test_oracle_wakes_at_the_doctored_state_only(keeper_for, oracle, edit, retur
 def test_the_probe_tells_every_call_that_failed(keeper_for):
     """In an immutable directory (FS_IMMUTABLE_FL) nothing can be made; it stays, so the root is not empty."""
     one = profile("ext4")
-    with keeper_for(one) as (keeper, scratch):
+    with keeper_for(one) as (guest_slot, scratch):
         edit = debugfs("set_inode_field B flags 0x80010")
-        (_, clean), (_, doctored) = doctored_state(keeper, scratch, one, edit)
+        (_, clean), (_, doctored) = doctored_state(guest_slot, scratch, one, edit)
     assert decode(clean.observation).probe == ()
     assert decode(doctored.observation).probe == (
         "create B/.powercut-probe: EPERM",

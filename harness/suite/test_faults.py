@@ -14,9 +14,9 @@ from harness.evidence.known import expected_findings, found_in, signatures_every
 from harness.evidence.sweep import planted_bugs
 from harness.experiments.cross_check import Agreement, cross_check
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from harness.suite.test_planted import sees
-from oracles.faults.fault_court import FAULT_ORACLES
+from oracles.judge import FAULT_ORACLES
 from oracles.profiles import profile
 from reports.results import FAULTS, read_experiment
 from workloads.library import DEMONSTRATION, library, select
@@ -38,9 +38,9 @@ def test_each_oracle_of_faults_has_a_planted_bug():
 
 
 def sweep(tmp_path, names, profile_name, kernel):
-    wish = Wish(select(names), (profile(profile_name),), (kernel,), kind=FAULTS)
+    run_spec = RunSpec(select(names), (profile(profile_name),), (kernel,), kind=FAULTS)
     with Progress() as progress:
-        return run(wish, tmp_path / "results", progress)
+        return run(run_spec, tmp_path / "results", progress)
 
 
 def test_the_demonstration_set_on_a_failing_device(tmp_path, kernel_word, profile_name):
@@ -71,11 +71,11 @@ def test_the_fault_workloads_do_what_their_lines_say(tmp_path, kernel_word, prof
 def test_dm_flakey_and_our_states_agree(keeper_for, profile_name):
     """At the end of each operation: the same bytes and the same tree, or bytes that no FLUSH had followed."""
     one = profile(profile_name)
-    with keeper_for(one) as (keeper, scratch):
+    with keeper_for(one) as (guest_slot, scratch):
         found = [
             crossing
             for workload in select(CROSSED)
-            for crossing in cross_check(keeper, one, workload, scratch / "pristine", scratch)
+            for crossing in cross_check(guest_slot, one, workload, scratch / "pristine", scratch)
         ]
     assert Agreement.EQUAL in {crossing.agreement for crossing in found}
     assert Agreement.DIFFERENT not in {crossing.agreement for crossing in found}, [

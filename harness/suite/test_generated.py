@@ -10,7 +10,7 @@ Not here: whether they are ACE's (workloads/tests/test_generate.py); longer ones
 import pytest
 
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from oracles.profiles import profile
 from workloads.generate.space import Asked, workloads
 
@@ -20,9 +20,9 @@ from workloads.generate.space import Asked, workloads
 def test_ace_of_length_1_on_the_stock_kernel(tmp_path, kernel_word, profile_name):
     """294 different workloads, power failing after every entry of each log."""
     different = tuple(one for one in workloads(Asked("ace", 1)) if one is not None)
-    wish = Wish(different, (profile(profile_name),), (kernel_word,))
+    run_spec = RunSpec(different, (profile(profile_name),), (kernel_word,))
     with Progress() as progress:
-        _, summary = run(wish, tmp_path / "results", progress)
+        _, summary = run(run_spec, tmp_path / "results", progress)
     assert (summary.experiments, summary.reasons, summary.states.unknown) == (294, (), 0)
     assert not summary.findings
     assert summary.states.checked + summary.states.skipped_identical == summary.states.planned > 294

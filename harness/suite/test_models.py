@@ -17,7 +17,7 @@ import pytest
 
 from harness.evidence.sweep import planted_bugs, sweep_parts
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from oracles.profiles import profile
 from oracles.spec import MODELS, model_of
 from oracles.verdict import Answer
@@ -34,7 +34,7 @@ BUDGET = 150  # the workloads that the headers name have windows of ten writes a
 def test_a_bug_is_found_in_its_model_alone(tmp_path, kernel_word, bug):
     """All four models look for it; those of its header find it, none finds anything on the stock kernel."""
     parts = sweep_parts(kernel_word, [bug], select(bug.workloads))
-    wish = Wish(
+    run_spec = RunSpec(
         workloads=parts[0].workloads,
         profiles=tuple(dict.fromkeys(part.profile for part in parts)),
         kernels=tuple(dict.fromkeys(part.kernel for part in parts)),
@@ -43,7 +43,7 @@ def test_a_bug_is_found_in_its_model_alone(tmp_path, kernel_word, bug):
         budget=BUDGET,
     )
     with Progress() as progress:
-        folder, summary = run(wish, tmp_path / "results", progress)
+        folder, summary = run(run_spec, tmp_path / "results", progress)
     assert summary.states.unknown == 0
     (detection,) = summary.detection
     assert detection.models == bug.models
@@ -64,14 +64,14 @@ def test_each_model_has_a_bug_of_its_own():
 @pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs"])
 def test_the_stock_kernel_is_silent_on_the_demonstration_set(tmp_path, kernel_word, name):
     """In every model, with the budget that a user gets; and every spec rebuilds the same bytes."""
-    wish = Wish(
+    run_spec = RunSpec(
         workloads=select(DEMONSTRATION),
         profiles=(profile(name),),
         kernels=(kernel_word,),
         models=tuple(MODELS),
     )
     with Progress() as progress:
-        folder, summary = run(wish, tmp_path / "results", progress)
+        folder, summary = run(run_spec, tmp_path / "results", progress)
     assert [one.signature for one in summary.findings if not one.known] == []
     assert summary.states.unknown == 0
     assert set(summary.models) == set(MODELS)

@@ -45,9 +45,9 @@ BEFORE = {
 
 def measured(tmp_path, experiments, against, **options):
     """What `powercut compare --perf` does, in one folder."""
-    wish = PerfWish(experiments, against, "6.12", config=ONE_BASE, **options)
+    run_spec = PerfWish(experiments, against, "6.12", config=ONE_BASE, **options)
     with Progress() as progress:
-        measure(wish, tmp_path, progress)
+        measure(run_spec, tmp_path, progress)
     return read_perf(tmp_path)
 
 

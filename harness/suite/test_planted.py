@@ -15,7 +15,7 @@ import pytest
 
 from harness.evidence.sweep import planted_bugs, sweep_parts
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from workloads.library import select
 
 pytestmark = [pytest.mark.planted, pytest.mark.timeout(1800)]
@@ -41,14 +41,14 @@ def test_planted_bug_is_found(tmp_path, kernel_word, bug):
 
 def sees(tmp_path, kernel_word, bug):
     parts = sweep_parts(kernel_word, [bug], select(bug.workloads))
-    wish = Wish(
+    run_spec = RunSpec(
         workloads=parts[0].workloads,
         profiles=tuple(dict.fromkeys(part.profile for part in parts)),
         kernels=tuple(dict.fromkeys(part.kernel for part in parts)),
         parts=parts,
     )
     with Progress() as progress:
-        folder, summary = run(wish, tmp_path / "results", progress)
+        folder, summary = run(run_spec, tmp_path / "results", progress)
     assert summary.states.unknown == 0
     (detection,) = summary.detection
     assert detection.found

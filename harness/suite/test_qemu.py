@@ -25,7 +25,7 @@ import pytest
 from harness.guests import qemu
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import GuestSpec, GuestTrouble, Keeper, LostGuest
+from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.probe import accelerated
 from harness.guests.spec import INBOX_BYTES
 from harness.host.progress import Progress
@@ -33,11 +33,11 @@ from harness.host.workspace import workspace
 from harness.runs.run import LOG_BYTES, processors
 from harness.stages.record import record
 from harness.stages.recover import Recovery
-from harness.states.crash import State
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import open_log
 from kernel.build import build
 from oracles.profiles import profile
+from oracles.spec import State
 from reports.results import read_experiment, read_question
 from workloads.library import load
 
@@ -117,22 +117,22 @@ def powercut(*words):
 def keeper_of(qemu_kernel, one, space):
     kind, kernel = qemu_kernel
     spec = GuestSpec(Path(kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1], kind)
-    return Keeper(spec, space)
+    return GuestSlot(spec, space)
 
 
 @pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs"])
 def test_the_machine_sees_the_bytes_that_the_log_says(qemu_kernel, name):
     """The inbox is written while the machine runs, over and over: nothing old may come out of a cache."""
     one = profile(name)
-    with workspace() as space, keeper_of(qemu_kernel, one, space) as keeper:
+    with workspace() as space, keeper_of(qemu_kernel, one, space) as guest_slot:
         make_filesystem(one, space.path / "pristine")
         for workload in ("replace-by-rename", "append-fsync-repeated"):
-            recording = record(keeper.guest(), one, load(workload), space.path / "pristine", "6.12")
+            recording = record(guest_slot.guest(), one, load(workload), space.path / "pristine", "6.12")
             with open_log(recording.log) as log:
                 for prefix in (0, len(log) // 2, len(log)):
-                    recovery = Recovery(keeper, one, True, space.path)
+                    recovery = Recovery(guest_slot, one, True, space.path)
                     assert len(list(recovery.run(recording.base, log, [State(prefix)]))) == 1
-                    answer = keeper.guest().ask(f"digest {one.size_bytes // 512}", timeout_s=60)
+                    answer = guest_slot.guest().ask(f"digest {one.size_bytes // 512}", timeout_s=60)
                     with open_disk(space.path / "expected", recording.base) as disk:
                         for entry in log.entries(0, prefix):
                             for write in writes_of(entry):
@@ -143,16 +143,18 @@ def test_the_machine_sees_the_bytes_that_the_log_says(qemu_kernel, name):
 def test_the_recorded_disk_has_a_write_cache_and_fua(qemu_kernel):
     """Without them no log would hold a FLUSH, and every pass would be empty."""
     one = profile("ext4")
-    with workspace() as space, keeper_of(qemu_kernel, one, space) as keeper:
+    with workspace() as space, keeper_of(qemu_kernel, one, space) as guest_slot:
         make_filesystem(one, space.path / "pristine")
-        recording = record(keeper.guest(), one, load("replace-by-rename"), space.path / "pristine", "6.12")
+        recording = record(
+            guest_slot.guest(), one, load("replace-by-rename"), space.path / "pristine", "6.12"
+        )
     assert recording.device["write_cache"] == "write back"
 
 
 def test_a_machine_that_ends_is_a_lost_guest(qemu_kernel):
     """A reboot, as after a panic, ends the machine: nobody waits for it until a deadline."""
-    with workspace() as space, keeper_of(qemu_kernel, profile("ext4"), space) as keeper:
-        guest = keeper.guest()
+    with workspace() as space, keeper_of(qemu_kernel, profile("ext4"), space) as guest_slot:
+        guest = guest_slot.guest()
         guest.say(f"check 0 {INBOX_BYTES} 8 ext4 -")  # more than its buffer: the agent ends the machine
         with pytest.raises(GuestTrouble, match="read a device"):
             guest.hear()
@@ -165,9 +167,9 @@ def test_a_panic_is_told_at_once(qemu_kernel, monkeypatch):
     """The kernel finds no init and panics."""
     words = qemu.kernel_words
     monkeypatch.setattr(qemu, "kernel_words", lambda spec: [*words(spec), "rdinit=/none"])
-    with workspace() as space, keeper_of(qemu_kernel, profile("ext4"), space) as keeper:
+    with workspace() as space, keeper_of(qemu_kernel, profile("ext4"), space) as guest_slot:
         with pytest.raises(LostGuest) as lost:
-            keeper.guest()
+            guest_slot.guest()
         assert lost.value.kind == "panic"
         assert "process ended" in str(lost.value)
 

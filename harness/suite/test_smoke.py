@@ -17,14 +17,15 @@ import pytest
 
 from harness.guests.guest import GuestTrouble
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from harness.stages.judge import decode
 from harness.stages.record import NotRecorded, record
 from harness.stages.recover import Recovery
-from harness.states.crash import State, states
+from harness.states.crash import states
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import open_log
 from oracles.profiles import profile
+from oracles.spec import State
 from workloads.library import DEMONSTRATION, load, select
 from workloads.text import parse
 
@@ -65,13 +66,13 @@ def test_other_profiles_hold(main_job, kernel_word, name):
 def test_guest_sees_the_bytes_that_the_log_says(keeper_for, name):
     """At the first, a middle and the last state the guest's disk has the CRC of the host's."""
     one = profile(name)
-    with keeper_for(one) as (keeper, scratch):
-        recording = record(keeper.guest(), one, load("replace-by-rename"), scratch / "pristine", "6.12")
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = record(guest_slot.guest(), one, load("replace-by-rename"), scratch / "pristine", "6.12")
         with open_log(recording.log) as log:
             for prefix in (0, len(log) // 2, len(log)):
-                recovery = Recovery(keeper, one, False, scratch)
+                recovery = Recovery(guest_slot, one, False, scratch)
                 assert len(list(recovery.run(recording.base, log, [State(prefix)]))) == 1
-                answer = keeper.guest().ask(f"digest {one.size_bytes // 512}", timeout_s=60)
+                answer = guest_slot.guest().ask(f"digest {one.size_bytes // 512}", timeout_s=60)
                 with open_disk(scratch / "expected", recording.base) as disk:
                     for entry in log.entries(0, prefix):
                         for write in writes_of(entry):
@@ -82,14 +83,14 @@ def test_guest_sees_the_bytes_that_the_log_says(keeper_for, name):
 def test_recovery_leaves_no_trace_in_later_states(keeper_for):
     """Each state's report is the same whether the states before it were recovered or not."""
     one = profile("btrfs")
-    with keeper_for(one) as (keeper, scratch):
-        recording = record(keeper.guest(), one, load("replace-by-rename"), scratch / "pristine", "6.12")
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = record(guest_slot.guest(), one, load("replace-by-rename"), scratch / "pristine", "6.12")
         with open_log(recording.log) as log:
-            recovery = Recovery(keeper, one, False, scratch)
+            recovery = Recovery(guest_slot, one, False, scratch)
             together = list(recovery.run(recording.base, log, states(len(log))))
             for recovered in together[:: len(together) // 4]:
                 state = State(recovered.prefix)
-                (alone,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [state])
+                (alone,) = Recovery(guest_slot, one, False, scratch).run(recording.base, log, [state])
                 assert tree_part(alone.observation) == tree_part(recovered.observation)
 
 
@@ -107,10 +108,10 @@ run
 def test_the_second_mount_is_walked_too(keeper_for):
     """Recovery is looked at twice: on xfs the space behind the end goes with the first unmount."""
     one = profile("xfs")
-    with keeper_for(one) as (keeper, scratch):
-        recording = record(keeper.guest(), one, parse(GROWING.lstrip()), scratch / "pristine", "6.12")
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = record(guest_slot.guest(), one, parse(GROWING.lstrip()), scratch / "pristine", "6.12")
         with open_log(recording.log) as log:
-            (last,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [State(len(log))])
+            (last,) = Recovery(guest_slot, one, False, scratch).run(recording.base, log, [State(len(log))])
     seen = decode(last.observation)
     assert seen.tree is not None
     assert seen.second_tree is not None
@@ -139,11 +140,13 @@ def test_only_where_nothing_is_left_to_write_there_is_no_second_mount(keeper_for
     """btrfs removes orphans at mount and commits that later: a state with one is looked at twice, although
     its mount wrote nothing by the end of the walk. The disk before the workload is not."""
     one = profile("btrfs")
-    with keeper_for(one) as (keeper, scratch):
-        recording = record(keeper.guest(), one, parse(ORPHAN.lstrip()), scratch / "pristine", "6.12")
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = record(guest_slot.guest(), one, parse(ORPHAN.lstrip()), scratch / "pristine", "6.12")
         with open_log(recording.log) as log:
             recovered = list(
-                Recovery(keeper, one, False, scratch).run(recording.base, log, [State(0), State(len(log))])
+                Recovery(guest_slot, one, False, scratch).run(
+                    recording.base, log, [State(0), State(len(log))]
+                )
             )
     base, orphan = (decode(state.observation) for state in recovered)
     assert (base.untouched, orphan.untouched) == (True, False)
@@ -158,10 +161,10 @@ def test_evict_drops_an_inode_that_has_cached_pages(keeper_for, between, commits
     does not (ext4_iget(): i_sync_tid), so an fsync commits the transaction that others made."""
     one = profile("ext4")
     text = f"setup\n  write a 0 4K\nrun\n  creat b\n  {between}\n  fsync a\n"
-    with keeper_for(one) as (keeper, scratch):
-        recording = record(keeper.guest(), one, parse(text), scratch / "pristine", "6.12")
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = record(guest_slot.guest(), one, parse(text), scratch / "pristine", "6.12")
         with open_log(recording.log) as log:
-            (last,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [State(len(log))])
+            (last,) = Recovery(guest_slot, one, False, scratch).run(recording.base, log, [State(len(log))])
     assert ("b" in {node.path for node in decode(last.observation).tree}) is commits
 
 
@@ -169,11 +172,11 @@ def test_evict_drops_an_inode_that_has_cached_pages(keeper_for, between, commits
 def test_what_makes_durable_reaches_the_log(keeper_for, word):
     """The call is made, and the power fails right after it: the file is there, and nothing comes later."""
     one = profile("ext4")
-    with keeper_for(one) as (keeper, scratch):
+    with keeper_for(one) as (guest_slot, scratch):
         text = f"run\n  write a 0 4K\n  {word}\n"
-        recording = record(keeper.guest(), one, parse(text), scratch / "pristine", "6.12")
+        recording = record(guest_slot.guest(), one, parse(text), scratch / "pristine", "6.12")
         with open_log(recording.log) as log:
-            (last,) = Recovery(keeper, one, False, scratch).run(recording.base, log, [State(len(log))])
+            (last,) = Recovery(guest_slot, one, False, scratch).run(recording.base, log, [State(len(log))])
     assert {node.path: node.size for node in decode(last.observation).tree}.get("a") == 4096
     assert recording.history.run[-1].end_entry == recording.history.entry_count - 1
 
@@ -190,14 +193,17 @@ def test_small_log_device_is_refused_with_the_size_to_ask_for(keeper_for, monkey
     monkeypatch.setattr("harness.suite.conftest.LOG_BYTES", 1 << 20)
     one = profile("btrfs")
     text = "run\n  write foo 0 4M\n  fsync foo\n"
-    with keeper_for(one) as (keeper, scratch), pytest.raises(NotRecorded, match=r"--log-size 4M"):
-        record(keeper.guest(), one, parse(text), scratch / "pristine", "6.12")
+    with keeper_for(one) as (guest_slot, scratch), pytest.raises(NotRecorded, match=r"--log-size 4M"):
+        record(guest_slot.guest(), one, parse(text), scratch / "pristine", "6.12")
 
 
 def test_agent_refuses_what_it_does_not_know(keeper_for):
     """An unknown command is trouble of ours, with the reason."""
-    with keeper_for(profile("btrfs")) as (keeper, _), pytest.raises(GuestTrouble, match="unknown command"):
-        keeper.guest().ask("make coffee")
+    with (
+        keeper_for(profile("btrfs")) as (guest_slot, _),
+        pytest.raises(GuestTrouble, match="unknown command"),
+    ):
+        guest_slot.guest().ask("make coffee")
 
 
 def test_the_command_ends_as_it_promises(tmp_path, kernel_word):
@@ -228,8 +234,8 @@ def test_library_is_selected_by_words():
 def test_a_guest_that_swept_faults_recovers_states_afterwards(tmp_path, kernel_word):
     """One guest does both: the failing device lets go of the disk that states are recovered on."""
     chosen = (load("writes-dropped-behind-a-fsync"), load("fsync-new-file"))
-    wish = Wish(chosen, (profile("btrfs"),), (kernel_word,), jobs=1)
+    run_spec = RunSpec(chosen, (profile("btrfs"),), (kernel_word,), jobs=1)
     with Progress() as progress:
-        _, summary = run(wish, tmp_path / "results", progress)
+        _, summary = run(run_spec, tmp_path / "results", progress)
     assert (summary.exit, summary.findings, summary.states.unknown) == (0, (), 0)
     assert summary.rates["guest_boots"] == 1

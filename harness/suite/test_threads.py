@@ -11,7 +11,7 @@ import pytest
 
 from harness.evidence.sweep import planted_bugs
 from harness.host.progress import Progress
-from harness.runs.run import Wish, run
+from harness.runs.run import RunSpec, run
 from harness.suite.test_planted import sees
 from oracles.profiles import profile
 from workloads.library import select
@@ -30,9 +30,9 @@ def test_it_is_found_with_threads(tmp_path, kernel_word, bug):
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
 def test_it_is_not_found_one_after_the_other(tmp_path, kernel_word, bug):
     workloads = tuple(in_turn(workload) for workload in select(bug.workloads))
-    wish = Wish(workloads, tuple(map(profile, bug.profiles)), (f"{kernel_word}+{bug.name}",))
+    run_spec = RunSpec(workloads, tuple(map(profile, bug.profiles)), (f"{kernel_word}+{bug.name}",))
     with Progress() as progress:
-        _, summary = run(wish, tmp_path / "results", progress)
+        _, summary = run(run_spec, tmp_path / "results", progress)
     assert not summary.findings
     assert summary.exit == 0
 

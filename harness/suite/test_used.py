@@ -17,7 +17,7 @@ from harness.states.crash import states
 from harness.states.disk import BLOCK_BYTES, open_disk
 from harness.states.log import SECTOR_BYTES, open_log
 from oracles.case import prepare
-from oracles.court import judge_observation
+from oracles.judge import judge_observation
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier
 from workloads.history import stamped
@@ -33,16 +33,16 @@ OTHER = parse(
 )
 
 
-def recorded(keeper, scratch, one, workload):
-    return record(keeper.guest(), one, on_profile(workload, one), scratch / "pristine", "6.12")
+def recorded(guest_slot, scratch, one, workload):
+    return record(guest_slot.guest(), one, on_profile(workload, one), scratch / "pristine", "6.12")
 
 
 @pytest.mark.parametrize("name", ["ext4-used", "xfs-used", "btrfs-used"])
 def test_new_data_goes_where_old_bytes_are(keeper_for, name):
     """Nine blocks of ten held what a filler left there; ext4 puts small files elsewhere."""
     one = profile(name)
-    with keeper_for(one) as (keeper, scratch):
-        recording = recorded(keeper, scratch, one, MADE)
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = recorded(guest_slot, scratch, one, MADE)
         halves = {stamped(step.index, 0, 8)[:4] for step in recording.history.setup}  # stamp and magic
         held = []
         with open_log(recording.log) as log, open_disk(scratch / "before", recording.base) as disk:
@@ -61,12 +61,12 @@ def test_new_data_goes_where_old_bytes_are(keeper_for, name):
 def test_old_bytes_that_show_through_are_seen(keeper_for, options, broken):
     """ext4(5), data=writeback: old data may appear. So it does, and with ordered data it does not."""
     one = msgspec.structs.replace(profile("ext4-used"), mount_options=options)
-    with keeper_for(one) as (keeper, scratch):
-        recording = recorded(keeper, scratch, one, OTHER)
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = recorded(guest_slot, scratch, one, OTHER)
         prepared = prepare(recording.history, one, Tier.FS)
         kinds = set()
         with open_log(recording.log) as log:
-            for each in Recovery(keeper, one, False, scratch).run(recording.base, log, states(len(log))):
+            for each in Recovery(guest_slot, one, False, scratch).run(recording.base, log, states(len(log))):
                 verdicts = judge_observation(prepared, each.prefix, decode(each.observation))
                 kinds |= {
                     violation.kind

@@ -2,7 +2,7 @@
 A guest without a kernel: reads the inbox and fills the outbox as the agent does, and dies as it is told.
 
 In:       fates: what becomes of a request by its sequence number, one word each time it comes up.
-Out:      FakeKeeper, to be given to Recovery; its reports tell the digest of the disk that it was asked
+Out:      FakeGuestSlot, to be given to Recovery; its reports tell the digest of the disk that it was asked
           about, so a test sees whether guest and log agree.
 Not here: the real one (guest.py and agent/).
 """
@@ -28,7 +28,7 @@ from harness.stages.recover import (
     WRITE,
 )
 from harness.states.log import Entry, write_log
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 
 CONSOLE = ("Kernel panic - not syncing: as the test wants it",)
 
@@ -45,17 +45,17 @@ def report_on(image: bytes) -> bytes:
 class FakeGuest:
     """Does nothing until it is listened to, like a guest that is slower than its host."""
 
-    def __init__(self, keeper: "FakeKeeper") -> None:
-        self.folder = keeper.folder
+    def __init__(self, guest_slot: "FakeGuestSlot") -> None:
+        self.folder = guest_slot.folder
         self.held: dict[int, bytes] | None = {}
-        self._keeper = keeper
-        self._disk = bytearray(keeper.size_bytes)
+        self._guest_slot = guest_slot
+        self._disk = bytearray(guest_slot.size_bytes)
         self._todo: deque[Callable[[], list[str]]] = deque()
         self._alive = True
         for name, size_bytes in (
             ("inbox", INBOX_BYTES),
             ("outbox", OUTBOX_BYTES),
-            ("disk", keeper.size_bytes),
+            ("disk", guest_slot.size_bytes),
         ):
             with (self.folder / name).open("wb") as file:
                 file.truncate(size_bytes)
@@ -72,7 +72,7 @@ class FakeGuest:
             return
         assert word == "check"
         offset, size_bytes = int(words[0]), int(words[1])
-        assert int(words[2]) * SECTOR == self._keeper.size_bytes
+        assert int(words[2]) * SECTOR == self._guest_slot.size_bytes
         with (self.folder / "inbox").open("rb") as file:
             file.seek(offset)
             self._take(file.read(size_bytes))
@@ -104,7 +104,7 @@ class FakeGuest:
         return self.hear()
 
     def _clear(self) -> list[str]:
-        self._disk = bytearray(self._keeper.size_bytes)
+        self._disk = bytearray(self._guest_slot.size_bytes)
         return ["cleared"]
 
     def _recovery(self) -> list[str]:
@@ -112,7 +112,7 @@ class FakeGuest:
         mark says the digest, too."""
         path = self.folder / "disk"
         image = bytearray(path.read_bytes())
-        if self._keeper.next_fate(-2) == "panic":
+        if self._guest_slot.next_fate(-2) == "panic":
             self._alive = False
             raise LostGuest("panic", CONSOLE, "as the test wants it")
         found = digest(image)
@@ -129,10 +129,10 @@ class FakeGuest:
             self._disk[offset : offset + len(content)] = content
         if flags & BUILD_ONLY:
             return ["built"]
-        self._keeper.asked.append(sequence)
+        self._guest_slot.asked.append(sequence)
         if flags & FIRST_PROBE:
-            self._keeper.used.append(sequence)
-        fate = self._keeper.next_fate(sequence)
+            self._guest_slot.used.append(sequence)
+        fate = self._guest_slot.next_fate(sequence)
         if fate in ("panic", "hang", "exit"):
             self._alive = False
             stage = "mount" if flags & VERBOSE else ""
@@ -140,7 +140,7 @@ class FakeGuest:
         if fate == "trouble":
             raise GuestTrouble("recover: ENOMEM")
         report = b"{not json" if fate == "garbage" else report_on(self._disk)
-        return self._answer(sequence, place, report, self._keeper.changes if flags & WANT_CHANGES else {})
+        return self._answer(sequence, place, report, self._guest_slot.changes if flags & WANT_CHANGES else {})
 
     def _answer(self, sequence: int, place: int, report: bytes, changes: dict[int, bytes]) -> list[str]:
         head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes)) + report
@@ -152,7 +152,7 @@ class FakeGuest:
         return ["done", str(sequence), str(len(answer))]
 
 
-class FakeKeeper:
+class FakeGuestSlot:
     """fates: by sequence. changes: the blocks that every recovery changes, by number."""
 
     def __init__(

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from oracles.verdict import Answer
-from reports.results import EntryFlag, EntrySummary
 from reports.text.digest import entry_kind
+from workloads.entries import EntryFlag, EntrySummary
 from workloads.history import History
 
 LABEL_CHARACTER_PX = 6.7  # of the 11 px monospace font that templates/report.css sets for labels
@@ -42,7 +42,7 @@ class Bar(msgspec.Struct, frozen=True):
     title: str
 
 
-class Window(msgspec.Struct, frozen=True):
+class LogWindow(msgspec.Struct, frozen=True):
     """What lies between two FLUSHes; entries first to last."""
 
     x: float
@@ -84,7 +84,7 @@ class Timeline(msgspec.Struct, frozen=True):
     y_strip: float
     y_axis: float
     bars: tuple[Bar, ...]
-    windows: tuple[Window, ...]
+    windows: tuple[LogWindow, ...]
     entries: tuple[EntryBar, ...]
     cells: tuple[Cell, ...]
     ticks: tuple[tuple[float, int], ...]
@@ -157,13 +157,13 @@ def label_px(label: str) -> float:
     return len(label) * LABEL_CHARACTER_PX + 12
 
 
-def windows(entries: tuple[EntrySummary, ...], left: float, entry_px: float) -> Iterable[Window]:
+def windows(entries: tuple[EntrySummary, ...], left: float, entry_px: float) -> Iterable[LogWindow]:
     """A FLUSH ends its window: what was written before it is durable once it is in the log."""
     ends = [at + 1 for at, entry in enumerate(entries) if entry.flags & EntryFlag.FLUSH]
     if not ends or ends[-1] < len(entries):
         ends.append(len(entries))
     for first, end in itertools.pairwise([0, *ends]):
-        yield Window(round(left + first * entry_px, 1), round((end - first) * entry_px, 1), first, end - 1)
+        yield LogWindow(round(left + first * entry_px, 1), round((end - first) * entry_px, 1), first, end - 1)
 
 
 def entry_bars(entries: tuple[EntrySummary, ...], left: float, entry_px: float) -> Iterable[EntryBar]:

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from oracles.faults.damage import BLOCK_BYTES, OUTCOMES, WORDS, Outcome, notices, split
+from oracles.faults.damage import OUTCOMES, WORDS, Outcome, notices, split
 from oracles.observation import Observation
+from oracles.spec import BLOCK_BYTES
 from oracles.verdict import Answer
 from reports.pages.groups import answer
-from reports.results import Experiment, State
+from reports.results import Experiment, JudgedState
 
 LETTERS = dict(zip(OUTCOMES, "RM~·<!X", strict=True))
 UNKNOWN = "not known"
@@ -104,7 +105,7 @@ def device_map(experiment: Experiment, anchors: Mapping[str, str]) -> Map:
     return Map(block_count, tuple(facts.reads), tuple(_runs(rows, block_count)), tuple(_lines(rows)))
 
 
-def _done(experiment: Experiment, state: State, anchor: str) -> Done:
+def _done(experiment: Experiment, state: JudgedState, anchor: str) -> Done:
     outer, damage = split(state.spec)
     seen = experiment.observations[state.observation]
     whole = experiment.observations[experiment.facts.undamaged[outer]]

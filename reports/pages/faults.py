@@ -14,7 +14,7 @@ from oracles.faults.contained import behaviour
 from oracles.faults.faulted import own_history
 from oracles.observation import FaultRun, Observation
 from oracles.verdict import Answer, Verdict
-from reports.results import Experiment, State
+from reports.results import Experiment, JudgedState
 from reports.text.script import Line, errno_words, lines
 from workloads.faults import FLUSH, SCRIPT, FaultPoint, parse_point
 from workloads.history import History
@@ -64,7 +64,7 @@ def rows(
 
 
 def _row(
-    state: State,
+    state: JudgedState,
     seen: Observation,
     verdicts: tuple[Verdict, ...],
     workload: Workload,

@@ -16,7 +16,7 @@ from oracles.observation import Observation, Tree
 from oracles.spec import prefix_of
 from oracles.verdict import Answer, Verdict
 from reports.pages.faults import point_words
-from reports.results import Experiment, State
+from reports.results import Experiment, JudgedState
 from reports.text.script import errno_words
 from reports.text.tree_words import Row, rows
 from workloads.history import History, Step
@@ -77,7 +77,7 @@ class Group(msgspec.Struct, frozen=True):
     """
 
     specs: str
-    states: tuple[State, ...]
+    states: tuple[JudgedState, ...]
     anchors: tuple[str, ...]
     identical_count: int
     answer: Answer
@@ -134,7 +134,7 @@ def answer(verdicts: tuple[Verdict, ...]) -> Answer:
     return Answer.HOLDS if answers else Answer.UNKNOWN
 
 
-def span(states: tuple[State, ...] | list[State]) -> str:
+def span(states: tuple[JudgedState, ...] | list[JudgedState]) -> str:
     if len(states) == 1:
         return states[0].spec
     return f"{states[0].spec} to {states[-1].spec}"
@@ -163,7 +163,7 @@ def groups(experiment: Experiment, operations: Mapping[int, str]) -> tuple[Group
 
 
 def sightings(
-    states: tuple[State, ...], observations: tuple[Observation, ...], trees: Trees, worst: Answer
+    states: tuple[JudgedState, ...], observations: tuple[Observation, ...], trees: Trees, worst: Answer
 ) -> tuple[tuple[Sighting, ...], int]:
     """One sighting for consecutive states whose recoveries saw the same; and how many are left out."""
     encode = msgspec.json.encode
@@ -181,7 +181,7 @@ def sightings(
     return tuple(found), left_out
 
 
-def sighting(states: list[State], seen: Observation, trees: Trees, must: bool) -> Sighting:
+def sighting(states: list[JudgedState], seen: Observation, trees: Trees, must: bool) -> Sighting:
     spec = states[0].spec
     log = (*(seen.fault.kernel_log if seen.fault else ()), *seen.kernel_log)
     tree = None if seen.tree is None else trees.view(seen.tree, spec, must)
@@ -202,7 +202,7 @@ def sighting(states: list[State], seen: Observation, trees: Trees, must: bool) -
     )
 
 
-def moments(states: list[State], history: History | None, operations: Mapping[int, str]) -> str:
+def moments(states: list[JudgedState], history: History | None, operations: Mapping[int, str]) -> str:
     """ "during 4 fsync A/foo", or from where to where."""
     if history is None:
         return ""

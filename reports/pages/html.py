@@ -37,21 +37,21 @@ from reports.results import (
     AnswerCounts,
     Experiment,
     Finding,
+    JudgedState,
     Question,
-    State,
     Summary,
     read_experiment,
     read_question,
     read_summary,
 )
 from reports.terminal.terminal import news_first
-from reports.terminal.terminal import number as plural
 from reports.text import comparison as compare
+from reports.text.counting import number as plural
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
 from reports.text.matrix import matrix, stock_rows
 from reports.text.models import coverage_words
-from reports.text.reruns import repeat_words
+from reports.text.reruns import rerun_words
 from reports.text.script import cut_place, cut_words, lines, operation_texts
 from reports.text.tree_words import size_words, visible
 
@@ -96,7 +96,7 @@ def write_report(
 
 def write_report_again(run: Path) -> Path:
     """With what each oracle checks, as the run's own page had it. Errors: as write_report()."""
-    from oracles.court import ORACLES  # noqa: PLC0415  reports know the oracles' texts only where asked
+    from oracles.judge import ORACLES  # noqa: PLC0415  reports know the oracles' texts only where asked
 
     return write_report(run, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
 
@@ -300,8 +300,8 @@ def experiment_context(experiment: Experiment, one: Digest, summary: Summary) ->
 
 
 def model_cells(
-    states: Sequence[State], answers: Sequence[Answer]
-) -> list[tuple[str, list[tuple[State, State, Answer, str]]]]:
+    states: Sequence[JudgedState], answers: Sequence[Answer]
+) -> list[tuple[str, list[tuple[JudgedState, JudgedState, Answer, str]]]]:
     """The same of every other crash model. A few thousand states say most by those that are not HOLDS."""
     found = []
     for model in in_order(model_of(state.spec) for state in states):
@@ -312,8 +312,8 @@ def model_cells(
 
 
 def state_cells(
-    states: Sequence[State], answers: Sequence[Answer], shown: int = CELLS_SHOWN
-) -> list[tuple[State, State, Answer, str]]:
+    states: Sequence[JudgedState], answers: Sequence[Answer], shown: int = CELLS_SHOWN
+) -> list[tuple[JudgedState, JudgedState, Answer, str]]:
     """(first state, last state, answer, anchor) of every cell: a state, or a run of equal answers."""
     cells = [(state, state, answers[state.verdict_set], anchor(state.spec)) for state in states]
     if len(cells) <= shown:
@@ -362,7 +362,7 @@ def fault_words(finding: Finding, experiment: Experiment, texts: Mapping[int, st
     return f"the device fails: {point_words(finding.state, experiment.history, texts)}"
 
 
-def seen_in(state: State | None, experiment: Experiment, texts: Mapping[int, str]) -> Any:
+def seen_in(state: JudgedState | None, experiment: Experiment, texts: Mapping[int, str]) -> Any:
     if state is None or not experiment.observations:
         return None
     observation = experiment.observations[state.observation]
@@ -547,7 +547,7 @@ def environment() -> jinja2.Environment:
         css_name=css_name,
         experiment_page=experiment_page,
         plural=plural,
-        repeat_words=repeat_words,
+        rerun_words=rerun_words,
     )
     made.filters.update(visible=visible, visible_lines=visible_lines, size=size_words)
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)

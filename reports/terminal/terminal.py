@@ -13,8 +13,9 @@ from pathlib import Path
 
 from oracles.faults.damage import OUTCOMES, Outcome
 from reports.results import AnswerCounts, Finding, Question, Silence, Summary
+from reports.text.counting import number
 from reports.text.models import model_words
-from reports.text.reruns import repeat_words
+from reports.text.reruns import rerun_words
 from reports.text.tree_words import visible
 
 COLUMNS = 100
@@ -132,7 +133,7 @@ def finding_lines(label: str, finding: Finding) -> list[str]:
         line("", f"   {where}: {finding.repro}", cut=False),
         *(line("", f"   {part}") for part in presumes),
         *(
-            [line("", f"   repeated: {repeat_words(finding.after.repeats)}", cut=False)]
+            [line("", f"   repeated: {rerun_words(finding.after.repeats)}", cut=False)]
             if finding.after.repeats
             else []
         ),
@@ -239,7 +240,3 @@ def folded(label: str, text: str) -> list[str]:
 def line(label: str, text: str, cut: bool = True) -> str:
     whole = f"{label:<{LABEL}}{visible(text)}"
     return whole[: COLUMNS - 1] + "…" if cut and len(whole) > COLUMNS else whole
-
-
-def number(count: int, noun: str, nouns: str = "") -> str:
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

@@ -16,16 +16,15 @@ from oracles.observation import Fsck, Node, Observation, Run
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from reports.results import (
     AnswerCounts,
-    EntryFlag,
-    EntrySummary,
     ExperimentFacts,
     Finding,
+    JudgedState,
     Judgement,
     Question,
-    State,
     StateCounts,
     Summary,
 )
+from workloads.entries import EntryFlag, EntrySummary
 from workloads.history import History, Step
 from workloads.workload import Operation, Workload
 
@@ -217,7 +216,7 @@ def judged(history: History, profile: str, entry_count: int) -> tuple[Judgement,
         if not same:
             observations.append(seen)
         same_as = (states[-1].same_as or states[-1].spec) if same else ""
-        states.append(State(spec, same_as, len(observations) - 1, answers))
+        states.append(JudgedState(spec, same_as, len(observations) - 1, answers))
         last_tree = seen.tree
     return Judgement(tuple(states), VERDICT_SETS), observations
 

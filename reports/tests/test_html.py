@@ -14,7 +14,15 @@ from oracles.verdict import Answer, Verdict
 from reports.pages import html
 from reports.pages.groups import ROWS_SHOWN, SIGHTINGS_SHOWN, groups
 from reports.pages.html import write_report
-from reports.results import Experiment, Judgement, State, StateCounts, Summary, read_experiment, read_summary
+from reports.results import (
+    Experiment,
+    JudgedState,
+    Judgement,
+    StateCounts,
+    Summary,
+    read_experiment,
+    read_summary,
+)
 from reports.tests.make_run import make_run
 
 TEXTS = {
@@ -218,7 +226,7 @@ def big_experiment(run: Path, state_count: int, name_count: int) -> Experiment:
     ]
     return msgspec.structs.replace(
         read_experiment(run / "experiments" / "0001"),
-        judgement=Judgement(tuple(State(f"O:{n}", "", n, 0) for n in range(state_count)), (holds,)),
+        judgement=Judgement(tuple(JudgedState(f"O:{n}", "", n, 0) for n in range(state_count)), (holds,)),
         observations=tuple(Observation(tree=tree, fsck=Fsck(0, "")) for tree in trees),
     )
 

@@ -13,17 +13,9 @@ import msgspec
 
 from oracles.spec import in_order, model_of
 from oracles.verdict import Answer, Violation
-from reports.results import (
-    CRASH,
-    Coverage,
-    EntryFlag,
-    EntrySummary,
-    Experiment,
-    LogFigures,
-    State,
-    read_experiment,
-)
+from reports.results import CRASH, Coverage, Experiment, JudgedState, LogFigures, read_experiment
 from reports.text.figures import log_figures
+from workloads.entries import EntryFlag, EntrySummary
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -154,7 +146,7 @@ def digest(experiment: Experiment) -> Digest:
 def model_parts(experiment: Experiment) -> tuple[ModelPart, ...]:
     coverage = {one.model: one for one in experiment.facts.coverage}
     answers = [{verdict.answer for verdict in verdicts} for verdicts in experiment.judgement.verdict_sets]
-    found: dict[str, list[State]] = {model: [] for model in experiment.facts.planned}
+    found: dict[str, list[JudgedState]] = {model: [] for model in experiment.facts.planned}
     for state in experiment.judgement.states:
         found.setdefault(model_of(state.spec), []).append(state)
     return tuple(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from reports.results import Repeat
 
 
-def repeat_words(repeats: Sequence[Repeat]) -> str:
+def rerun_words(repeats: Sequence[Repeat]) -> str:
     """ "" for none."""
     return ", ".join(_one(repeat, len(repeats) > 1) for repeat in repeats)
 

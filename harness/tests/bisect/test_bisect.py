@@ -46,9 +46,9 @@ def summary(what: str) -> Summary:
 NAMES = ("durable", "atomic")
 
 
-def made_up_run(wish, out, progress):
+def made_up_run(run_spec, out, progress):
     """In place of harness.runs.run.run: fs/a.c of the commit says what its kernel does."""
-    tree, _, commit = wish.kernels[0].partition("@")
+    tree, _, commit = run_spec.kernels[0].partition("@")
     what = git(Path(tree), "show", f"{commit}:fs/a.c")
     with (Path(tree) / "asked").open("a") as asked:
         asked.write(f"{what} {commit}\n")

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from harness.commands import compare, main
+from harness.commands import run as run_command
 from harness.evidence.store import new_run, write_question
 from harness.runs import run
 from harness.tests.conftest import Powercut
@@ -89,23 +90,23 @@ def test_one_run_is_asked_for_with_both_kernels(
     powercut: Powercut, trees: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A first, B second, with the options of run."""
-    wishes: list[run.Wish] = []
-    monkeypatch.setattr(main, "do_run", lambda wish, *_: wishes.append(wish) or 0)
+    wishes: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     words = ("--kernel", trees[0], "--against", trees[2], "--quiet", "--no-fsck", "replace-by-rename")
     assert powercut("compare", *words)[0] == 0
-    (wish,) = wishes
-    assert wish.kernels == (str(trees[2]), str(trees[0]))
-    assert (wish.against, wish.with_fsck) == (str(trees[2]), False)
-    assert [one.name for one in wish.workloads] == ["replace-by-rename"]
+    (run_spec,) = wishes
+    assert run_spec.kernels == (str(trees[2]), str(trees[0]))
+    assert (run_spec.against, run_spec.with_fsck) == (str(trees[2]), False)
+    assert [one.name for one in run_spec.workloads] == ["replace-by-rename"]
 
 
 def test_what_is_compared_is_recorded_three_times() -> None:
     """A run records once: its log is only recovered, not counted against another."""
     provenance = Provenance("K", "key", "6.12", (), "", (), "gcc", 1.0, 1, 1, "")
     kernels = {(word, ()): Kernel(word, provenance) for word in ("A", "B")}
-    wish = run.Wish(select(("replace-by-rename",)), (profile("btrfs"),), ("A", "B"))
+    run_spec = run.RunSpec(select(("replace-by-rename",)), (profile("btrfs"),), ("A", "B"))
     for against, recordings in (("A", 3), ("", 1)):
-        plans = run.plans_of(msgspec.structs.replace(wish, against=against), kernels)
+        plans = run.plans_of(msgspec.structs.replace(run_spec, against=against), kernels)
         assert [(plan.kernel, plan.recordings) for plan in plans] == [("A", recordings), ("B", recordings)]
 
 
@@ -113,11 +114,11 @@ def test_a_stopped_compare_goes_on_as_one(
     powercut: Powercut, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By `run --resume`, which is what Ctrl-C says, and by `compare --resume`."""
-    wishes: list[run.Wish] = []
-    monkeypatch.setattr(main, "do_run", lambda wish, *_: wishes.append(wish) or 0)
+    wishes: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     for command in ("run", "compare"):
         assert powercut(command, "--resume", made)[0] == 0
-    assert [(wish.kernels, wish.against) for wish in wishes] == [(("A", "B"), "A")] * 2
+    assert [(run_spec.kernels, run_spec.against) for run_spec in wishes] == [(("A", "B"), "A")] * 2
 
 
 def test_a_compare_is_shown_again_from_disk(powercut: Powercut, made: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands import main
+from harness.commands import run as run_command
 from harness.runs import run
 from workloads import jlang, text
 from workloads.generate import space
@@ -109,18 +109,18 @@ def test_bounds_that_are_empty_or_impossible_are_refused(powercut, words, messag
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[run.Wish]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[run.RunSpec]:
     """What `run` would have done."""
-    wishes: list[run.Wish] = []
+    wishes: list[run.RunSpec] = []
 
     class Enough(Exception):
         pass
 
-    def note(wish, *_):
-        wishes.append(wish)
+    def note(run_spec, *_):
+        wishes.append(run_spec)
         raise run.NoGuest("enough")
 
-    monkeypatch.setattr(main, "run", note)
+    monkeypatch.setattr(run_command, "run", note)
     return wishes
 
 

@@ -4,9 +4,9 @@ import sys
 
 from harness.commands import test as testing
 from harness.commands.test import (
+    CheckStep,
     Count,
     Result,
-    Step,
     conclude,
     paths_made_absolute,
     perform,
@@ -14,8 +14,8 @@ from harness.commands.test import (
     read_count,
 )
 
-SESSION = Step("units", "unit", (), is_pytest=True)
-LINT = Step("lint", "lint", ())
+SESSION = CheckStep("units", "unit", (), is_pytest=True)
+LINT = CheckStep("lint", "lint", ())
 
 
 def last_line(*results: Result, narrowed: bool = False) -> tuple[str, int]:
@@ -52,13 +52,14 @@ def test_pytest_s_own_count_is_read(tmp_path) -> None:
 
 
 def test_a_session_that_died_before_it_could_count_has_failed(capfd) -> None:
-    dies = Step("units", "unit", (sys.executable, "-c", "raise SystemExit(4)"), is_pytest=True)
+    dies = CheckStep("units", "unit", (sys.executable, "-c", "raise SystemExit(4)"), is_pytest=True)
     assert perform(dies).count == Count(failed=1)
 
 
 def test_a_later_step_runs_though_an_earlier_one_failed(monkeypatch, capfd) -> None:
     steps = [
-        Step(name, "lint", (sys.executable, "-c", f"print('{name}'); raise SystemExit(1)")) for name in "ab"
+        CheckStep(name, "lint", (sys.executable, "-c", f"print('{name}'); raise SystemExit(1)"))
+        for name in "ab"
     ]
     monkeypatch.setattr(testing, "plan", lambda *_: steps)
     assert testing.run_tests() == 1
@@ -66,7 +67,7 @@ def test_a_later_step_runs_though_an_earlier_one_failed(monkeypatch, capfd) -> N
 
 
 def test_fast_stops_before_the_guests() -> None:
-    assert [step.kind for step in plan(True, (), ())] == ["lint", "lint", "types", "unit"]
+    assert [step.kind for step in plan(True, (), ())] == ["lint", "lint", "lint", "types", "unit"]
     assert plan(False, (), ())[-1].kind == "smoke"
 
 

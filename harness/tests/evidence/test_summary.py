@@ -18,7 +18,6 @@ from reports.ci.ktap import write_ktap
 from reports.pages.html import write_report
 from reports.results import (
     Coverage,
-    EntrySummary,
     ModelCounts,
     StateCounts,
     Summary,
@@ -27,6 +26,7 @@ from reports.results import (
     read_summary,
 )
 from reports.terminal.terminal import summary_lines
+from workloads.entries import EntrySummary
 from workloads.history import History
 
 LOST = {ENTRY_COUNT: seen(0)}

@@ -7,10 +7,10 @@ import pytest
 
 from harness.evidence.store import NoResults, new_run, write_summary
 from harness.evidence.summary import sum_up
-from harness.evidence.triage import find, keep_followups, learnt, read_followups
+from harness.evidence.triage import find, keep_triage, learnt, read_triage
 from harness.tests.made_run import keep, question
-from reports.results import Followup, Repeat, read_summary
-from reports.text.reruns import repeat_words
+from reports.results import Repeat, Triage, read_summary
+from reports.text.reruns import rerun_words
 
 ONCE = Repeat("6.12+fix", 5, 5, False), Repeat("6.12", 0, 5, True)
 
@@ -41,24 +41,24 @@ def test_a_run_without_a_finding_says_so(tmp_path: Path) -> None:
 
 def test_what_is_learnt_is_in_the_summary_and_survives_judging_again(run: Path) -> None:
     finding, _ = find(run, "F1")
-    learnt(run, finding, Followup(ONCE, "elsewhere", (("F1.sh", "fails"),)))
+    learnt(run, finding, Triage(ONCE, "elsewhere", (("F1.sh", "fails"),)))
     assert read_summary(run).findings[0].after.repeats == ONCE
-    assert sum_up(run, 1.0).findings[0].after == Followup(ONCE, "elsewhere", (("F1.sh", "fails"),))
+    assert sum_up(run, 1.0).findings[0].after == Triage(ONCE, "elsewhere", (("F1.sh", "fails"),))
 
 
 def test_it_belongs_to_the_signature_on_its_kernel(run: Path) -> None:
     """Numbers change when a run is judged in another tier."""
     finding, _ = find(run, "F1")
-    other = msgspec.structs.replace(finding, kernel="another", after=Followup(ONCE))
-    keep_followups(run, [other])
-    assert sum_up(run, 1.0).findings[0].after == Followup()
-    assert len(read_followups(run)) == 1
+    other = msgspec.structs.replace(finding, kernel="another", after=Triage(ONCE))
+    keep_triage(run, [other])
+    assert sum_up(run, 1.0).findings[0].after == Triage()
+    assert len(read_triage(run)) == 1
 
 
 def test_a_damaged_file_is_told(run: Path) -> None:
     (run / "followups.json").write_text("{")
     with pytest.raises(NoResults, match="damaged"):
-        read_followups(run)
+        read_triage(run)
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_a_damaged_file_is_told(run: Path) -> None:
     ],
 )
 def test_repeats_in_words(repeats: tuple[Repeat, ...], words: str) -> None:
-    assert repeat_words(repeats) == words
+    assert rerun_words(repeats) == words

@@ -7,31 +7,34 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.commands import minimize as command
+from harness.commands.minimize import command_minimize
 from harness.evidence.summary import sum_up
 from harness.evidence.triage import find, learnt
-from harness.experiments import interestingness as examiner
-from harness.experiments.interestingness import Examiner, Like, Sight, Subject, like
+from harness.experiments import interestingness as interesting
+from harness.experiments.examination import Judged
+from harness.experiments.interestingness import Answered, InterestingnessTest, Target, Trigger, trigger_of
 from harness.findings import minimize as subject
 from harness.findings.minimize import (
     BudgetSpent,
     NotShown,
     Question,
-    Step,
+    Reduction,
     Tried,
-    command_minimize,
     minimize,
     models_up_to,
-    wish_of,
+    run_spec_of,
     with_header,
 )
 from harness.host.progress import Progress
 from harness.host.workspace import workspace
 from harness.runs import reruns as repeats
-from harness.runs.reruns import repeat_new, repeated
+from harness.runs.reruns import repeated, rerun_new
 from harness.stages.record import Recording
 from harness.tests.made_run import BLOCK_NAME, keep_damages, keep_faults
-from oracles.faults.damage import Damage, split
+from oracles.faults.damage import split
 from oracles.profiles import profile
+from oracles.spec import Damage
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from reports.results import DAMAGE, FAULTS, Repeat, read_experiment, read_summary
 from workloads.shrinking import lines_of, operation_count
@@ -42,7 +45,7 @@ SIGNATURE = "btrfs durable: name lost (fsynced file)"
 WORKLOAD = parse("setup\n  mkdir A\n  write A/foo 0 64K\nrun\n  creat bar\n  fsync A/foo\n  fsync bar\n")
 
 
-class FakeExaminer:
+class FakeTest:
     """Shows the signature, or what it is told to, wherever a file is fsynced that was made before."""
 
     def __init__(self, subject: object = None, space: object = None) -> None:
@@ -50,24 +53,24 @@ class FakeExaminer:
         self.troubles = 0
         self.never = False
 
-    def __enter__(self) -> "FakeExaminer":
+    def __enter__(self) -> "FakeTest":
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
 
-    def examine(self, workload: Workload) -> Sight:
+    def examine(self, workload: Workload) -> Answered:
         self.recordings += 1
         if self.troubles:
             self.troubles -= 1
-            return Sight({}, trouble="no guest")
+            return Answered({}, trouble="no guest")
         made = {op.path for op in (*workload.setup, *workload.run) if op.word in ("write", "creat")}
         shown = any(op.word == "fsync" and op.path in made for op in workload.run)
-        return Sight({SIGNATURE: f"O:{3 * len(workload.run)}"} if shown and not self.never else {}, 9)
+        return Answered({SIGNATURE: f"O:{3 * len(workload.run)}"} if shown and not self.never else {}, 9)
 
 
-def asker(budget: int = 100) -> tuple[FakeExaminer, Question]:
-    fake = FakeExaminer()
+def asker(budget: int = 100) -> tuple[FakeTest, Question]:
+    fake = FakeTest()
     return fake, Question(fake, SIGNATURE, budget, Progress(quiet=True))  # type: ignore[arg-type]
 
 
@@ -101,14 +104,14 @@ def test_what_shows_itself_only_sometimes_gets_several_chances() -> None:
 
 def test_what_is_shown_only_now_and_then_is_no_step() -> None:
     """The first workload showed it every time: a smaller one that races must not take its place."""
-    fake = FakeExaminer()
+    fake = FakeTest()
     ask = Question(fake, SIGNATURE, 100, Progress(quiet=True), yeses=3)  # type: ignore[arg-type]
     ask.first(WORKLOAD)
     assert ask(WORKLOAD)
     assert fake.recordings == 4
     told = [True, True, False]
-    sight = fake.examine(WORKLOAD)
-    fake.examine = lambda _: sight if told.pop(0) else Sight({}, 9)  # type: ignore[method-assign]
+    result = fake.examine(WORKLOAD)
+    fake.examine = lambda _: result if told.pop(0) else Answered({}, 9)  # type: ignore[method-assign]
     assert not ask(WORKLOAD)
     assert not told
 
@@ -117,17 +120,17 @@ def test_a_workload_in_which_more_operations_fail_is_no_step() -> None:
     """In a workload as found they may; fewer are better."""
     fake, ask = asker()
     failed = [1, 2, 0, 1]
-    fake.examine = lambda _: Sight({SIGNATURE: "O:1"}, failed=failed.pop(0))  # type: ignore[method-assign]
+    fake.examine = lambda _: Answered({SIGNATURE: "O:1"}, failed=failed.pop(0))  # type: ignore[method-assign]
     ask.first(WORKLOAD)
     assert [ask(WORKLOAD) for _ in range(3)] == [False, True, False]
 
 
-class Stock(FakeExaminer):
+class Stock(FakeTest):
     """Shows it, too, when nothing but the two calls is left."""
 
-    def examine(self, workload: Workload) -> Sight:
+    def examine(self, workload: Workload) -> Answered:
         self.recordings += 1
-        return Sight({SIGNATURE: "O:3"} if operation_count(workload) <= 2 else {}, 9)
+        return Answered({SIGNATURE: "O:3"} if operation_count(workload) <= 2 else {}, 9)
 
 
 def test_what_the_stock_kernel_shows_is_another_bug() -> None:
@@ -136,7 +139,7 @@ def test_what_the_stock_kernel_shows_is_another_bug() -> None:
         parse("run\n  creat foo\n  fsync foo\n"),
         parse("run\n  creat foo\n  creat bar\n  fsync foo\n"),
     )
-    fake, stock = FakeExaminer(), Stock()
+    fake, stock = FakeTest(), Stock()
     ask = Question(fake, SIGNATURE, 100, Progress(quiet=True), stock)  # type: ignore[arg-type]
     ask.first(WORKLOAD)
     assert ask(larger)
@@ -160,7 +163,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (subject, repeats):
         monkeypatch.setattr(module, "build", lambda *_: "a kernel")
         monkeypatch.setattr(module, "spec_of", lambda *_: None)
-        monkeypatch.setattr(module, "Examiner", FakeExaminer)
+        monkeypatch.setattr(module, "InterestingnessTest", FakeTest)
         monkeypatch.setattr(module, "source_word", lambda word: word.partition("+")[0])
     monkeypatch.setattr(repeats, "find_built", lambda *_: None)
 
@@ -193,7 +196,7 @@ def test_a_step_that_shows_it_less_often_is_taken_back(
     finding, _ = find(run, "F1")
     before = tuple(Repeat("test", count, 5, True) for count in first)
     learnt(run, finding, msgspec.structs.replace(finding.after, repeats=before))
-    steps = [Step(parse(f"run\n  creat foo{n}\n"), f"O:{n}") for n in range(3)]
+    steps = [Reduction(parse(f"run\n  creat foo{n}\n"), f"O:{n}") for n in range(3)]
     left = list(shown)
 
     def again(finding, _, step, *__) -> Tried:
@@ -203,9 +206,9 @@ def test_a_step_that_shows_it_less_often_is_taken_back(
         return Tried(step, run, found if left.pop(0) >= 0 else None)
 
     concluded = []
-    monkeypatch.setattr(subject, "minimize", lambda *_: (steps, 9))
-    monkeypatch.setattr(subject, "run_again", again)
-    monkeypatch.setattr(subject, "conclude", lambda *words: concluded.append(words[2].step) or 0)
+    monkeypatch.setattr(command, "minimize", lambda *_: (steps, 9))
+    monkeypatch.setattr(command, "run_again", again)
+    monkeypatch.setattr(command, "conclude", lambda *words: concluded.append(words[2].step) or 0)
     words = argparse.Namespace(run=run, finding="F1", budget=9, out=run.parent, quiet=True)
     assert command_minimize(words) == 0
     assert concluded == [steps[taken]]
@@ -228,10 +231,10 @@ def test_the_header_says_where_it_comes_from(run: Path) -> None:
 
 
 def test_new_findings_are_repeated_and_known_ones_are_not(run: Path, made_up: None) -> None:
-    summary = repeat_new(run, read_summary(run), Progress(quiet=True))
+    summary = rerun_new(run, read_summary(run), Progress(quiet=True))
     assert summary.findings[0].after.repeats == (Repeat("test", 5, 5, True),)
     assert sum_up(run, 1.0).findings[0].after == summary.findings[0].after
-    again = repeat_new(run, summary, Progress(quiet=True))
+    again = rerun_new(run, summary, Progress(quiet=True))
     assert again == summary
 
 
@@ -252,7 +255,7 @@ def test_the_stock_kernel_is_built_only_when_it_was_asked_for(
 
 
 def test_trouble_of_ours_is_told_beside_the_count(run: Path, made_up: None, monkeypatch) -> None:
-    monkeypatch.setattr(FakeExaminer, "examine", lambda *_: Sight({}, trouble="no guest"))
+    monkeypatch.setattr(FakeTest, "examine", lambda *_: Answered({}, trouble="no guest"))
     _, experiment = find(run, "F1")
     (told,) = repeated(experiment, [SIGNATURE], 2, Progress(quiet=True), True).values()
     assert told == (Repeat("test", 0, 2, True, "no guest"),)
@@ -263,30 +266,32 @@ def test_trouble_of_ours_is_told_beside_the_count(run: Path, made_up: None, monk
 
 def test_a_fault_is_looked_for_at_every_point_of_its_kind(tmp_path: Path) -> None:
     finding, experiment = find(keep_faults(tmp_path), "F1")
-    assert like(finding, experiment) == Like(FAULTS, fault="error-writes")
+    assert trigger_of(finding, experiment) == Trigger(FAULTS, fault="error-writes")
     assert models_up_to(finding) == ("O",)
 
 
 def test_a_damage_is_looked_for_as_it_was_and_in_blocks_of_that_name(tmp_path: Path) -> None:
     finding, experiment = find(keep_damages(tmp_path), "F1")
-    assert like(finding, experiment) == Like(DAMAGE, damage=split(finding.state)[1], block=BLOCK_NAME)
+    assert trigger_of(finding, experiment) == Trigger(
+        DAMAGE, damage=split(finding.state)[1], block=BLOCK_NAME
+    )
     died = msgspec.structs.replace(finding, oracle="alive", role="tree-log.c")
-    told = like(died, experiment)
+    told = trigger_of(died, experiment)
     assert told is not None
     assert told.block == ""
 
 
 def test_a_crash_state_needs_nothing_like_that(run: Path) -> None:
-    assert like(*find(run, "F1")) is None
+    assert trigger_of(*find(run, "F1")) is None
 
 
 @pytest.mark.parametrize(("make", "kind"), [(keep_faults, FAULTS), (keep_damages, DAMAGE)])
 def test_the_smallest_workload_is_run_as_the_first_was(tmp_path: Path, make, kind: str) -> None:
     """With the damage that minimize saw last: what is drawn of another log may leave it out."""
     finding, experiment = find(make(tmp_path), "F1")
-    wish = wish_of(finding, experiment, WORKLOAD, [], "D:O:3/77^5" if kind == DAMAGE else "F:delay@2")
-    assert wish.kind == kind
-    assert wish.damages == ((Damage(77, bit=5),) if kind == DAMAGE else ())
+    run_spec = run_spec_of(finding, experiment, WORKLOAD, [], "D:O:3/77^5" if kind == DAMAGE else "F:delay@2")
+    assert run_spec.kind == kind
+    assert run_spec.damages == ((Damage(77, bit=5),) if kind == DAMAGE else ())
 
 
 def test_a_subject_of_another_kind_is_asked_until_all_signatures_were_seen(
@@ -301,22 +306,22 @@ def test_a_subject_of_another_kind_is_asked_until_all_signatures_were_seen(
     def look(*_: object):
         for number, verdict in enumerate((*told, *told)):
             asked.append(number)
-            yield f"F:delay@{number}", (verdict,)
+            yield Judged(f"F:delay@{number}", (verdict,))
 
-    monkeypatch.setattr(Examiner, "_faulted", look)
-    monkeypatch.setattr(examiner, "open_log", lambda _: contextlib.nullcontext([0] * 7))
-    one = Subject(
+    one = Target(
         "6.12",
         None,  # type: ignore[arg-type]
         profile("btrfs"),
         Tier.FS,
         ("btrfs told: data lost untold (fsynced file)",),
-        like=Like(FAULTS, fault="delay"),
+        trigger=Trigger(FAULTS, fault="delay"),
     )
     with workspace() as space:
         history = read_experiment(keep_faults(tmp_path / "run") / "experiments" / "0001").history
         assert history is not None
         recording = Recording(tmp_path, tmp_path, history, {}, ())
-        sight = Examiner(one, space)._of_device(WORKLOAD, recording, Like(FAULTS, fault="delay"))
-    assert sight == Sight({"btrfs told: data lost untold (fsynced file)": "F:delay@1"}, 7)
+        monkeypatch.setattr(interesting, "recorded", lambda *_: contextlib.nullcontext((recording, [0] * 7)))
+        monkeypatch.setattr(InterestingnessTest, "_judged", look)
+        result = InterestingnessTest(one, space).examine(WORKLOAD)
+    assert result == Answered({"btrfs told: data lost untold (fsynced file)": "F:delay@1"}, 7)
     assert asked == [0, 1]

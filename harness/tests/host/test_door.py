@@ -43,7 +43,8 @@ def test_an_old_python_can_read_the_command() -> None:
 
 
 def test_before_the_environment_nothing_but_the_standard_library_is_imported() -> None:
-    program = "import sys; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]; import harness.host.door"
+    outside = "sys.path[:] = [p for p in sys.path if 'site-packages' not in p]"
+    program = f"import sys; {outside}; import harness.host.door"
     subprocess.run([sys.executable, "-S", "-c", program], cwd=ROOT, check=True)
 
 

@@ -22,7 +22,7 @@ from harness.perf.measure import PerfWish, all_variants, counting, order, varian
 from harness.perf.sampling import stacks
 from harness.stages.gcov import Counts, Line, NotCounted
 from harness.states.log import Entry
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 from workloads.perf.experiment import BadExperiment, select
 
 
@@ -110,9 +110,9 @@ def test_a_script_that_failed_is_no_measurement(told, words):
 def test_both_kernels_have_the_variants_that_one_of_them_needs():
     """The kernel without the series is built with the same checks; counts need a kernel of their own."""
     (xfs,) = select(("xfs-large-dirs",))
-    wish = PerfWish((xfs,), "6.12+before/full-hash-order-checks", "6.12")
-    assert set(variants_of(wish, xfs)) == {"perf", "xfs-debug"}
-    assert counting(variants_of(wish, xfs)) == ("xfs-debug", "gcov")
+    run_spec = PerfWish((xfs,), "6.12+before/full-hash-order-checks", "6.12")
+    assert set(variants_of(run_spec, xfs)) == {"perf", "xfs-debug"}
+    assert counting(variants_of(run_spec, xfs)) == ("xfs-debug", "gcov")
     (latency,) = select(("link-rename-latency",))
     plain = PerfWish((latency,), "6.12+before/log-commit-on-rename-and-link", "6.12", kinds=("time",))
     assert all_variants(plain) == (("perf",),)

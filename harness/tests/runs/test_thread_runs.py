@@ -10,15 +10,15 @@ from harness.findings.reproducers import NoExport, asked_in_orders, reproducers
 from harness.stages.record import program
 from oracles.case import prepare
 from oracles.checks import NoCheck
-from oracles.court import judge_observation
 from oracles.finding import signature
+from oracles.judge import judge_observation
 from oracles.observation import Observation, Tree
 from oracles.profiles import profile
 from oracles.spec import place_of
 from oracles.tests.made import Bench, overlapping, replaced, without
 from oracles.verdict import Tier, Violation
 from reports.programs.export import Reproducer
-from reports.results import CRASH, Experiment, ExperimentFacts, Finding, Judgement, State
+from reports.results import CRASH, Experiment, ExperimentFacts, Finding, JudgedState, Judgement
 from workloads.history import History
 from workloads.library import BadSelection
 from workloads.text import parse
@@ -77,7 +77,7 @@ def found_at(spec: str, lines: str = LOST) -> list[Reproducer]:
     verdicts = judge_observation(prepare(history, profile("btrfs")), place_of(spec), seen)
     (durable,) = [verdict for verdict in verdicts if verdict.oracle == "durable"]
     (violation,) = durable.violations
-    state = State(spec, "", 0, 0)
+    state = JudgedState(spec, "", 0, 0)
     facts = msgspec.structs.replace(FACTS, kind=CRASH)
     experiment = Experiment("", facts, lines, history, Judgement((state,), (verdicts,)), (seen,))
     finding = finding_of(violation, spec)
@@ -137,6 +137,6 @@ def test_what_depends_on_the_order_of_effects_is_asked_by_no_program() -> None:
     prepared = prepare(history, profile("btrfs"))
     seen = Observation(tree=without_attribute(history), probe_steps=1)
     violation = Violation("xattr lost", "fsynced file", "foo", "", "", "", Tier.POSIX)
-    state = State("O:9", "", 0, 0)
+    state = JudgedState("O:9", "", 0, 0)
     with pytest.raises(NoCheck, match="depends on the order"):
         asked_in_orders(prepared, state, seen, "durable", violation)

@@ -17,14 +17,15 @@ from harness.stages.recover import (
     pack,
     split_requests,
 )
-from harness.states.crash import State, states
+from harness.states.crash import states
 from harness.states.disk import BLOCK_BYTES, BadEntry, DiskWrite
 from harness.states.log import Entry, open_log, write_log
 from harness.states.nested import Recoveries, file_name
-from harness.tests.fake_guest import FakeKeeper, digest, told
+from harness.tests.fake_guest import FakeGuestSlot, digest, told
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
-from reports.results import EntryFlag
+from oracles.spec import State
+from workloads.entries import EntryFlag
 
 SIZE_BYTES = 64 * BLOCK_BYTES
 COUNT = 40
@@ -39,7 +40,7 @@ ENTRIES = tuple(written(8 * n % 99, b"entry %d" % n) for n in range(COUNT))
 
 
 class Scene:
-    """A base disk, a log and a keeper."""
+    """A base disk, a log and a guest_slot."""
 
     def __init__(
         self, folder: Path, entries: tuple[Entry, ...], size_bytes: int = SIZE_BYTES, **fates
@@ -50,8 +51,8 @@ class Scene:
         self.base = random.Random(1).randbytes(BLOCK_BYTES).ljust(size_bytes, b"\0")
         (folder / "base").write_bytes(self.base)
         write_log(folder / "log.file", entries)
-        self.keeper = FakeKeeper(folder, size_bytes, **fates)
-        self.recovery = Recovery(self.keeper, self.profile, bool(self.keeper.changes), folder)
+        self.guest_slot = FakeGuestSlot(folder, size_bytes, **fates)
+        self.recovery = Recovery(self.guest_slot, self.profile, bool(self.guest_slot.changes), folder)
 
     def run(self, wanted=None) -> list[Recovered]:
         with open_log(self.folder / "log.file") as log:
@@ -112,7 +113,7 @@ def test_a_kernel_that_dies_while_its_recovery_is_recorded_is_replaced(tmp_path:
     done, recoveries, written = nested(scene, outer)
     assert done == [outer[0], outer[2]]
     assert written["O:20"] == scene.digest_at(20).encode()
-    assert (scene.keeper.boots, recoveries.recorded) == (2, 2)
+    assert (scene.guest_slot.boots, recoveries.recorded) == (2, 2)
 
 
 def test_a_nested_state_is_recovered_once_however_it_came_about(tmp_path: Path) -> None:
@@ -136,7 +137,7 @@ def test_every_state_is_recovered_from_the_bytes_of_its_prefix(tmp_path: Path) -
     scene = Scene(tmp_path, ENTRIES)
     found = scene.run()
     assert rest_is_right(scene, found)
-    assert (scene.keeper.boots, scene.recovery.deaths) == (1, 0)
+    assert (scene.guest_slot.boots, scene.recovery.deaths) == (1, 0)
 
 
 def test_random_entries_with_discards_flushes_and_marks_are_recovered_right(tmp_path: Path) -> None:
@@ -160,7 +161,7 @@ def test_the_first_mount_is_used_where_the_last_write_committed(tmp_path: Path, 
     scene = Scene(tmp_path, entries)
     found = scene.run([State(prefix) for prefix in range(first, 7)])
     specs = [one.spec for one in found if not one.same_as]
-    assert [specs[sequence] for sequence in scene.keeper.used] == ["O:3" if first < 4 else "O:4"]
+    assert [specs[sequence] for sequence in scene.guest_slot.used] == ["O:3" if first < 4 else "O:4"]
 
 
 def test_an_empty_log_has_one_state(tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ def test_equal_disks_are_recovered_once_wherever_they_occur(tmp_path: Path) -> N
     scene = Scene(tmp_path, (there, Entry(0, 0, EntryFlag.FLUSH), gone, there, gone))
     found = scene.run()
     assert [one.same_as for one in found] == ["", "", "O:1", "O:0", "O:1", "O:0"]
-    assert len(scene.keeper.asked) == 2
+    assert len(scene.guest_slot.asked) == 2
     assert rest_is_right(scene, found)
 
 
@@ -294,7 +295,7 @@ def test_after_many_deaths_the_stage_is_no_longer_asked_for(tmp_path: Path) -> N
     found = scene.run()
     staged = [one.prefix for one in found if observed(one).death_during]
     assert staged == list(range(recover.STAGED_DEATHS))
-    assert scene.keeper.boots == 1 + 20 + recover.STAGED_DEATHS
+    assert scene.guest_slot.boots == 1 + 20 + recover.STAGED_DEATHS
 
 
 def test_a_state_equal_to_a_dead_one_shares_its_report(tmp_path: Path) -> None:
@@ -343,7 +344,7 @@ def test_what_recovery_changed_is_not_on_the_disk_of_the_next_state(tmp_path: Pa
 
     def check(profile: Profile, image: Path) -> Fsck:
         seen.append(image.read_bytes()[last * BLOCK_BYTES :])
-        scene.keeper.changes.clear()  # the recovery of the states after the first changes nothing
+        scene.guest_slot.changes.clear()  # the recovery of the states after the first changes nothing
         return Fsck(exit=0, output="")
 
     monkeypatch.setattr(recover, "check_filesystem", check)
@@ -401,7 +402,7 @@ def test_the_next_log_starts_from_its_own_base(tmp_path: Path, last: int) -> Non
     scene.base = random.Random(5).randbytes(3 * BLOCK_BYTES).rjust(SIZE_BYTES, b"\0")
     (tmp_path / "base").write_bytes(scene.base)
     assert rest_is_right(scene, scene.run())
-    assert scene.keeper.boots == 1
+    assert scene.guest_slot.boots == 1
 
 
 def test_a_log_that_was_given_up_leaves_nothing_to_the_next(tmp_path: Path) -> None:
@@ -409,7 +410,7 @@ def test_a_log_that_was_given_up_leaves_nothing_to_the_next(tmp_path: Path) -> N
     scene = Scene(tmp_path, ENTRIES)
     with open_log(tmp_path / "log.file") as log:
         next(scene.recovery.run(tmp_path / "base", log, states(len(log))))
-    scene.keeper.drop()  # as run_experiment() does after a LostGuest
+    scene.guest_slot.drop()  # as run_experiment() does after a LostGuest
     assert rest_is_right(scene, scene.run())
 
 

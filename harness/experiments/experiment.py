@@ -1,0 +1,208 @@
+"""
+One experiment: a workload on a profile and a kernel, recorded, every state recovered and judged, kept.
+
+In:       a Plan, a guest to use, where to keep the evidence.
+Out:      the experiment's folder, and what progress tells of it (Outcome).
+Not here: many experiments at once (run.py), what each kind of experiment does with a recording
+          (crash_states.py, faults.py, damage.py).
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from harness.evidence.store import (
+    compress_file,
+    experiment_folder,
+    keep_base,
+    keep_recoveries,
+    write_experiment,
+)
+from harness.experiments.crash_states import CrashStates
+from harness.experiments.damage import DamageSweep
+from harness.experiments.examination import (
+    UNEXAMINED,
+    UNRECORDED,
+    Examination,
+    Setting,
+    record_in,
+    recorded,
+)
+from harness.experiments.faults import FaultSweep
+from harness.guests.guest import GuestSlot, LostGuest
+from harness.guests.spec import UML
+from harness.host.root import ROOT
+from harness.stages.explore import StatePlan
+from harness.stages.record import Recording
+from harness.states.log import SECTOR_BYTES, Log, open_log
+from oracles.profiles import Profile
+from oracles.verdict import Tier
+from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, Judgement, LogFigures
+from reports.text.figures import log_figures
+from workloads.text import format as format_workload
+from workloads.workload import Workload
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """number: from 1. kernel: its kernel spec. kernel_path: its binary, built with the variants config.
+    recordings: how often the log is recorded; the last one is recovered, the others are only counted.
+    guest: of machine.KINDS. state_plan: crash models, and how many states of each. kind: of results.KINDS."""
+
+    number: int
+    kernel: str
+    kernel_path: str
+    profile: Profile
+    workload: Workload
+    tier: Tier
+    with_fsck: bool
+    config: tuple[str, ...] = ()
+    recordings: int = 1
+    guest: str = UML
+    state_plan: StatePlan = StatePlan()
+    kind: str = CRASH
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What progress tells of it; the summary reads what was kept (summary.py)."""
+
+    number: int
+    trouble: str
+
+
+Tell = Callable[[int], None]
+
+
+# What a kind of experiment makes of a recording, by results.KINDS.
+EXAMINATIONS: dict[str, Callable[[Setting, Recording, Log, StatePlan], Examination]] = {
+    CRASH: CrashStates,
+    FAULTS: FaultSweep,
+    DAMAGE: DamageSweep,
+}
+
+
+def run_experiment(
+    plan: Plan, guest_slot: GuestSlot, pristine: Path, scratch: Path, run: Path, tell: Tell
+) -> Outcome:
+    """
+    tell(n) is called with the number of states judged since the last call.
+    Errors: OSError when the evidence cannot be kept. Everything else becomes the experiment's trouble.
+    """
+    setting = Setting(guest_slot, plan.profile, plan.tier, plan.kernel, pristine, scratch, plan.with_fsck)
+    started = time.monotonic()
+    try:
+        others = tuple(counted(setting, plan.workload) for _ in range(plan.recordings - 1))
+        recording = record_in(setting, plan.workload)
+    except UNRECORDED as error:
+        return not_recorded(plan, guest_slot, run, error)
+    seconds = {"record": time.monotonic() - started}
+    with open_log(recording.log) as log:
+        examination = EXAMINATIONS[plan.kind](setting, recording, log, plan.state_plan)
+        trouble = ""
+        started = time.monotonic()
+        try:
+            for _ in examination.judged():
+                tell(1)
+        except UNEXAMINED as error:
+            guest_slot.drop()
+            trouble = f"{examination.stage}: {error}"
+        seconds |= examination.seconds(time.monotonic() - started)
+        facts = facts_of(plan, trouble or examination.trouble(), recording, log)
+    facts = msgspec.structs.replace(
+        facts,
+        seconds={stage: round(value, 4) for stage, value in seconds.items()},
+        other_recordings=others,
+        **examination.facts(),
+    )
+    return keep_evidence(run, plan, facts, recording, examination)
+
+
+def counted(setting: Setting, workload: Workload) -> LogFigures:
+    """What one recording amounts to: background writes come or stay away from one to the next."""
+    with recorded(setting, workload) as (_, log):
+        return log_figures([log.summary(index) for index in range(len(log))])
+
+
+def keep_evidence(
+    run: Path, plan: Plan, facts: ExperimentFacts, recording: Recording, examination: Examination
+) -> Outcome:
+    """The experiment's folder. Errors: OSError."""
+    ledger = examination.ledger
+    lines = ["== while recording ==", *recording.kernel_log, *examination.kernel_log()]
+    with experiment_folder(run, plan.number) as folder:
+        compress_file(recording.log, folder / "log.zst")
+        keep_base(recording.base, folder)
+        if examination.recoveries is not None:
+            keep_recoveries(examination.recoveries, folder)
+        write_experiment(
+            folder,
+            facts,
+            format_workload(plan.workload),
+            recording.history,
+            ledger.judgement(),
+            ledger.observations(),
+            "\n".join(lines) + "\n",
+            repro_script(run, plan.number),
+        )
+    return Outcome(plan.number, facts.trouble)
+
+
+def facts_of(
+    plan: Plan, trouble: str, recording: Recording | None = None, log: Log | None = None
+) -> ExperimentFacts:
+    """Without recording and log: of an experiment that did not happen. `seconds` comes later."""
+    return ExperimentFacts(
+        number=plan.number,
+        workload=plan.workload.name,
+        theme=plan.workload.theme,
+        profile=plan.profile.name,
+        kernel=plan.kernel,
+        tier=plan.tier,
+        entries=tuple(log.summary(index) for index in range(len(log))) if log is not None else (),
+        device=recording.device if recording else {},
+        seconds={},
+        sector_size=log.sector_size if log is not None else SECTOR_BYTES,
+        trouble=trouble,
+        device_bytes=plan.profile.size_bytes,
+        config=plan.config,
+        guest=plan.guest,
+        kind=plan.kind,
+    )
+
+
+def repro_script(run: Path, number: int) -> str:
+    """repro.sh: shows a state of this experiment again; its argument is a state spec."""
+    command = ROOT / "powercut"
+    return (
+        "#!/bin/sh\n"
+        f"# Rebuild a state of experiment {number} of {run.name}, recover it, show expected and found.\n"
+        "# Usage: repro.sh STATE [OPTION...], as in: repro.sh O:12 --keep state.img\n"
+        "state=${1:?name a state, as in O:12}; shift\n"
+        'here=$(cd "$(dirname "$0")" && pwd) || exit 2\n'
+        f'exec "${{POWERCUT:-{command}}}" repro "$here" --state "$state" "$@"\n'
+    )
+
+
+def not_recorded(plan: Plan, guest_slot: GuestSlot, run: Path, error: Exception) -> Outcome:
+    """What is kept after one of UNRECORDED; the next experiment has a guest of its own."""
+    guest_slot.drop()
+    console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
+    return not_done(plan, run, f"recording: {error}", console)
+
+
+def not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:
+    """The experiment did not happen: kept as such, so that nobody takes it for a pass."""
+    facts = facts_of(plan, trouble)
+    with experiment_folder(run, plan.number) as folder:
+        write_experiment(
+            folder,
+            facts,
+            format_workload(plan.workload),
+            None,
+            Judgement((), ()),
+            b"[]",
+            console + "\n",
+            repro_script(run, plan.number),
+        )
+    return Outcome(plan.number, trouble)
