@@ -953,6 +953,8 @@ def _fallocate(fs: Builder, operation: Operation) -> None:
     start, end = operation.offset, operation.offset + operation.length
     old = fs.model.content[inode].last
     new = _FALLOCATED[operation.mode](old, start, end)
+    if operation.mode in ("alloc", "zero-range"):
+        fs.model.extending.add(fs.time)  # ext4 commits between two tries (ext4_should_retry_alloc())
     fs.change(inode, new)
     allocated = fs.model.allocated[inode]
     if operation.mode in ("collapse-range", "insert-range"):

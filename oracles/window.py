@@ -441,6 +441,10 @@ class Window:
         for time, old, new in timeline.changes(first, self.now):
             if time in self.model.extending:
                 ranges.append((size_of(old), size_of(new)))
+            elif self.filesystem == "btrfs" and size_of(new) < size_of(old):
+                # Extent by extent, each with the size reached, in as many transactions as there is room for
+                # (fs/btrfs/inode.c btrfs_truncate(), btrfs_truncate_inode_items()).
+                ranges.append((size_of(new), size_of(old)))
         ranges += [(each.low, each.high) for each in self._cut_short(inode, first)]
         return Sizes(frozenset(exact), tuple(r for r in ranges if r[0] < r[1]))
 

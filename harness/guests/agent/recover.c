@@ -86,13 +86,15 @@ static void probe_empty(void)
 
 /*
  * Where a call found no room before everything was deleted: now there is room, for a file of a quarter of the
- * device. The filesystem may have to commit what it deleted first; that is its own affair.
+ * device.
  */
 static void probe_again(void)
 {
 	static const char bytes[16] = "powercut-probe\n";
 	static const char path[] = MOUNT_POINT "/" PROBE_NAME;
 	struct statfs room;
+
+	sync(); /* what was deleted is free for sure once that is committed */
 	int file = open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
 
 	if (!step(file >= 0, "create-again", path))
