@@ -31,37 +31,16 @@ from harness.experiments.examination import (
     recorded,
 )
 from harness.experiments.faults import FaultSweep
+from harness.experiments.plan import Plan
 from harness.guests.guest import GuestSlot, LostGuest
-from harness.guests.spec import UML
 from harness.host.root import ROOT
 from harness.stages.explore import StatePlan
 from harness.stages.record import Recording
 from harness.states.log import SECTOR_BYTES, Log, open_log
-from oracles.profiles import Profile
-from oracles.verdict import Tier
 from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, Judgement, LogFigures
 from reports.text.figures import log_figures
 from workloads.text import format as format_workload
 from workloads.workload import Workload
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """number: from 1. kernel: its kernel spec. kernel_path: its binary, built with the variants config.
-    recordings: how often the log is recorded; the last one is recovered, the others are only counted.
-    guest: of machine.KINDS. state_plan: crash models, and how many states of each. kind: of results.KINDS."""
-
-    number: int
-    kernel: str
-    kernel_path: str
-    profile: Profile
-    workload: Workload
-    tier: Tier
-    with_fsck: bool
-    config: tuple[str, ...] = ()
-    recordings: int = 1
-    guest: str = UML
-    state_plan: StatePlan = StatePlan()
-    kind: str = CRASH
 
 
 class Outcome(msgspec.Struct, frozen=True):

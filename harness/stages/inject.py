@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import Guest, GuestSlot, GuestTrouble, LostGuest
+from harness.guests.guest import INBOX, OUTBOX, Guest, GuestSlot, GuestTrouble, LostGuest
 from harness.stages.fault_points import fault_program
 from harness.stages.recover import Session, held
 from harness.states.disk import nonzero_blocks
@@ -68,12 +68,10 @@ class Faulting:
     def _ask(self, program: str) -> bytes:
         guest = self._open()
         text = program.encode()
-        with (guest.folder / "inbox").open("r+b", buffering=0) as inbox:
-            inbox.write(text)
+        guest.write(INBOX, 0, text)
         guest.stage = ""
         answer = guest.ask(f"faults {self._asks} {len(text)}", RUN_TIMEOUT_S)
-        with (guest.folder / "outbox").open("rb") as outbox:
-            return outbox.read(int(answer[1]))
+        return guest.read(OUTBOX, 0, int(answer[1]))
 
     def _open(self) -> Guest:
         guest = self._guest_slot.guest()
@@ -82,7 +80,6 @@ class Faulting:
             blocks = nonzero_blocks(self._pristine)
             session.load(blocks)
             session.flush()
-            session.close()
             guest.held = held(blocks)
             self._guest = guest
         return guest

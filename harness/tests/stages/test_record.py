@@ -8,7 +8,8 @@ import pytest
 
 from harness.stages.record import NotRecorded, Recording, program, record
 from harness.states.disk import BLOCK_BYTES
-from harness.states.log import BadLog, Entry, open_log, write_log
+from harness.states.log import BadLog, Entry, open_log
+from harness.tests.fake_guest import MemoryDevices
 from oracles.profiles import profile
 from workloads.entries import EntryFlag
 from workloads.text import parse
@@ -40,29 +41,32 @@ REPORT = {
 }
 
 
-class Recorder:
+LEFT_OVER = b"left over" * 9000
+
+
+class Recorder(MemoryDevices):
     """Answers `record` with this log and report."""
 
     def __init__(self, folder: Path, log: tuple[Entry, ...] = LOG, **instead: object) -> None:
-        self.folder = folder
+        super().__init__(folder, dict.fromkeys(("disk", "log", "inbox", "outbox"), len(LEFT_OVER)))
+        for name in self.devices:
+            self.write(name, 0, LEFT_OVER)
         self.log = log
         self.report = json.dumps({**REPORT, **instead}).encode()
         (folder / "pristine").write_bytes(b"p" * BLOCK_BYTES + bytes(SIZE_BYTES - BLOCK_BYTES))
-        for name in ("disk", "log", "inbox", "outbox"):
-            (folder / name).write_bytes(b"left over" * 9000)
 
     def ask(self, command: str, timeout_s: float) -> list[str]:
         word, size_bytes = command.split()
         assert word == "record"
-        self.program = (self.folder / "inbox").read_bytes()[: int(size_bytes)].decode()
-        self.disk = (self.folder / "disk").read_bytes()
-        self.log_was_empty = not (self.folder / "log").read_bytes().strip(b"\0")
-        write_log(self.folder / "log", self.log)
-        (self.folder / "outbox").write_bytes(self.report)
+        self.program = self.read("inbox", 0, int(size_bytes)).decode()
+        self.disk = self.devices["disk"][:]
+        self.log_was_empty = not self.devices["log"][:].strip(b"\0")
+        self.put_log(self.log)
+        self.write("outbox", 0, self.report)
         return ["report", str(len(self.report))]
 
     def record(self) -> Recording:
-        return record(self, PROFILE, WORKLOAD, self.folder / "pristine", "6.12")
+        return record(self, PROFILE, WORKLOAD, self.scratch / "pristine", "6.12")
 
 
 def test_the_base_is_the_disk_at_the_end_of_setup(tmp_path: Path) -> None:
@@ -135,10 +139,13 @@ def test_what_was_not_recorded_is_told(tmp_path: Path, instead: dict, message: s
         Recorder(tmp_path, **instead).record()
 
 
-@pytest.mark.parametrize("missing", ["run", "end"])
-def test_a_log_without_its_marks_is_no_recording(tmp_path: Path, missing: str) -> None:
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [("run", "no mark 'run'"), ("end", "entry 13 at byte 9216 is no entry")],  # behind the log are zeros
+)
+def test_a_log_without_its_marks_is_no_recording(tmp_path: Path, missing: str, message: str) -> None:
     log = tuple(entry for entry in LOG if entry.mark != missing)
-    with pytest.raises(BadLog, match=f"no mark '{missing}'"):
+    with pytest.raises(BadLog, match=message):
         Recorder(tmp_path, log).record()
 
 
