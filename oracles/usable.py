@@ -31,6 +31,7 @@ MAKING = ("create", "write", "fsync")  # the probe's calls that need space
 FILES_HOLD = 1 / 5
 LITTLE = 1 / 16
 SECTOR_BYTES = 512
+AGAIN = "-again"  # of its calls in the emptied filesystem
 PROBE_STAGE = "probe"  # what Observation.death_during says of the probe
 
 
@@ -41,7 +42,7 @@ def judge(case: Case) -> Verdict | None:
     violations = [
         _violation(case, failure)
         for failure in failures
-        if case.asks_for(key := key_of(failure)) and not (full and key == "room")
+        if case.asks_for(key := key_of(failure)) and not (full and key == "room" and AGAIN not in failure)
     ]
     if seen.death and PROBE_STAGE in seen.death_during:
         violations.append(
@@ -81,7 +82,7 @@ def is_full(case: Case) -> bool:
 
 def key_of(failure: str) -> str:
     """The promise: whether it only wants for room."""
-    wanting = failure.endswith(": ENOSPC") and failure.partition(" ")[0] in MAKING
+    wanting = failure.endswith(": ENOSPC") and failure.partition(" ")[0].removesuffix(AGAIN) in MAKING
     return "room" if wanting else "usable"
 
 
