@@ -25,7 +25,8 @@ class Step(msgspec.Struct, frozen=True):
                  The operation had begun in a prefix of k entries when begin_entry < k and had
                  returned when end_entry < k.
     inode:       st_ino of the object at operation.path (path2 for link and rename) after the
-                 operation; 0 where there is none (after unlink, sync ...).
+                 operation, or of what a symlink there leads to where the call follows it; 0 where there is
+                 none (after unlink, sync ...).
     blocks:      st_blocks (512 B units) of that object then.
                  In a btrfs subvolume as oracles/observation.py's Node.ino.
     times:       st_mtim and st_ctim of that object then, in nanoseconds since 1970; 0 where it is not there.

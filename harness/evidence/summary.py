@@ -185,6 +185,7 @@ def ordering(experiment: Experiment, spec: str) -> int:
 
 def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Finding:
     witness, violation = found.witness, found.violation
+    after = triage_of(followups, witness.kernel, found.signature)
     return Finding(
         id=f"F{number}",
         signature=found.signature,
@@ -205,10 +206,10 @@ def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Find
         workloads=found.workloads,
         profiles=found.profiles,
         repro=f"./powercut repro {shown(run)} F{number}",
-        known=known_heading(witness.kernel, found.signature, found.places),
+        known=known_heading(witness.kernel, found.signature, found.places, after.attributed),
         models=found.models,
         presumes=presumed(found.models),
-        after=triage_of(followups, witness.kernel, found.signature),
+        after=after,
     )
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from harness.evidence.store import NoResults, pretty, reading, write_summary, write_whole
 from reports.results import (
+    Attribution,
     Experiment,
     Finding,
     Summary,
@@ -49,6 +50,17 @@ def keep_triage(run: Path, findings: Iterable[Finding]) -> None:
     """What these findings know by now, into followups.json."""
     followups = read_triage(run)
     followups |= {key_of(one.kernel, one.signature): one.after for one in findings if one.after != Triage()}
+    write_whole(run / FILE, pretty(_Kept(dict(sorted(followups.items())))))
+
+
+def add_attributed(run: Path, found: dict[tuple[str, str], list[Attribution]]) -> None:
+    """Into followups.json, by kernel and signature; judging again then has them. Errors: NoResults."""
+    followups = read_triage(run)
+    for (kernel, signature), ones in found.items():
+        before = triage_of(followups, kernel, signature)
+        kept = {(one.profile, one.workload): one for one in (*before.attributed, *ones)}
+        attributed = tuple(kept[place] for place in sorted(kept))
+        followups[key_of(kernel, signature)] = msgspec.structs.replace(before, attributed=attributed)
     write_whole(run / FILE, pretty(_Kept(dict(sorted(followups.items())))))
 
 

@@ -140,7 +140,8 @@ extern _Thread_local struct called {
 } called;
 void close_all_kept(void);
 uint64_t tree_of(const char *path);
-bool object_status(const char *path, struct stat *status, uint64_t *number);
+bool follows(const struct operation *operation);
+bool object_status(const char *path, bool follow, struct stat *status, uint64_t *number);
 
 /* operations.c */
 struct program {

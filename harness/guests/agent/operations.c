@@ -140,7 +140,7 @@ uint64_t left_by_rename(const struct operation *operation)
 	uint64_t left = 0;
 
 	if (!strcmp(operation->word, "rename"))
-		object_status(operation->path, &status, &left);
+		object_status(operation->path, false, &status, &left);
 	return left;
 }
 
@@ -152,7 +152,7 @@ struct outcome look(const struct operation *operation, int result)
 
 	if (operation->descriptor[0])
 		object = operation->descriptor;
-	if (!object[0] || !object_status(object, &status, &outcome.number))
+	if (!object[0] || !object_status(object, follows(operation), &status, &outcome.number))
 		return outcome;
 	outcome.blocks = status.st_blocks;
 	outcome.modified = nanoseconds(&status.st_mtim);
