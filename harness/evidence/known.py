@@ -453,8 +453,8 @@ class Fix(msgspec.Struct, frozen=True):
     headings: tuple[str, ...]
 
 
-# In the order in which they are tried: those first that mend what the log holds, then those that commit in its
-# place, and so hide what else it may hold.
+# In the order in which they are tried: those first that mend what the log holds, then those that commit in
+# its place, and so hide what else it may hold.
 FIXES = (
     Fix("fix/btrfs-rename-logs-the-name-that-replaces-a-logged-one", "btrfs", (REPLACED,)),
     Fix("fix/btrfs-rename-notes-the-replaced-name", "btrfs", (REPLACED_NAME,)),
