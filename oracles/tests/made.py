@@ -13,6 +13,7 @@ from oracles.content import runs_of, size_of
 from oracles.model import Model
 from oracles.observation import TREE_SHIFT, Node, Observation, Tree
 from oracles.profiles import profile
+from oracles.timeline import T
 from oracles.verdict import Answer, Tier, Verdict
 from workloads.history import History, Step
 from workloads.text import parse
@@ -23,6 +24,10 @@ ROOT = {"btrfs": 256, "ext4": 2, "xfs": 128, "f2fs": 3}
 MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "write", "append", "pwrite", "fill")
 FILLED = msgspec.Raw(b'{"size":1048576,"content":[[0,1048576,"z"]]}')  # what `fill` comes to
 NO_FILE = msgspec.Raw(b"null")
+NOT_FOLLOWING = (
+    *("creat", "mkdir", "mknod", "mkfifo", "symlink", "link", "unlink", "rmdir", "rename", "setxattr"),
+    *("removexattr", "setfacl", "evict", "subvol", "snapshot", "tmpfile", "close"),
+)
 
 
 def history_of(source: str | Workload, name: str = "btrfs") -> History:
@@ -86,13 +91,16 @@ class Numbers:
 
     def __init__(self, root: int, reuse: bool) -> None:
         self.at = {".": root}
+        self.targets: dict[str, str] = {}  # of symlinks
         self.next = root + 1
         self.reuse = reuse
         self.free: list[int] = []
         self.trees = 255
 
     def after(self, operation: Operation) -> int:
-        path = operation.path
+        path = operation.path if operation.word in NOT_FOLLOWING else self.followed(operation.path)
+        if operation.word == "symlink":
+            self.targets[path] = operation.target
         if operation.word in MAKING and path not in self.at:
             self.at[path] = self.new()
         elif operation.word == "subvol":
@@ -112,6 +120,13 @@ class Numbers:
         elif operation.word == "rename":
             self.rename(path, operation.path2, operation.mode)
         return self.at.get(operation.descriptor or operation.path2 or path, 0)
+
+    def followed(self, path: str) -> str:
+        """Where a symlink at the end of the path leads to, or would if there were something."""
+        while path in self.targets:
+            above, slash, _ = path.rpartition("/")
+            path = above + slash + self.targets[path]
+        return path
 
     def subvolume(self, path: str, deed: str) -> None:
         if deed == "create":
@@ -145,6 +160,7 @@ class Numbers:
 
     def drop(self, path: str) -> None:
         number = self.at.pop(path)
+        self.targets.pop(path, None)
         if number not in self.at.values():
             self.free.append(number)
 
@@ -154,15 +170,20 @@ class Numbers:
         moves = {old: new, new: old} if mode == "exchange" else {old: new}
         if mode != "exchange" and new in self.at:
             self.drop(new)
-        moved = {
-            to + path[len(side) :]: self.at.pop(path)
-            for side, to in moves.items()
-            for path in list(self.at)
-            if path == side or path.startswith(side + "/")
-        }
-        self.at.update(moved)
+        self.at.update(_moved(self.at, moves))
+        self.targets.update(_moved(self.targets, moves))
         if mode == "whiteout":
             self.at[old] = self.new()
+
+
+def _moved(by_path: dict[str, T], moves: dict[str, str]) -> dict[str, T]:
+    """What lies at these paths and below them, taken out and under its new paths."""
+    return {
+        to + path[len(side) :]: by_path.pop(path)
+        for side, to in moves.items()
+        for path in list(by_path)
+        if path == side or path.startswith(side + "/")
+    }
 
 
 def tree_of(model: Model, time: int, filesystem: str = "btrfs") -> Tree:
