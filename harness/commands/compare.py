@@ -11,13 +11,12 @@ A is the kernel held against (--against), B the kernel in question (--kernel).
 import argparse
 from pathlib import Path
 
-import msgspec
-
 from harness.evidence.store import reading
 from harness.evidence.summary import shown
 from harness.host.progress import Progress
 from kernel.build import key, parse
 from kernel.kernel import BadKernel
+from reports import formats
 from reports.results import read_question, read_summary
 from reports.terminal.compare import comparison_lines
 from reports.text.comparison import Comparison
@@ -73,5 +72,5 @@ def compare_lines(folder: Path) -> list[str]:
     """The last lines. Errors: NoResults."""
     with reading(folder):
         question, summary = read_question(folder), read_summary(folder)
-        comparison = msgspec.json.decode((folder / "compare.json").read_bytes(), type=Comparison)
+        comparison = formats.read(folder / "compare.json", Comparison)
     return comparison_lines(comparison, summary, question, Path(shown(folder)) / "report" / "compare.html")

@@ -35,14 +35,16 @@ from harness.commands.generate import (
 )
 from harness.commands.kernel import add_kernel, command_kernel, config_option
 from harness.evidence.detection import table
-from harness.evidence.store import NoResults, compress, reading, write_whole
+from harness.evidence.store import NoResults, RunInUse, compress, only_one, reading, write_whole
 from harness.evidence.summary import (
     EXIT_BAD_INPUT,
     EXIT_BROKEN,
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     experiment_folders,
+    experiments_missing,
     shown,
+    status_of,
 )
 from harness.evidence.sweep import NothingToSweep, plantable, planted_bugs, sweep_parts
 from harness.findings.export import add_export, command_export
@@ -73,6 +75,8 @@ from kernel.kernel import BadKernel, KernelError
 from oracles.faults.damage_court import EVERY_ORACLE
 from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
+from reports import formats
+from reports.formats import UnknownFormat
 from reports.results import CRASH, DAMAGE, FAULTS, Question, read_experiment, read_question, read_summary
 from reports.terminal.terminal import summary_lines
 from reports.text.reruns import rerun_words
@@ -98,6 +102,7 @@ BAD_INPUT = (
     NoHistory,
     NoResults,
     NothingToSweep,
+    UnknownFormat,
     UnknownProfile,
 )
 NOT_DONE = (
@@ -113,6 +118,7 @@ NOT_DONE = (
     NotShown,
     OSError,
     perf.NoTools,
+    RunInUse,
     WorkerFailed,
 )
 LATER = {
@@ -456,6 +462,8 @@ def read_question_of(folder: Path) -> Question:
     """Errors: NoResults."""
     try:
         return read_question(folder)
+    except UnknownFormat as error:
+        raise NoResults(str(error)) from error
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NoResults(f"{folder}: no run of ours: {error}") from error
 
@@ -467,23 +475,29 @@ def command_judge(arguments: argparse.Namespace) -> int:
     with reading(folder):
         before = read_summary(folder) if (folder / "summary.json").exists() else None
     started = time.monotonic()
-    for place in experiment_folders(folder):
-        with reading(place):
-            experiment = read_experiment(place)
-        if experiment.history is None:
-            continue
-        judgement = judge_again(experiment, profile(experiment.facts.profile), tier)
-        write_whole(place / "verdicts.json.zst", compress(msgspec.json.encode(judgement)))
-        facts = msgspec.structs.replace(experiment.facts, tier=tier)
-        write_whole(place / "experiment.json", msgspec.json.encode(facts))
-    wall_s = before.rates.get("wall_s", 0.0) if before else time.monotonic() - started
-    summary = finish(folder, wall_s, before.rates.get("guest_boots", 0) if before else 0, 0)
+    with only_one(folder):
+        for place in experiment_folders(folder):
+            judge_experiment(place, tier)
+        wall_s = before.rates.get("wall_s", 0.0) if before else time.monotonic() - started
+        summary = finish(folder, wall_s, before.rates.get("guest_boots", 0) if before else 0)
     if not arguments.quiet:
         print("\n".join(summary_lines(summary, question, report_page(folder))))
     if tier != question.tier:
         note = f"judged at tier {tier}, in place of the run's own {question.tier}"
         print(f"{note}, which comes back with: powercut judge {shown(folder)}", file=sys.stderr)
     return summary.exit
+
+
+def judge_experiment(place: Path, tier: Tier) -> None:
+    """Its verdicts, given anew. Errors: NoResults, OSError."""
+    with reading(place):
+        experiment = read_experiment(place)
+    if experiment.history is None:
+        return
+    judgement = judge_again(experiment, profile(experiment.facts.profile), tier)
+    write_whole(place / "verdicts.json.zst", compress(msgspec.json.encode(judgement)))
+    facts = msgspec.structs.replace(experiment.facts, tier=tier)
+    write_whole(place / "experiment.json", formats.encode("experiment.json", facts))
 
 
 def command_report(arguments: argparse.Namespace) -> int:
@@ -495,11 +509,15 @@ def command_report(arguments: argparse.Namespace) -> int:
         return 0
     if not (folder / "summary.json").exists():
         raise NoResults(f"{folder}: no summary.json; the run was stopped: powercut run --resume {folder}")
-    with reading(folder):
-        write_pages(folder)
+    with reading(folder), only_one(folder):
+        before = read_summary(folder)
+        if experiments_missing(folder) and before.exit == EXIT_HOLDS:  # what was there then is gone
+            finish(folder, before.rates.get("wall_s", 0.0), before.rates.get("guest_boots", 0))
+        else:
+            write_pages(folder)
     if not arguments.quiet:
         print(report_page(folder))
-    return 0
+    return status_of(folder, EXIT_HOLDS)
 
 
 def command_compare(arguments: argparse.Namespace) -> int:
@@ -524,7 +542,7 @@ def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
         sys.stdout.buffer.write((folder / "compare.json").read_bytes())
     else:
         print("\n".join(compare_lines(folder)))
-    return read_summary(folder).exit
+    return status_of(folder, read_summary(folder).exit)
 
 
 def command_bisect(arguments: argparse.Namespace) -> int:
@@ -559,7 +577,7 @@ def command_repeat(arguments: argparse.Namespace) -> int:
     print(f"{finding.id} {finding.signature}: {rerun_words(repeats)}")
     if any(repeat.trouble for repeat in repeats):
         return EXIT_UNKNOWN
-    return EXIT_BROKEN if repeats[0].shown else EXIT_HOLDS
+    return EXIT_BROKEN if repeats[0].shown else status_of(arguments.run, EXIT_HOLDS)
 
 
 def command_list(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.evidence.store import NoResults, pretty, reading, write_summary, write_whole
+from harness.evidence.store import NoResults, reading, write_pretty, write_summary
+from reports import formats
 from reports.results import (
     Experiment,
     Finding,
@@ -38,7 +39,7 @@ def read_triage(run: Path) -> Triages:
     if not (run / FILE).exists():
         return {}
     with reading(run):
-        return msgspec.json.decode((run / FILE).read_bytes(), type=_Kept).followups
+        return formats.read(run / FILE, _Kept).followups
 
 
 def triage_of(followups: Triages, kernel: str, signature: str) -> Triage:
@@ -49,7 +50,7 @@ def keep_triage(run: Path, findings: Iterable[Finding]) -> None:
     """What these findings know by now, into followups.json."""
     followups = read_triage(run)
     followups |= {key_of(one.kernel, one.signature): one.after for one in findings if one.after != Triage()}
-    write_whole(run / FILE, pretty(_Kept(dict(sorted(followups.items())))))
+    write_pretty(run / FILE, _Kept(dict(sorted(followups.items()))))
 
 
 def learnt(run: Path, finding: Finding, after: Triage) -> Summary:

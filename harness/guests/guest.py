@@ -29,7 +29,7 @@ from harness.guests.spec import (
     Channel,
     GuestSpec,
 )
-from harness.host.workspace import Workspace
+from harness.host.workspace import Workspace, is_full
 
 __all__ = [
     "INBOX_BYTES",
@@ -173,6 +173,8 @@ class Guest:
             kind = "panic"
         if any("Out of memory" in line for line in console):
             kind, detail = "exit", f"its {self._memory_mib} MiB were too few for this workload; {detail}"
+        if is_full(self.folder):  # its memory and its disks are files there
+            kind, detail = "exit", f"no room in {self.folder.parent} for its memory and disks; {detail}"
         raise LostGuest(kind, console, detail, self.stage)
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PREFIX = "powercut-"
+FULL_BYTES = 1 << 20  # less room than this is none: guests write in pieces of this size at most
 
 # Reads until our end of the pipe is closed, then kills what `pids` names, removes what `half` names, and
 # last the folder. A number
@@ -71,6 +72,12 @@ def memory_folder() -> Path:
     """Where tmpfs is: /dev/shm, or the system's temporary folder where there is none."""
     shm = Path("/dev/shm")
     return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def is_full(folder: Path) -> bool:
+    """Whether what writes there, a guest to its disk among them, may have been refused. Errors: OSError."""
+    room = os.statvfs(folder)
+    return room.f_bavail * room.f_frsize < FULL_BYTES
 
 
 @contextlib.contextmanager
