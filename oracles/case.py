@@ -3,7 +3,7 @@ One question for the oracles: this history, this cut, this is what came back.
 
 In:       a History, a Profile, a Tier (prepare); then a cut and an Observation (Prepared.case).
 Out:      Case; the helpers with which the oracles write their answers.
-Not here: the answers (one file an oracle), asking all of them (court.py).
+Not here: the answers (one file an oracle), asking all of them (judge.py).
 """
 
 import functools

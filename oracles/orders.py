@@ -3,7 +3,7 @@ The orders in which operations that overlapped may have had their effects.
 
 In:       a History whose run has parallel blocks.
 Out:      a Model for each order that its marks, its results and the tree at its end allow.
-Not here: which of them explains a state (court.py), what an operation does (model.py).
+Not here: which of them explains a state (judge.py), what an operation does (model.py).
 
 An operation has its effect at one moment between its begin mark and its end mark: every call that may stand
 in a block changes what it changes under the locks of the objects it is about, and the words that do not are

@@ -35,16 +35,19 @@ import msgspec
 from harness.bench import history as bench_history
 from harness.evidence.store import new_run, write_whole
 from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, shown
+from harness.experiments.crash_states import CrashStates
+from harness.experiments.examination import Setting
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.host.progress import Progress
 from harness.host.workspace import Workspace, workspace
 from harness.runs.run import LOG_BYTES, machine_facts, processors
+from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge
 from harness.stages.record import Recording, record
 from harness.stages.recover import SLOTS, Recovered, Recovery
-from harness.states.crash import State, states
+from harness.states.crash import State
 from harness.states.disk import copy_sparse, open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, Log, open_log, write_log
 from kernel.build import build
@@ -160,16 +163,15 @@ def replay(
     guest_slot: GuestSlot, one: Profile, recording: Recording, space: Workspace, fsck: bool
 ) -> tuple[int, float]:
     """All states of one log: how many were recovered and judged, in how many seconds."""
-    count = 0
     with open_log(recording.log) as log:
         started = time.perf_counter()
-        judge = Judge(recording.history, one, Tier.FS)
-        for recovered in Recovery(guest_slot, one, fsck, space.path).run(
-            recording.base, log, states(len(log))
-        ):
-            judge.add(recovered)
-            count += not recovered.same_as
+        examination = CrashStates(setting_of(guest_slot, one, space, fsck), recording, log, StatePlan())
+        count = sum(not judged.same_as for judged in examination.judged())
         return count, time.perf_counter() - started
+
+
+def setting_of(guest_slot: GuestSlot, one: Profile, space: Workspace, fsck: bool) -> Setting:
+    return Setting(guest_slot, one, Tier.FS, "bench", space.path / "pristine", space.path, fsck)
 
 
 def replay_all(
@@ -294,18 +296,18 @@ def window_rates(
     """(prefixes judged, states recovered) per second at the start, the middle and the end of the log,
     without the way to the first state of each window."""
     judge = Judge(recording.history, one, Tier.FS)
+    setting = setting_of(guest_slot, one, space, fsck=False)
     with open_log(recording.log) as log:
         last = len(log) - WINDOW_STATES
 
         def rate(first: int) -> tuple[float, float]:
             wanted = [State(first + number) for number in range(WINDOW_STATES)]
-            run = Recovery(guest_slot, one, False, space.path).run(recording.base, log, wanted)
-            judge.add(next(run))
+            run = CrashStates(setting, recording, log, StatePlan(), judge).judged_alone(wanted)
+            next(run)
             started, prefix_count, count = time.perf_counter(), 0, 0
-            for recovered in run:
-                judge.add(recovered)
+            for judged in run:
                 prefix_count += 1
-                count += not recovered.same_as
+                count += not judged.same_as
             seconds = time.perf_counter() - started
             return round(prefix_count / seconds, 1), round(count / seconds, 1)
 

@@ -43,7 +43,7 @@ from harness.host.progress import Progress
 from harness.runs.run import RESULTS_BYTES, RunSpec, require_room
 from kernel.git import revision_source
 from kernel.kernel import BadKernel
-from oracles.court import ORACLES
+from oracles.judge import ORACLES
 from oracles.verdict import Tier
 from reports import formats
 from reports.terminal.terminal import number

@@ -72,7 +72,7 @@ from harness.states.log import SECTOR_BYTES, BadLog
 from kernel.build import series
 from kernel.fragments import check_variants
 from kernel.kernel import BadKernel, KernelError
-from oracles.faults.damage_court import EVERY_ORACLE
+from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES, UnknownProfile, profile
 from oracles.verdict import Tier
 from reports import formats

@@ -1,9 +1,9 @@
 """
-One experiment with damage at rest: its states recovered whole, then damaged, judged, kept.
+Damage at rest: the states of a recording recovered whole, then damaged, judged.
 
-In:       a Plan of kind DAMAGE, a guest to use, where to keep the evidence.
-Out:      the experiment's folder, as any other's; its states are damaged ones.
-Not here: power failures alone (experiments/crash.py), which damage is done (damaged_states.py), what it means
+In:       a Setting, a Recording and its log, a StatePlan.
+Out:      DamageSweep, an Examination; its states are damaged ones.
+Not here: power failures alone (crash_states.py), which damage is done (damaged_states.py), what it means
           (oracles/faults/damage.py).
 
 First every state of model O is recovered as it is: what comes back there is what damage is held against. Then
@@ -12,35 +12,23 @@ state to the guest: two blocks more are sent.
 """
 
 import itertools
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from harness.experiments.crash import (
-    UNRECORDED,
-    Outcome,
-    Plan,
-    Tell,
-    facts_of,
-    keep_evidence,
-    loud_lines,
-    not_recorded,
-)
+from harness.experiments.crash_states import loud_lines
 from harness.experiments.damaged_states import Damaging, chosen_states
-from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
+from harness.experiments.examination import Judged, Setting
 from harness.stages.explore import StatePlan
-from harness.stages.judge import DamageJudge, decode
-from harness.stages.record import Recording, record
+from harness.stages.judge import DamageJudge, Ledger, decode
+from harness.stages.record import Recording
 from harness.stages.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, walk_flags
 from harness.states.block_names import block_name
 from harness.states.crash import State, parse_spec, states
-from harness.states.disk import BadEntry
-from harness.states.log import BadLog, Log, open_log
+from harness.states.log import Log
 from harness.states.rebuild import Rebuilding
-from oracles.profiles import Profile
-from oracles.verdict import Verdict
 from reports.results import Coverage, ReadBlock
 
 # A kernel that keeps some of its words to itself: of each message of btrfs at most ten in 5 s are printed
@@ -52,82 +40,56 @@ FRESH_STATES = 4
 AT_ONCE = 32  # states recovered before the first of them is looked at
 
 
-def run_damage_experiment(
-    plan: Plan, guest_slot: GuestSlot, pristine: Path, scratch: Path, run: Path, tell: Tell
-) -> Outcome:
-    """As experiment.run_experiment."""
-    started = time.monotonic()
-    try:
-        recording = record(guest_slot.guest(), plan.profile, plan.workload, pristine, plan.kernel)
-    except UNRECORDED as error:
-        return not_recorded(plan, guest_slot, run, error)
-    recorded = time.monotonic()
-    judge = DamageJudge(recording.history, plan.profile, plan.tier)
-    trouble = ""
-    with open_log(recording.log) as log:
-        sweep = DamageSweep(guest_slot, plan.profile, plan.state_plan, recording, log, scratch, judge)
-        try:
-            sweep.damage(tell)
-        except (BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-            guest_slot.drop()
-            trouble = f"damage: {error}"
-        facts = facts_of(plan, trouble, recording, log)
-    seconds = {"record": recorded - started, "recover": time.monotonic() - recorded}
-    judgement = judge.judgement()
-    facts = msgspec.structs.replace(
-        facts,
-        seconds={stage: round(value, 4) for stage, value in seconds.items()},
-        planned={"D": sweep.planned},
-        coverage=sweep.coverage,
-        undamaged=judge.undamaged,
-        reads=judge.read,
-    )
-    loud = loud_lines(judgement, judge)
-    return keep_evidence(run, plan, facts, recording, judge, judgement, loud)
-
-
 class DamageSweep:
-    """damage() of one recording, or shown() where it may end early. planned and coverage are known when it
-    has begun."""
+    """judged(), or shown() where it may end early. What was planned is known when it has begun."""
 
-    def __init__(
-        self,
-        guest_slot: GuestSlot,
-        profile: Profile,
-        state_plan: StatePlan,
-        recording: Recording,
-        log: Log,
-        scratch: Path,
-        judge: DamageJudge,
-    ) -> None:
-        self.planned = 0
-        self.coverage: tuple[Coverage, ...] = ()
-        self._guest_slot = guest_slot
-        self._profile = profile
-        self._state_plan = state_plan
-        self._base = recording.base
-        self._log = log
-        self._scratch = scratch
-        self._judge = judge
-        self._asks = walk_flags(recording.history)
+    stage = "damage"
+    recoveries: Path | None = None
 
-    def damage(self, tell: Tell) -> None:
-        """Errors: as Recovery.run()."""
-        damaging = self._learn("")
-        for one in self._surely(list(self._recovered(damaging.states(), WANT_CHANGES))):
-            self._judge.add(one.spec, one.same_as, one.observation)
-            tell(1)
+    def __init__(self, setting: Setting, recording: Recording, log: Log, state_plan: StatePlan) -> None:
+        self._setting, self._state_plan = setting, state_plan
+        self._base, self._log = recording.base, log
+        self._judge = DamageJudge(recording.history, setting.profile, setting.tier)
+        self._walk_flags = walk_flags(recording.history)
+        self._planned = 0
+        self._coverage: tuple[Coverage, ...] = ()
 
-    def shown(self, only: str) -> Iterator[tuple[str, tuple[Verdict, ...]]]:
-        """By spec the verdicts on each damaged state that breaks a promise, and surely so. only: the name of
-        the blocks that are damaged, "" for all. Errors: as Recovery.run()."""
+    @property
+    def ledger(self) -> Ledger:
+        return self._judge.ledger
+
+    def judged(self) -> Iterator[Judged]:
+        damaged = self._learn("")
+        for one in self._surely(list(self._recovered(damaged.states(), WANT_CHANGES))):
+            yield Judged(one.spec, self._judge.add(one.spec, one.same_as, one.observation), one.same_as)
+
+    def shown(self, only: str) -> Iterator[Judged]:
+        """Each damaged state that breaks a promise, and surely so. only: the name of the blocks that are
+        damaged, "" for all. Errors: as judged()."""
         waiting = self._learn(only).states()
         while some := tuple(itertools.islice(waiting, AT_ONCE)):
             for one in list(self._recovered(iter(some), WANT_CHANGES)):
                 verdicts = self._judge.add(one.spec, one.same_as, one.observation)
                 if any(verdict.violations for verdict in verdicts):
                     (sure,) = self._surely([msgspec.structs.replace(one, same_as="")])
-                    yield sure.spec, self._judge.add(sure.spec, "", sure.observation)
+                    yield Judged(sure.spec, self._judge.add(sure.spec, "", sure.observation))
+
+    def seconds(self, elapsed_s: float) -> dict[str, float]:
+        return {"recover": elapsed_s}
+
+    def trouble(self) -> str:
+        return ""
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "planned": {"D": self._planned},
+            "coverage": self._coverage,
+            "undamaged": self._judge.undamaged,
+            "reads": self._judge.read,
+        }
+
+    def kernel_log(self) -> Sequence[str]:
+        return loud_lines(self.ledger.judgement(), self.ledger)
 
     def _learn(self, only: str) -> Damaging:
         """What comes back of every state whole, and what is done to some."""
@@ -144,15 +106,16 @@ class DamageSweep:
                     for state, blocks in reads.items()
                 }
             damaging = Damaging(disks, reads, state_plan.budget, state_plan.seed, state_plan.damages)
-        self.planned, self.coverage = damaging.count, (damaging.coverage,)
+        self._planned, self._coverage = damaging.count, (damaging.coverage,)
         return damaging
 
     def _recovered(self, wanted: Iterator[State], asks: int) -> Iterator[Recovered]:
-        recovery = Recovery(self._guest_slot, self._profile, False, self._scratch, self._asks | asks)
+        setting, flags = self._setting, self._walk_flags | asks
+        recovery = Recovery(setting.guest_slot, setting.profile, False, setting.scratch, flags)
         return recovery.run(self._base, self._log, wanted)
 
     def _reads(self, chosen: Sequence[State], disks: Rebuilding) -> dict[State, tuple[ReadBlock, ...]]:
-        filesystem = self._profile.filesystem
+        filesystem = self._setting.profile.filesystem
         found: dict[State, tuple[ReadBlock, ...]] = {}
         for state, one in zip(chosen, self._recovered(iter(chosen), WANT_READS), strict=True):
             disks.move(state)
@@ -168,7 +131,7 @@ class DamageSweep:
         again = [one.spec for one in recovered if not one.same_as and self._is_doubtful(one)]
         sure: dict[str, bytes] = {}
         for at in range(0, len(again), FRESH_STATES):
-            self._guest_slot.drop()
+            self._setting.guest_slot.drop()
             some = [parse_spec(spec, self._log) for spec in again[at : at + FRESH_STATES]]
             for one in self._recovered(iter(some), WANT_CHANGES):
                 sure[one.spec] = one.observation
@@ -177,5 +140,5 @@ class DamageSweep:
             yield msgspec.structs.replace(one, observation=observation)
 
     def _is_doubtful(self, one: Recovered) -> bool:
-        terse = self._profile.filesystem in TERSE
+        terse = self._setting.profile.filesystem in TERSE
         return terse and self._judge.is_untold(one.spec, one.observation)

@@ -1,34 +1,26 @@
 """
-One experiment with faults: a workload recorded on a sound device, then run at each fault point, judged, kept.
+Faults: a workload run at each point at which the device may fail, judged.
 
-In:       a Plan of kind FAULTS, a guest to use, where to keep the evidence.
-Out:      the experiment's folder, as any other's; its states are fault points.
-Not here: power failures (experiments/crash.py), the runs (inject.py), the points (fault_points.py).
+In:       a Setting, a Recording on a sound device and its log.
+Out:      FaultSweep, an Examination; its states are fault points.
+Not here: power failures (crash_states.py), the runs (stages/inject.py), the points (stages/fault_points.py).
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from harness.experiments.crash import (
-    LOUD,
-    UNRECORDED,
-    Outcome,
-    Plan,
-    Tell,
-    facts_of,
-    keep_evidence,
-    not_recorded,
-)
-from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
+from harness.experiments.crash_states import LOUD
+from harness.experiments.examination import Judged, Setting
+from harness.stages.explore import StatePlan
 from harness.stages.fault_points import points_of
 from harness.stages.inject import Faulting
-from harness.stages.judge import FaultJudge, decode
-from harness.stages.record import Recording, record
+from harness.stages.judge import FaultJudge, Ledger, decode
+from harness.stages.record import Recording
 from harness.stages.recover import walk_flags
-from harness.states.log import open_log
+from harness.states.log import Log
 from oracles.faults.faulted import fault_triggered
 from oracles.observation import Observation
 from reports.results import EntrySummary
@@ -36,77 +28,69 @@ from workloads.faults import SCRIPT, FaultPoint
 from workloads.workload import Workload
 
 
-class Swept(msgspec.Struct, frozen=True):
-    """What a sweep came to. unmet: points that nothing came past."""
+class FaultSweep:
+    """only: points of this kind of fault, "" for all."""
 
-    unmet: int
-    left_out: int
-    trouble: str
-    kernel_log: tuple[str, ...]
+    stage = "faults"
+    recoveries: Path | None = None
 
+    def __init__(
+        self, setting: Setting, recording: Recording, log: Log, _: StatePlan, only: str = ""
+    ) -> None:
+        self._setting, self._history = setting, recording.history
+        self._entries = [log.summary(index) for index in range(len(log))]
+        self._judge = FaultJudge(recording.history, setting.profile, setting.tier)
+        points, self._left_out = points_of(recording.history, self._entries)
+        self._points = [point for point in points if only in ("", point.kind)]
+        self._unmet = 0
+        self._loud: list[str] = []
 
-def run_fault_experiment(
-    plan: Plan, guest_slot: GuestSlot, pristine: Path, scratch: Path, run: Path, tell: Tell
-) -> Outcome:
-    """As experiment.run_experiment."""
-    started = time.monotonic()
-    try:
-        recording = record(guest_slot.guest(), plan.profile, plan.workload, pristine, plan.kernel)
-    except UNRECORDED as error:
-        return not_recorded(plan, guest_slot, run, error)
-    recorded = time.monotonic()
-    judge = FaultJudge(recording.history, plan.profile, plan.tier)
-    with open_log(recording.log) as log:
-        entries = [log.summary(index) for index in range(len(log))]
-        facts = facts_of(plan, "", recording, log)
-    swept = sweep(plan, guest_slot, pristine, recording, entries, judge, tell)
-    seconds = {"record": recorded - started, "faults": time.monotonic() - recorded}
-    facts = msgspec.structs.replace(
-        facts,
-        seconds={stage: round(value, 4) for stage, value in seconds.items()},
-        trouble=swept.trouble,
-        points_unmet=swept.unmet,
-        points_left_out=swept.left_out,
-    )
-    return keep_evidence(run, plan, facts, recording, judge, judge.judgement(), swept.kernel_log)
+    @property
+    def ledger(self) -> Ledger:
+        return self._judge.ledger
 
-
-def sweep(
-    plan: Plan,
-    guest_slot: GuestSlot,
-    pristine: Path,
-    recording: Recording,
-    entries: Sequence[EntrySummary],
-    judge: FaultJudge,
-    tell: Tell,
-) -> Swept:
-    """Every point that something came past, judged."""
-    points, left_out = points_of(recording.history, entries)
-    unmet = 0
-    loud: list[str] = []
-    try:
-        faulting = Faulting(guest_slot, plan.profile, pristine, walk_flags(recording.history))
-        for met in triggered_points(faulting, plan.workload, points, entries):
-            unmet += met is None
-            if met is None:
+    def judged(self) -> Iterator[Judged]:
+        """Every point that something came past."""
+        setting, workload = self._setting, self._history.workload
+        flags = walk_flags(self._history)
+        faulting = Faulting(setting.guest_slot, setting.profile, setting.pristine, flags)
+        for triggered in triggered_points(faulting, workload, self._points, self._entries):
+            self._unmet += triggered is None
+            if triggered is None:
                 continue
-            point, raw, seen = met
-            judge.add(point.spec, raw)
+            point, raw, seen = triggered
             lines = seen.fault.kernel_log if seen.fault else ()
-            loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
-            tell(1)
-    except (GuestTrouble, LostGuest) as error:
-        guest_slot.drop()
-        return Swept(unmet, left_out, f"faults: {error}", tuple(loud))
-    return Swept(unmet, left_out, refusal(plan, judge), tuple(loud))
+            self._loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
+            yield Judged(point.spec, self._judge.add(point.spec, raw))
+
+    def seconds(self, elapsed_s: float) -> dict[str, float]:
+        return {"faults": elapsed_s}
+
+    def trouble(self) -> str:
+        """What the kernel has no target or feature for, by name."""
+        kinds = sorted({spec.partition("@")[0].removeprefix("F:") for spec in self._judge.refused})
+        if not kinds:
+            return ""
+        named = ", ".join(f"`fault {kind}`" for kind in kinds if kind != SCRIPT)
+        asked = named or "a fault line of the workload"
+        return (
+            f"kernel {self._setting.kernel} cannot do {asked}: device mapper has no such target or feature "
+            "there (dm-flakey: error_reads and unharmed pages under corrupt_bio_byte since v6.5)"
+        )
+
+    def facts(self) -> dict[str, Any]:
+        return {"points_unmet": self._unmet, "points_left_out": self._left_out}
+
+    def kernel_log(self) -> Sequence[str]:
+        return self._loud
 
 
-Met = tuple[FaultPoint, bytes, Observation]
+Triggered = tuple[FaultPoint, bytes, Observation]
 
 
 def triggered_points(
     faulting: Faulting, workload: Workload, points: Sequence[FaultPoint], entries: Sequence[EntrySummary]
-) -> Iterator[Met | None]:
+) -> Iterator[Triggered | None]:
     """For each of the points the run at it, as find_triggered() has it; none twice."""
     done: set[FaultPoint] = set()
     for wanted in points:
@@ -122,7 +106,7 @@ def find_triggered(
     wanted: FaultPoint,
     entries: Sequence[EntrySummary],
     done: set[FaultPoint],
-) -> Met | None:
+) -> Triggered | None:
     """
     The run at this point, or at the same sectors during an earlier operation: a write is logged when a FLUSH
     follows it, and may have been made before the operation that the log shows it in. None when nothing came
@@ -153,15 +137,3 @@ def is_kept(point: FaultPoint, first: int) -> bool:
     """What is a run of its own though nothing came past: that of a script, and that in which no write of the
     whole run part reached the disk, so that a workload that wrote nothing is judged once."""
     return point.kind == SCRIPT or point == FaultPoint("drop-writes", first, stays=True)
-
-
-def refusal(plan: Plan, judge: FaultJudge) -> str:
-    """What the kernel has no target or feature for, by name."""
-    kinds = sorted({spec.partition("@")[0].removeprefix("F:") for spec in judge.refused})
-    if not kinds:
-        return ""
-    asked = ", ".join(f"`fault {kind}`" for kind in kinds if kind != SCRIPT) or "a fault line of the workload"
-    return (
-        f"kernel {plan.kernel} cannot do {asked}: device mapper has no such target or feature there "
-        "(dm-flakey: error_reads and unharmed pages under corrupt_bio_byte since v6.5)"
-    )

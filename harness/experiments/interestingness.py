@@ -3,37 +3,37 @@ Ask one question of many workloads: does this one show that violation, and where
 
 In:       a Target (kernel, profile, tier, guest, signature); workloads, one after the other.
 Out:      the earliest state that shows it, or none; how often it does in so many recordings.
-Not here: which workloads (minimize.py, reruns.py), keeping evidence (experiments/crash.py).
+Not here: which workloads (minimize.py, reruns.py), keeping evidence (experiment.py).
 
 One guest is kept over all of them. The states after the one that answers are not recovered (but for those of
 the same model, where it is not O), and the checker runs only when it is the checker that complains.
 """
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from harness.experiments.crash_states import CrashStates
 from harness.experiments.damage import DamageSweep
-from harness.experiments.faults import triggered_points
+from harness.experiments.examination import UNRECORDED, Judged, Setting, recorded
+from harness.experiments.faults import FaultSweep
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
+from harness.guests.guest import GuestSlot
+from harness.guests.spec import GuestSpec
 from harness.host.workspace import Workspace
-from harness.stages.explore import Explorer, StatePlan
-from harness.stages.fault_points import points_of
-from harness.stages.inject import Faulting
-from harness.stages.judge import DamageJudge, FaultJudge, Judge
-from harness.stages.record import NotRecorded, Recording, record
-from harness.stages.recover import Recovered, Recovery, walk_flags
-from harness.states.crash import DEFAULT_MODELS, State, states
-from harness.states.disk import BadEntry
-from harness.states.log import BadLog, Log, open_log
+from harness.stages.explore import StatePlan
+from harness.stages.judge import Judge
+from harness.stages.record import Recording
+from harness.states.crash import DEFAULT_MODELS
+from harness.states.log import Log
 from harness.states.nested import FOLDER
 from oracles import fsck
 from oracles.faults import alive
 from oracles.faults.damage import Damage, split
 from oracles.finding import signature
 from oracles.profiles import Profile
+from oracles.spec import MODELS, model_of
 from oracles.verdict import Tier, Verdict
 from reports.results import DAMAGE, FAULTS, Experiment, Finding
 from workloads.faults import parse_point
@@ -85,7 +85,6 @@ class Target(msgspec.Struct, frozen=True):
         return any(f" {fsck.NAME}: " in one for one in self.signatures)
 
 
-Shown = tuple[str, tuple[Verdict, ...]]  # a state's spec, and what was said of it
 DAMAGES = 150  # drawn in a recording: a second or two of recovery
 
 
@@ -107,10 +106,18 @@ class InterestingnessTest:
         self.recordings = 0
         self._space = space
         self._guest_slot = GuestSlot(target.spec, space)
-        self._pristine = space.path / "pristine"
+        self._setting = Setting(
+            self._guest_slot,
+            target.profile,
+            target.tier,
+            target.kernel,
+            space.path / "pristine",
+            space.path,
+            target.with_fsck,
+        )
 
     def __enter__(self) -> "InterestingnessTest":
-        make_filesystem(self.target.profile, self._pristine)
+        make_filesystem(self.target.profile, self._setting.pristine)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -120,83 +127,48 @@ class InterestingnessTest:
         """Record it, and recover state after state until each signature was seen."""
         self.recordings += 1
         try:
-            return self._examine(workload)
-        except (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest) as error:
+            with recorded(self._setting, workload) as (recording, log):
+                first = self._first_shown(recording, log)
+                return Answered(first, len(log), failed=failed_in(recording))
+        except UNRECORDED as error:
             self._guest_slot.drop()
             return Answered({}, trouble=str(error))
 
-    def _examine(self, workload: Workload) -> Answered:
-        target = self.target
-        guest = self._guest_slot.guest()
-        recording = record(guest, target.profile, workload, self._pristine, target.kernel)
-        if target.trigger is not None:
-            return self._of_device(workload, recording, target.trigger)
-        judge = Judge(recording.history, target.profile, target.tier)
+    def _first_shown(self, recording: Recording, log: Log) -> dict[str, str]:
+        """By signature the first state that shows it."""
         first: dict[str, str] = {}
-        with open_log(recording.log) as log:
-            for model in target.models:
-                for recovered in self._recovered(recording, log, model, first):
-                    for name in signatures_of(target.profile, judge.add(recovered)):
-                        if name in target.signatures:
-                            first.setdefault(name, recovered.spec)
-                if len(first) == len(target.signatures):
-                    break
-            return Answered(first, len(log), failed=failed_in(recording))
+        for judged in self._judged(recording, log, first):
+            for name in signatures_of(self.target.profile, judged.verdicts) & {*self.target.signatures}:
+                first.setdefault(name, judged.spec)
+            # Of a model beyond O all states are judged: its first state in their order is the answer.
+            if self._has_all(first) and model_of(judged.spec) not in MODELS:
+                break
+        return first
 
-    def _of_device(self, workload: Workload, recording: Recording, trigger: Trigger) -> Answered:
-        first: dict[str, str] = {}
-        with open_log(recording.log) as log:
-            look = self._faulted if trigger.kind == FAULTS else self._damaged
-            for spec, verdicts in look(workload, recording, log, trigger):
-                for name in signatures_of(self.target.profile, verdicts) & {*self.target.signatures}:
-                    first.setdefault(name, spec)
-                if len(first) == len(self.target.signatures):
-                    break
-            return Answered(first, len(log), failed=failed_in(recording))
+    def _has_all(self, first: Mapping[str, str]) -> bool:
+        return len(first) == len(self.target.signatures)
 
-    def _faulted(
-        self, workload: Workload, recording: Recording, log: Log, trigger: Trigger
-    ) -> Iterator[Shown]:
-        one, history = self.target.profile, recording.history
-        judge = FaultJudge(history, one, self.target.tier)
-        entries = [log.summary(index) for index in range(len(log))]
-        points = [point for point in points_of(history, entries)[0] if point.kind == trigger.fault]
-        faulting = Faulting(self._guest_slot, one, self._pristine, walk_flags(history))
-        for met in triggered_points(faulting, workload, points, entries):
-            if met is not None:
-                yield met[0].spec, judge.add(met[0].spec, met[1])
+    def _judged(self, recording: Recording, log: Log, first: Mapping[str, str]) -> Iterator[Judged]:
+        trigger, setting = self.target.trigger, self._setting
+        if trigger is None:
+            yield from self._crash_states(recording, log, first)
+        elif trigger.kind == FAULTS:
+            yield from FaultSweep(setting, recording, log, StatePlan(), trigger.fault).judged()
+        else:
+            assert trigger.damage is not None
+            state_plan = StatePlan(budget=DAMAGES, damages=(trigger.damage,))
+            yield from DamageSweep(setting, recording, log, state_plan).shown(trigger.block)
 
-    def _damaged(
-        self, workload: Workload, recording: Recording, log: Log, trigger: Trigger
-    ) -> Iterator[Shown]:
-        target = self.target
-        judge = DamageJudge(recording.history, target.profile, target.tier)
-        assert trigger.damage is not None
-        state_plan = StatePlan(budget=DAMAGES, damages=(trigger.damage,))
-        sweep = DamageSweep(
-            self._guest_slot, target.profile, state_plan, recording, log, self._space.path, judge
-        )
-        return sweep.shown(trigger.block)
-
-    def _recovered(
-        self, recording: Recording, log: Log, model: str, first: dict[str, str]
-    ) -> Iterator[Recovered]:
-        target, folder = self.target, self._space.path
-        asks = walk_flags(recording.history)
-        recovery = Recovery(self._guest_slot, target.profile, target.with_fsck, folder, asks)
-        if model == "O":
-            wanted = self._until_all_seen(states(len(log)), first)
-            return recovery.run(recording.base, log, wanted)
-        shutil.rmtree(folder / FOLDER, ignore_errors=True)
-        examination = Explorer(StatePlan((model,)), target.profile.atomic_bytes, log, folder)
-        return examination.recovered(recovery, recording.base)
-
-    def _until_all_seen(self, every: Iterator[State], first: dict[str, str]) -> Iterator[State]:
-        """Recovery looks some states ahead of its answers; those are recovered in vain, and no more."""
-        for state in every:
-            if len(first) == len(self.target.signatures):
+    def _crash_states(self, recording: Recording, log: Log, first: Mapping[str, str]) -> Iterator[Judged]:
+        """Model after model, until all signatures were seen."""
+        judge = Judge(recording.history, self.target.profile, self.target.tier)
+        for model in self.target.models:
+            if self._has_all(first):
                 return
-            yield state
+            shutil.rmtree(self._space.path / FOLDER, ignore_errors=True)
+            yield from CrashStates(
+                self._setting, recording, log, StatePlan((model,)), judge, lambda: self._has_all(first)
+            ).judged()
 
 
 def failed_in(recording: Recording) -> int:

@@ -18,6 +18,8 @@ import msgspec
 
 from harness.evidence.store import NoResults, base_disk, copy_image, expand_file, reading
 from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
+from harness.experiments.crash_states import CrashStates
+from harness.experiments.examination import Setting
 from harness.findings.repro_damage import outcome_lines, recover_damaged
 from harness.findings.repro_fault import point_of, run_again, run_lines
 from harness.guests.agent_binary import agent_binary
@@ -27,15 +29,14 @@ from harness.guests.spec import UML, arch_of
 from harness.host.progress import Progress
 from harness.host.workspace import workspace
 from harness.runs.run import LOG_BYTES, processors
-from harness.stages.judge import decode
-from harness.stages.recover import Recovered, Recovery, block_writes, walk_flags
+from harness.stages.explore import StatePlan
+from harness.stages.record import Recording
+from harness.stages.recover import block_writes
 from harness.states.crash import BadSpec, State, parse_spec
 from harness.states.log import open_log
 from harness.states.nested import FOLDER, file_name
 from harness.states.rebuild import Rebuilding
 from kernel.build import build
-from oracles.case import prepare
-from oracles.court import judge_observation
 from oracles.observation import Observation, Tree
 from oracles.profiles import profile
 from oracles.spec import PRESUMES, disk_words
@@ -141,12 +142,7 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
             print("\n".join(describe(experiment, state, shown.signature, seen, judged, keep, told)))
             return status(judged)
         with GuestSlot(spec, space) as guest_slot:
-            observation = _recover(guest_slot, experiment, space.path, state)
-    verdicts = judge_observation(
-        prepare(experiment.history, profile(experiment.facts.profile), Tier(experiment.facts.tier)),
-        state.prefix,
-        observation,
-    )
+            observation, verdicts = _examine(guest_slot, experiment, space.path, state)
     print("\n".join(describe(experiment, state, shown.signature, observation, verdicts, keep)))
     return status(verdicts)
 
@@ -198,14 +194,22 @@ def _expand_recovery(folder: Path, state: State, scratch: Path) -> None:
             raise BadSpec(f"{state.spec}: that recovery has {len(log)} entries, so O:0 to O:{len(log)}")
 
 
-def _recover(guest_slot: GuestSlot, experiment: Experiment, scratch: Path, state: State) -> Observation:
+def _examine(
+    guest_slot: GuestSlot, experiment: Experiment, scratch: Path, state: State
+) -> tuple[Observation, tuple[Verdict, ...]]:
+    """The state recovered and judged once more, from what _rebuild() left in `scratch`."""
+    facts, history = experiment.facts, experiment.history
+    assert history is not None
     with_fsck = any(seen.fsck is not None for seen in experiment.observations)
-    asks = walk_flags(experiment.history) if experiment.history is not None else 0
-    recovery = Recovery(guest_slot, profile(experiment.facts.profile), with_fsck, scratch, asks)
-    with open_log(scratch / "state.log") as log:
-        (recovered,) = recovery.go_on(scratch / "base", log, [state], scratch / FOLDER)
-    assert isinstance(recovered, Recovered)
-    return decode(recovered.observation)
+    setting = Setting(
+        guest_slot, profile(facts.profile), Tier(facts.tier), facts.kernel, scratch, scratch, with_fsck
+    )
+    recording = Recording(scratch / "base", scratch / "state.log", history, {}, ())
+    with open_log(recording.log) as log:
+        examination = CrashStates(setting, recording, log, StatePlan())
+        (judged,) = examination.judged_alone([state])
+    (observation,) = examination.ledger.seen
+    return observation, judged.verdicts
 
 
 def describe(

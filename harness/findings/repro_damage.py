@@ -51,7 +51,7 @@ def recover_damaged(
     judge.add_undamaged(whole.spec, whole.observation)
     judge.read = {whole.spec: (ReadBlock(state.damage.block, name),)}
     verdicts = judge.add(state.spec, "", damaged.observation)
-    (judged,) = judge.judgement().states
+    (judged,) = judge.ledger.judgement().states
     return decode(damaged.observation), decode(whole.observation), verdicts, judged.outcome, name
 
 

@@ -15,7 +15,7 @@ from harness.stages.inject import Faulting
 from harness.stages.judge import decode
 from harness.stages.recover import walk_flags
 from harness.states.crash import BadSpec
-from oracles.faults.fault_court import judge_fault
+from oracles.judge import judge_fault
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import profile
 from oracles.verdict import Tier, Verdict

@@ -26,10 +26,10 @@ from oracles.checks import Check, NoCheck, checks
 from oracles.content import size_of
 from oracles.faults import told
 from oracles.faults.damage import split
-from oracles.faults.damage_court import damage_case
 from oracles.faults.device_checks import of_damage, of_fault, promising
 from oracles.faults.faulted import fault_case
 from oracles.finding import signature
+from oracles.judge import damage_case
 from oracles.model import Model
 from oracles.model import build as build_model
 from oracles.observation import Observation

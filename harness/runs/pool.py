@@ -34,7 +34,7 @@ class PoolFailed(Exception):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A worker's message about its task. kind: "said", "done" (its last word), "failed" (nothing can go on)."""
+    """A worker's message about its task. kind: "said", "done" (its last word), "failed" (none can go on)."""
 
     kind: str
     content: Any = None

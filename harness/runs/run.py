@@ -3,7 +3,7 @@ The main job: every power cut of every workload, on every profile and kernel ask
 
 In:       a RunSpec: what the command line says.
 Out:      results/<run>/ with the evidence, the summary and the report.
-Not here: one experiment (experiments/crash.py), the command line (main.py), the numbers (summary.py).
+Not here: one experiment (experiments/experiment.py), the command line (main.py), the numbers (summary.py).
 
 Experiments are dealt out to workers, one process and one guest each. A worker's end, by Ctrl-C, SIGTERM
 or the death of its parent, takes its guest and its scratch folder with it (workspace.py).
@@ -40,9 +40,7 @@ from harness.evidence.store import (
 )
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.evidence.sweep import Part
-from harness.experiments.crash import Outcome, Plan, not_done, run_experiment
-from harness.experiments.damage import run_damage_experiment
-from harness.experiments.faults import run_fault_experiment
+from harness.experiments.experiment import Outcome, Plan, not_done, run_experiment
 from harness.guests.agent_binary import AgentError, agent_binary
 from harness.guests.filesystem import make_filesystem, tool_version
 from harness.guests.guest import GuestSlot, GuestSpec
@@ -60,7 +58,7 @@ from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.faults.damage import Damage
-from oracles.faults.damage_court import EVERY_ORACLE
+from oracles.judge import EVERY_ORACLE
 from oracles.profiles import Profile
 from oracles.spec import in_order
 from oracles.verdict import Tier
@@ -68,7 +66,7 @@ from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
 from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
-from reports.results import CRASH, DAMAGE, FAULTS, Question, Summary, read_experiment, read_question
+from reports.results import CRASH, FAULTS, Question, Summary, read_experiment, read_question
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -439,13 +437,12 @@ class Workbench:
         if (done := done_already(plan, run)) is not None:
             return done
         counted = Counted(tell)
-        do = {FAULTS: run_fault_experiment, DAMAGE: run_damage_experiment}.get(plan.kind, run_experiment)
 
         def told(count: int) -> None:
             require_scratch(self._space.path)
             counted.add(count)
 
-        outcome = do(plan, guest_slot, pristine, self._space.path, run, told)
+        outcome = run_experiment(plan, guest_slot, pristine, self._space.path, run, told)
         counted.flush()
         return outcome
 

@@ -7,7 +7,7 @@ Not here: the states of each model (crash.py, reorder.py, tear.py, nested.py), j
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -46,14 +46,23 @@ def may_write(report: bytes) -> bool:
 
 
 class Explorer:
-    """recovered() of one log; planned and coverage are whole when it has ended."""
+    """recovered() of one log; planned and coverage are whole when it has ended. enough: asked before each
+    state of model O; True ends them."""
 
-    def __init__(self, state_plan: StatePlan, atomic_bytes: int, log: Log, scratch: Path) -> None:
+    def __init__(
+        self,
+        state_plan: StatePlan,
+        atomic_bytes: int,
+        log: Log,
+        scratch: Path,
+        enough: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.planned: dict[str, int] = {}
         self._coverage: list[Coverage] = []
         self._state_plan = state_plan
         self._atomic_bytes = state_plan.atomic_bytes or atomic_bytes
         self._log = log
+        self._enough = enough
         self.recoveries = scratch / FOLDER
         # By the state that was recovered for it the last prefix with that disk: to it most was promised.
         self._outer: dict[str, State] = {}
@@ -76,7 +85,8 @@ class Explorer:
         budget, seed = self._state_plan.budget, self._state_plan.seed
         if "O" in self._state_plan.models:
             self.planned["O"] = len(self._log) + 1
-            found.append(states(len(self._log)))
+            every = states(len(self._log))
+            found.append(itertools.takewhile(lambda _: not self._enough(), every))
         if "R" in self._state_plan.models:
             reordering = Reordering(self._log, budget, seed)
             self.planned["R"] = reordering.count

@@ -3,7 +3,7 @@ Run a workload at one fault point after the other, in one guest.
 
 In:       a GuestSlot, a profile, its pristine image, fault points.
 Out:      for each an Observation as JSON, as the agent told it.
-Not here: which points (fault_points.py), judging (oracles/faults/fault_court.py), keeping
+Not here: which points (fault_points.py), judging (oracles/judge.py), keeping
           (experiments/faults.py).
 
 The guest holds the pristine disk in memory. Each run works on a snapshot of it, which the next run drops, and

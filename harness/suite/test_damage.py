@@ -16,7 +16,7 @@ from harness.runs.run import RunSpec, run
 from harness.suite.test_models import repro
 from harness.suite.test_planted import sees
 from oracles.faults.damage import OUTCOMES, Outcome
-from oracles.faults.damage_court import DAMAGE_ORACLES
+from oracles.judge import DAMAGE_ORACLES
 from oracles.profiles import profile
 from reports.results import DAMAGE, read_experiment
 from workloads.library import DEMONSTRATION, select

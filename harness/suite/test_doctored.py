@@ -23,7 +23,7 @@ from harness.states.crash import State
 from harness.states.disk import BLOCK_BYTES, open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, open_log, write_log
 from oracles.case import prepare
-from oracles.court import judge_observation
+from oracles.judge import judge_observation
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier
 from workloads.history import stamped

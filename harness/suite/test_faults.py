@@ -16,7 +16,7 @@ from harness.experiments.cross_check import Agreement, cross_check
 from harness.host.progress import Progress
 from harness.runs.run import RunSpec, run
 from harness.suite.test_planted import sees
-from oracles.faults.fault_court import FAULT_ORACLES
+from oracles.judge import FAULT_ORACLES
 from oracles.profiles import profile
 from reports.results import FAULTS, read_experiment
 from workloads.library import DEMONSTRATION, library, select

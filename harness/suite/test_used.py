@@ -17,7 +17,7 @@ from harness.states.crash import states
 from harness.states.disk import BLOCK_BYTES, open_disk
 from harness.states.log import SECTOR_BYTES, open_log
 from oracles.case import prepare
-from oracles.court import judge_observation
+from oracles.judge import judge_observation
 from oracles.profiles import profile
 from oracles.verdict import Answer, Tier
 from workloads.history import stamped

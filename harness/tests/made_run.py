@@ -2,7 +2,7 @@
 Runs made by hand, for tests: what a guest would have told is made up, the rest is the store's own.
 
 In:       a folder; which states fail and how.
-Out:      experiments in it, as experiments/crash.py keeps them.
+Out:      experiments in it, as experiments/experiment.py keeps them.
 Not here: recording and recovery.
 """
 
@@ -93,8 +93,8 @@ def keep(
             facts if recorded else msgspec.structs.replace(facts, entries=()),
             format_workload(BENCH.history.workload),
             BENCH.history if recorded else None,
-            judge.judgement() if recorded else Judgement((), ()),
-            judge.observations() if recorded else b"[]",
+            judge.ledger.judgement() if recorded else Judgement((), ()),
+            judge.ledger.observations() if recorded else b"[]",
             "kernel log\n",
             "#!/bin/sh\n",
         )
@@ -117,8 +117,8 @@ def of_one_kind(run: Path, bench: Bench, judge: FaultJudge | DamageJudge, **fact
             msgspec.structs.replace(made, workload="w", **facts),
             format_workload(bench.history.workload),
             bench.history,
-            judge.judgement(),
-            judge.observations(),
+            judge.ledger.judgement(),
+            judge.ledger.observations(),
             "",
             "",
         )

@@ -5,7 +5,7 @@ In:       nothing (Damage), or the spec of a damaged state (split); what came ba
           damage.
 Out:      Damage, its spec, the bytes that it leaves; what recovery made of it (Outcome); DamageCase.
 Not here: which damage is done (harness/experiments/damaged_states.py), what is asked (noticed.py,
-          detected.py, alive.py), asking all of them (damage_court.py).
+          detected.py, alive.py), asking all of them (judge.py).
 
     D:O:812/7680^1234     bit 1234 of block 7680 flipped: bit 2 of its byte 154
     D:O:812/7680.3=0      sector 3 of that block zeroed

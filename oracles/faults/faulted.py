@@ -3,7 +3,7 @@ One question about a fault point: this workload, this fault, this is what the ca
 
 In:       the workload's History on a sound device, a Profile, a Tier; then a fault point and an Observation.
 Out:      FaultCase: what was acknowledged before the fault, and what was said to be durable all the same.
-Not here: the answers (told.py, contained.py, detected.py, alive.py), asking all of them (fault_court.py).
+Not here: the answers (told.py, contained.py, detected.py, alive.py), asking all of them (judge.py).
 
 A workload on a failing device has a history of its own: other results, other inode numbers. A call that
 failed may have done part of its work (a write, a truncate); to the model it happened, as something that may

@@ -3,7 +3,7 @@
 import pytest
 
 from oracles.checks import Check, NoCheck, Source, checks
-from oracles.court import judge_state
+from oracles.judge import judge_state
 from oracles.observation import Fsck, Run
 from oracles.tests.made import Bench, also, node_at, replaced, without
 from oracles.verdict import Answer

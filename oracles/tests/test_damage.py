@@ -7,7 +7,7 @@ import pytest
 
 from oracles.case import prepare
 from oracles.faults.damage import Damage, Outcome, outcome_of, split, tree_key
-from oracles.faults.damage_court import judge_damage
+from oracles.judge import judge_damage
 from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.tests.made import Bench, replaced, without

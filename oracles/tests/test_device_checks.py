@@ -7,10 +7,9 @@ import pytest
 
 from oracles.case import prepare
 from oracles.checks import Check, NoCheck, Source
-from oracles.faults.damage_court import damage_case, judge_damage
 from oracles.faults.device_checks import of_damage, of_fault, promising
-from oracles.faults.fault_court import judge_fault
 from oracles.faults.faulted import fault_case
+from oracles.judge import damage_case, judge_damage, judge_fault
 from oracles.observation import FaultRun, FaultStep, Node, Observation, Run
 from oracles.profiles import profile
 from oracles.tests.made import Bench, also, replaced, without

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from oracles.faults.fault_court import judge_fault
+from oracles.judge import judge_fault
 from oracles.observation import FaultRun, FaultStep, Node, Observation, Run
 from oracles.profiles import profile
 from oracles.tests.made import Bench, node_at, replaced, without

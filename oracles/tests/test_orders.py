@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from oracles.case import Prepared, prepare
-from oracles.court import BY_ORDER, judge_observation
+from oracles.judge import BY_ORDER, judge_observation
 from oracles.model import Builder, Disagreement, Model
 from oracles.observation import Observation, Tree
 from oracles.orders import Orders

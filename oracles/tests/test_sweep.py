@@ -12,7 +12,7 @@ import time
 import msgspec
 import pytest
 
-from oracles import court
+from oracles import judge
 from oracles.observation import Node, Observation, Run, Tree
 from oracles.tests.made import Bench, without
 from oracles.verdict import Answer, Tier
@@ -32,7 +32,7 @@ def all_cuts(bench: Bench):
 
 def broken(bench: Bench, tree: Tree, begun: int, flying: bool) -> list[str]:
     case = bench.case(tree, begun, flying)
-    verdicts = court.judge_state(case)
+    verdicts = judge.judge_state(case)
     assert len(verdicts) >= 8
     told = [f"{v.oracle}: {v.reason}" for v in verdicts if v.answer is Answer.UNKNOWN]
     for verdict in verdicts:
@@ -276,6 +276,6 @@ def test_judging_one_state_is_fast():
     start = time.process_time()
     prefixes = range(0, bench.history.entry_count + 1)
     for prefix in prefixes:
-        court.judge_observation(bench.prepared, prefix, observation)
+        judge.judge_observation(bench.prepared, prefix, observation)
     each = (time.process_time() - start) / len(prefixes)
     assert each < 0.005

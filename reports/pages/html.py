@@ -96,7 +96,7 @@ def write_report(
 
 def write_report_again(run: Path) -> Path:
     """With what each oracle checks, as the run's own page had it. Errors: as write_report()."""
-    from oracles.court import ORACLES  # noqa: PLC0415  reports know the oracles' texts only where asked
+    from oracles.judge import ORACLES  # noqa: PLC0415  reports know the oracles' texts only where asked
 
     return write_report(run, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
 

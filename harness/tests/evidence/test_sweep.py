@@ -5,7 +5,7 @@ import pytest
 from harness.evidence.sweep import Bug, NothingToSweep, bug_of, plantable, planted_bugs, sweep_parts
 from kernel.build import series
 from kernel.kernel import BadKernel, Facts, Series
-from oracles.faults.damage_court import EVERY_ORACLE
+from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES, profile
 from oracles.spec import MODELS
 from reports.results import DAMAGE, FAULTS

@@ -2,13 +2,26 @@
 
 from pathlib import Path
 
-from harness.experiments.crash import Plan, facts_of, keep_evidence
+from harness.experiments.experiment import Plan, facts_of, keep_evidence
+from harness.stages.judge import Ledger
 from harness.stages.record import Recording
 from harness.states.log import Entry, open_log, write_log
 from harness.tests.made_run import BENCH, DEVICE_BYTES, judged
 from oracles.profiles import profile
 from oracles.verdict import Tier
 from reports.results import EntryFlag
+
+
+class Examined:
+    """An examination that has come to its end."""
+
+    stage, recoveries = "recovering", None
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+
+    def kernel_log(self) -> list[str]:
+        return ["4 afterwards"]
 
 
 def test_the_kernel_log_of_the_recording_comes_before_that_of_the_states(tmp_path):
@@ -18,10 +31,10 @@ def test_the_kernel_log_of_the_recording_comes_before_that_of_the_states(tmp_pat
     write_log(log, [Entry(0, 1, EntryFlag.FLUSH, bytes(512))])
     recording = Recording(base, log, BENCH.history, {}, ("4 while it ran",))
     plan = Plan(1, "test", Path("linux"), profile("btrfs"), BENCH.history.workload, Tier.FS, False)
-    judge = judged()
+    examination = Examined(judged().ledger)
     with open_log(log) as opened:
         facts = facts_of(plan, "recovering: gone", recording, opened)
-    outcome = keep_evidence(tmp_path, plan, facts, recording, judge, judge.judgement(), ["4 afterwards"])
+    outcome = keep_evidence(tmp_path, plan, facts, recording, examination)
     kept = tmp_path / "experiments/0001"
     assert outcome.trouble == "recovering: gone"
     assert (kept / "kernel.log").read_text() == "== while recording ==\n4 while it ran\n4 afterwards\n"

@@ -10,6 +10,7 @@ import pytest
 from harness.evidence.summary import sum_up
 from harness.evidence.triage import find, learnt
 from harness.experiments import interestingness as interesting
+from harness.experiments.examination import Judged
 from harness.experiments.interestingness import Answered, InterestingnessTest, Target, Trigger, trigger_of
 from harness.findings import minimize as subject
 from harness.findings.minimize import (
@@ -303,10 +304,8 @@ def test_a_subject_of_another_kind_is_asked_until_all_signatures_were_seen(
     def look(*_: object):
         for number, verdict in enumerate((*told, *told)):
             asked.append(number)
-            yield f"F:delay@{number}", (verdict,)
+            yield Judged(f"F:delay@{number}", (verdict,))
 
-    monkeypatch.setattr(InterestingnessTest, "_faulted", look)
-    monkeypatch.setattr(interesting, "open_log", lambda _: contextlib.nullcontext([0] * 7))
     one = Target(
         "6.12",
         None,  # type: ignore[arg-type]
@@ -319,8 +318,8 @@ def test_a_subject_of_another_kind_is_asked_until_all_signatures_were_seen(
         history = read_experiment(keep_faults(tmp_path / "run") / "experiments" / "0001").history
         assert history is not None
         recording = Recording(tmp_path, tmp_path, history, {}, ())
-        result = InterestingnessTest(one, space)._of_device(
-            WORKLOAD, recording, Trigger(FAULTS, fault="delay")
-        )
+        monkeypatch.setattr(interesting, "recorded", lambda *_: contextlib.nullcontext((recording, [0] * 7)))
+        monkeypatch.setattr(InterestingnessTest, "_judged", look)
+        result = InterestingnessTest(one, space).examine(WORKLOAD)
     assert result == Answered({"btrfs told: data lost untold (fsynced file)": "F:delay@1"}, 7)
     assert asked == [0, 1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.experiments.crash import Outcome
+from harness.experiments.experiment import Outcome
 from harness.host import progress as subject
 from harness.host.progress import PLAIN_EVERY_S, Progress
 

@@ -10,8 +10,8 @@ from harness.findings.reproducers import NoExport, asked_in_orders, reproducers
 from harness.stages.record import program
 from oracles.case import prepare
 from oracles.checks import NoCheck
-from oracles.court import judge_observation
 from oracles.finding import signature
+from oracles.judge import judge_observation
 from oracles.observation import Observation, Tree
 from oracles.profiles import profile
 from oracles.spec import place_of

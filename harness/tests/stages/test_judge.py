@@ -23,18 +23,18 @@ def count_broken(verdict_sets):
 def kept(judge: Judge) -> Experiment:
     """As it would be read back."""
     facts = ExperimentFacts(1, "made", "", "btrfs", "test", "fs", FLUSHED, {}, {})
-    observations = msgspec.json.decode(judge.observations(), type=tuple[Observation, ...])
-    return Experiment("0001", facts, "", BENCH.history, judge.judgement(), observations)
+    observations = msgspec.json.decode(judge.ledger.observations(), type=tuple[Observation, ...])
+    return Experiment("0001", facts, "", BENCH.history, judge.ledger.judgement(), observations)
 
 
 def answers(judge: Judge, prefix: int) -> dict[str, Answer]:
-    judgement = judge.judgement()
+    judgement = judge.ledger.judgement()
     verdicts = judgement.verdict_sets[judgement.states[prefix].verdict_set]
     return {verdict.oracle: verdict.answer for verdict in verdicts}
 
 
 def test_every_state_has_its_verdicts_in_order() -> None:
-    judgement = judged().judgement()
+    judgement = judged().ledger.judgement()
     assert [state.spec for state in judgement.states] == [f"O:{n}" for n in range(ENTRY_COUNT + 1)]
     assert not count_broken(judgement.verdict_sets)
 
@@ -43,13 +43,13 @@ def test_a_promise_not_kept_is_broken_in_its_own_state_only() -> None:
     judge = judged({ENTRY_COUNT: seen(0)})
     assert answers(judge, ENTRY_COUNT)["durable"] is Answer.BROKEN
     assert Answer.BROKEN not in answers(judge, ENTRY_COUNT - 1).values()
-    assert count_broken(judge.judgement().verdict_sets) == 1
+    assert count_broken(judge.ledger.judgement().verdict_sets) == 1
 
 
 def test_equal_observations_at_equal_moments_are_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    court = judging.judge_observation
-    monkeypatch.setattr(judging, "judge_observation", lambda *a: (asked.append(a[1]), court(*a))[1])
+    unwatched = judging.judge_observation
+    monkeypatch.setattr(judging, "judge_observation", lambda *a: (asked.append(a[1]), unwatched(*a))[1])
     judged()
     # creat begins with entry 0 and returns with 2, which promises nothing; fsync begins with 3 and returns
     # with 5.
@@ -58,7 +58,7 @@ def test_equal_observations_at_equal_moments_are_judged_once(monkeypatch: pytest
 
 def test_an_equal_observation_at_another_moment_is_judged_by_that_moment() -> None:
     judge = judged({prefix: seen(0) for prefix in range(ENTRY_COUNT + 1)})
-    assert len({state.observation for state in judge.judgement().states}) == 1
+    assert len({state.observation for state in judge.ledger.judgement().states}) == 1
     assert answers(judge, 0)["durable"] is Answer.HOLDS
     assert answers(judge, ENTRY_COUNT)["durable"] is Answer.BROKEN
 
@@ -98,7 +98,7 @@ def test_verdicts_are_those_of_each_cut_judged_alone(name: str, backwards: bool)
     trees = [Observation(tree=bench.tree(done), probe_steps=1) for done in range(0, len(run), 3)]
     judge = Judge(history, one, Tier.FS)
     for number, tree in enumerate(trees):
-        assert judge.observe(b"", tree) == number
+        assert judge.ledger.observe_again(b"", tree) == number
     cuts = sorted(range(history.entry_count + 1), reverse=backwards)
     broken = 0
     for prefix in cuts:
@@ -133,7 +133,7 @@ def test_what_is_kept_of_an_unreadable_report_can_be_read(report: bytes) -> None
 )
 def test_judging_again_gives_the_same_judgement(report: bytes) -> None:
     judge = judged({2: report, ENTRY_COUNT: seen(0)}, same=(1, 4))
-    assert judge_again(kept(judge), profile("btrfs"), Tier.FS) == judge.judgement()
+    assert judge_again(kept(judge), profile("btrfs"), Tier.FS) == judge.ledger.judgement()
 
 
 def test_judging_again_may_ask_for_less() -> None:
@@ -150,6 +150,6 @@ def test_an_experiment_that_was_not_recorded_cannot_be_judged() -> None:
 
 def test_the_kernel_log_of_a_state_is_that_of_its_observation() -> None:
     judge = judged({1: seen(1, kernel_log=("4 loud",))})
-    states = judge.judgement().states
-    assert judge.kernel_log(states[1].observation) == ("4 loud",)
-    assert judge.kernel_log(states[2].observation) == ()
+    states = judge.ledger.judgement().states
+    assert judge.ledger.kernel_log(states[1].observation) == ("4 loud",)
+    assert judge.ledger.kernel_log(states[2].observation) == ()

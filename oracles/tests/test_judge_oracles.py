@@ -1,10 +1,10 @@
-"""court: all oracles about one state; UNKNOWN is for our own trouble."""
+"""oracles/judge.py: all oracles about one state; UNKNOWN is for our own trouble."""
 
 import dataclasses
 
 import msgspec
 
-from oracles import court, durable
+from oracles import durable, judge
 from oracles.case import prepare
 from oracles.observation import Fsck, Observation
 from oracles.profiles import profile
@@ -21,7 +21,7 @@ def answers(verdicts):
 def test_trouble_of_ours_makes_every_oracle_unknown():
     """With its reason, and never a violation."""
     bench = Bench(TEXT)
-    verdicts = court.judge_observation(bench.prepared, 3, Observation(trouble="guest lost"))
+    verdicts = judge.judge_observation(bench.prepared, 3, Observation(trouble="guest lost"))
     assert len(verdicts) == 9
     assert all(v.answer is Answer.UNKNOWN and v.reason == "guest lost" for v in verdicts)
 
@@ -30,7 +30,7 @@ def test_an_oracle_that_crashes_is_unknown_and_the_others_go_on(monkeypatch):
     """The exception's type, text and line are its reason."""
     monkeypatch.setattr(durable, "judge", lambda case: 1 // 0)
     bench = Bench(TEXT)
-    verdicts = court.judge_state(bench.case(bench.tree()))
+    verdicts = judge.judge_state(bench.case(bench.tree()))
     assert answers(verdicts)["durable"] is Answer.UNKNOWN
     assert answers(verdicts)["atomic"] is Answer.HOLDS
     assert "ZeroDivisionError" in next(v.reason for v in verdicts if v.oracle == "durable")
@@ -39,7 +39,7 @@ def test_an_oracle_that_crashes_is_unknown_and_the_others_go_on(monkeypatch):
 def test_a_refused_mount_is_told_once():
     """mounts is BROKEN and the oracles of the tree give no verdict."""
     bench = Bench(TEXT)
-    verdicts = court.judge_observation(bench.prepared, 3, Observation(mount_errno=22))
+    verdicts = judge.judge_observation(bench.prepared, 3, Observation(mount_errno=22))
     assert answers(verdicts) == {"mounts": Answer.BROKEN, "quiet": Answer.HOLDS}
 
 
@@ -51,7 +51,7 @@ def test_a_history_that_the_model_cannot_follow_is_unknown():
     )
     history = msgspec.structs.replace(history, run=(odd, *history.run[1:]))
     prepared = prepare(history, profile("btrfs"))
-    verdicts = court.judge_observation(prepared, 3, Observation(tree=()))
+    verdicts = judge.judge_observation(prepared, 3, Observation(tree=()))
     assert {verdict.answer for verdict in verdicts} == {Answer.UNKNOWN}
     assert "there is no a" in verdicts[0].reason
 
@@ -78,17 +78,17 @@ def test_oracles_that_do_not_ask_the_model_say_the_same_at_every_cut(monkeypatch
     )
     case = bench.prepared.case(0, seen)
     anywhere = {}
-    first = court.judge_observation(bench.prepared, 0, seen, anywhere)
-    assert anywhere.keys() == {oracle.NAME for oracle in court.ORACLES} - court.BY_ORDER
+    first = judge.judge_observation(bench.prepared, 0, seen, anywhere)
+    assert anywhere.keys() == {oracle.NAME for oracle in judge.ORACLES} - judge.BY_ORDER
     blind = dataclasses.replace(case, window=NoModel(case.window), readings=(), prefix=None, history=None)
-    for oracle in court.ORACLES:
-        if oracle.NAME not in court.BY_ORDER:
+    for oracle in judge.ORACLES:
+        if oracle.NAME not in judge.BY_ORDER:
             assert oracle.judge(blind) == anywhere[oracle.NAME]
     asked = []
-    for oracle in court.ORACLES:
+    for oracle in judge.ORACLES:
         monkeypatch.setattr(oracle, "judge", lambda case, name=oracle.NAME: asked.append(name))
-    court.judge_observation(bench.prepared, 3, seen, anywhere)
-    assert set(asked) == court.BY_ORDER
+    judge.judge_observation(bench.prepared, 3, seen, anywhere)
+    assert set(asked) == judge.BY_ORDER
     said = answers(first)
     assert {said[name] for name in ("quiet", "fsck", "usable", "stable")} == {Answer.BROKEN}
 
@@ -102,21 +102,21 @@ class NoModel:
 
 def test_every_oracle_says_what_it_checks_and_what_not():
     """For the report; ten of them, each with its own name."""
-    assert len({oracle.NAME for oracle in court.ORACLES}) == 10
-    assert all(len(oracle.CHECKS) > 20 and len(oracle.NOT_CHECKED) > 20 for oracle in court.ORACLES)
+    assert len({oracle.NAME for oracle in judge.ORACLES}) == 10
+    assert all(len(oracle.CHECKS) > 20 and len(oracle.NOT_CHECKED) > 20 for oracle in judge.ORACLES)
 
 
 def test_ordered_is_asked_from_tier_somc_on():
     """posix does not know it."""
     for tier, asked in ((Tier.POSIX, False), (Tier.SOMC, True), (Tier.FS, True)):
         bench = Bench(TEXT, tier=tier)
-        assert ("ordered" in answers(court.judge_state(bench.case(bench.tree())))) is asked
+        assert ("ordered" in answers(judge.judge_state(bench.case(bench.tree())))) is asked
 
 
 def test_the_same_question_gets_the_same_answer():
     """Bit by bit."""
     bench = Bench("run\n  write a 0 8K\n  fsync a\n")
     case = bench.case(bench.tree(0))
-    first = msgspec.json.encode(court.judge_state(case))
-    assert first == msgspec.json.encode(court.judge_state(case))
+    first = msgspec.json.encode(judge.judge_state(case))
+    assert first == msgspec.json.encode(judge.judge_state(case))
     assert b"BROKEN" in first

@@ -1,13 +1,14 @@
 """
-One experiment: a workload on a profile and a kernel, recorded, recovered at every state, judged, kept.
+One experiment: a workload on a profile and a kernel, recorded, every state recovered and judged, kept.
 
 In:       a Plan, a guest to use, where to keep the evidence.
 Out:      the experiment's folder, and what progress tells of it (Outcome).
-Not here: many experiments at once (run.py), the parts themselves.
+Not here: many experiments at once (run.py), what each kind of experiment does with a recording
+          (crash_states.py, faults.py, damage.py).
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -19,25 +20,29 @@ from harness.evidence.store import (
     keep_recoveries,
     write_experiment,
 )
-from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
+from harness.experiments.crash_states import CrashStates
+from harness.experiments.damage import DamageSweep
+from harness.experiments.examination import (
+    UNEXAMINED,
+    UNRECORDED,
+    Examination,
+    Setting,
+    record_in,
+    recorded,
+)
+from harness.experiments.faults import FaultSweep
+from harness.guests.guest import GuestSlot, LostGuest
 from harness.guests.spec import UML
 from harness.host.root import ROOT
-from harness.stages.explore import Explorer, StatePlan
-from harness.stages.judge import DamageJudge, FaultJudge, Judge
-from harness.stages.record import NotRecorded, Recording, record
-from harness.stages.recover import Recovery, walk_flags
-from harness.states.disk import BadEntry
-from harness.states.log import SECTOR_BYTES, BadLog, Log, open_log
+from harness.stages.explore import StatePlan
+from harness.stages.record import Recording
+from harness.states.log import SECTOR_BYTES, Log, open_log
 from oracles.profiles import Profile
 from oracles.verdict import Tier
-from reports.results import CRASH, ExperimentFacts, Judgement, LogFigures
+from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, Judgement, LogFigures
 from reports.text.figures import log_figures
 from workloads.text import format as format_workload
 from workloads.workload import Workload
-
-LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's own log
-# What ends a recording: nothing of it can be judged.
-UNRECORDED = (NotRecorded, BadEntry, BadLog, GuestTrouble, LostGuest)
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -69,6 +74,14 @@ class Outcome(msgspec.Struct, frozen=True):
 Tell = Callable[[int], None]
 
 
+# What a kind of experiment makes of a recording, by results.KINDS.
+EXAMINATIONS: dict[str, Callable[[Setting, Recording, Log, StatePlan], Examination]] = {
+    CRASH: CrashStates,
+    FAULTS: FaultSweep,
+    DAMAGE: DamageSweep,
+}
+
+
 def run_experiment(
     plan: Plan, guest_slot: GuestSlot, pristine: Path, scratch: Path, run: Path, tell: Tell
 ) -> Outcome:
@@ -76,109 +89,63 @@ def run_experiment(
     tell(n) is called with the number of states judged since the last call.
     Errors: OSError when the evidence cannot be kept. Everything else becomes the experiment's trouble.
     """
+    setting = Setting(guest_slot, plan.profile, plan.tier, plan.kernel, pristine, scratch, plan.with_fsck)
     started = time.monotonic()
     try:
-        others = tuple(counted(plan, guest_slot, pristine) for _ in range(plan.recordings - 1))
-        recording = record(guest_slot.guest(), plan.profile, plan.workload, pristine, plan.kernel)
+        others = tuple(counted(setting, plan.workload) for _ in range(plan.recordings - 1))
+        recording = record_in(setting, plan.workload)
     except UNRECORDED as error:
         return not_recorded(plan, guest_slot, run, error)
     seconds = {"record": time.monotonic() - started}
     with open_log(recording.log) as log:
-        return _recover_and_keep(plan, guest_slot, recording, log, scratch, run, tell, seconds, others)
+        examination = EXAMINATIONS[plan.kind](setting, recording, log, plan.state_plan)
+        trouble = ""
+        started = time.monotonic()
+        try:
+            for _ in examination.judged():
+                tell(1)
+        except UNEXAMINED as error:
+            guest_slot.drop()
+            trouble = f"{examination.stage}: {error}"
+        seconds |= examination.seconds(time.monotonic() - started)
+        facts = facts_of(plan, trouble or examination.trouble(), recording, log)
+    facts = msgspec.structs.replace(
+        facts,
+        seconds={stage: round(value, 4) for stage, value in seconds.items()},
+        other_recordings=others,
+        **examination.facts(),
+    )
+    return keep_evidence(run, plan, facts, recording, examination)
 
 
-def counted(plan: Plan, guest_slot: GuestSlot, pristine: Path) -> LogFigures:
+def counted(setting: Setting, workload: Workload) -> LogFigures:
     """What one recording amounts to: background writes come or stay away from one to the next."""
-    recording = record(guest_slot.guest(), plan.profile, plan.workload, pristine, plan.kernel)
-    with open_log(recording.log) as log:
+    with recorded(setting, workload) as (_, log):
         return log_figures([log.summary(index) for index in range(len(log))])
 
 
-def _recover_and_keep(
-    plan: Plan,
-    guest_slot: GuestSlot,
-    recording: Recording,
-    log: Log,
-    scratch: Path,
-    run: Path,
-    tell: Tell,
-    seconds: dict[str, float],
-    others: tuple[LogFigures, ...],
-) -> Outcome:
-    judge = Judge(recording.history, plan.profile, plan.tier)
-    asks = walk_flags(recording.history)
-    recovery = Recovery(guest_slot, plan.profile, plan.with_fsck, scratch, asks)
-    examination = Explorer(plan.state_plan, plan.profile.atomic_bytes, log, scratch)
-    trouble = ""
-    started, judging_s = time.monotonic(), 0.0
-    try:
-        for recovered in examination.recovered(recovery, recording.base):
-            before = time.monotonic()
-            judge.add(recovered)
-            judging_s += time.monotonic() - before
-            tell(1)
-    except (BadEntry, BadLog, GuestTrouble, LostGuest) as error:
-        guest_slot.drop()
-        trouble = f"recovering: {error}"
-    seconds["judge"] = judging_s
-    seconds["recover"] = time.monotonic() - started - judging_s
-    judgement = judge.judgement()
-    kernel_log = loud_lines(judgement, judge)
-    rounded = {stage: round(value, 4) for stage, value in seconds.items()}
-    facts = msgspec.structs.replace(
-        facts_of(plan, trouble, recording, log),
-        seconds=rounded,
-        other_recordings=others,
-        planned=examination.planned,
-        coverage=examination.coverage,
-    )
-    return keep_evidence(run, plan, facts, recording, judge, judgement, kernel_log, examination.recoveries)
-
-
 def keep_evidence(
-    run: Path,
-    plan: Plan,
-    facts: ExperimentFacts,
-    recording: Recording,
-    judge: Judge | DamageJudge | FaultJudge,
-    judgement: Judgement,
-    kernel_log: Sequence[str],
-    recoveries: Path | None = None,
+    run: Path, plan: Plan, facts: ExperimentFacts, recording: Recording, examination: Examination
 ) -> Outcome:
-    """
-    The experiment's folder. kernel_log: what was said after the recording. recoveries: as keep_recoveries().
-    Errors: OSError.
-    """
-    lines = ["== while recording ==", *recording.kernel_log, *kernel_log]
+    """The experiment's folder. Errors: OSError."""
+    ledger = examination.ledger
+    lines = ["== while recording ==", *recording.kernel_log, *examination.kernel_log()]
     with experiment_folder(run, plan.number) as folder:
         compress_file(recording.log, folder / "log.zst")
         keep_base(recording.base, folder)
-        if recoveries is not None:
-            keep_recoveries(recoveries, folder)
+        if examination.recoveries is not None:
+            keep_recoveries(examination.recoveries, folder)
         write_experiment(
             folder,
             facts,
             format_workload(plan.workload),
             recording.history,
-            judgement,
-            judge.observations(),
+            ledger.judgement(),
+            ledger.observations(),
             "\n".join(lines) + "\n",
             repro_script(run, plan.number),
         )
     return Outcome(plan.number, facts.trouble)
-
-
-def loud_lines(judgement: Judgement, judge: Judge | DamageJudge) -> list[str]:
-    """The kernel's warnings and errors, each beside the first state that gave it."""
-    lines: list[str] = []
-    seen: set[int] = set()
-    for state in judgement.states:
-        if state.observation in seen:
-            continue
-        seen.add(state.observation)
-        loud = [line for line in judge.kernel_log(state.observation) if int(line[0]) <= LOUD]
-        lines += [f"== recovering {state.spec} ==", *loud] if loud else []
-    return lines
 
 
 def facts_of(
