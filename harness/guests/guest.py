@@ -85,6 +85,7 @@ class Guest:
         self._memory_mib = spec.memory_mib
         self._lines = b""
         self._console = b""
+        self._gone = False  # the console closed, and with it the kernel
         self.stage = ""
         # Of the recovery of states (recover.py): its disk's blocks, of which all others are zero, None when
         # they are not known, and the last report that came by the line.
@@ -134,6 +135,9 @@ class Guest:
         return self.hear(timeout_s)
 
     def _pump(self, deadline: float, timeout_s: float) -> None:
+        if self._gone:
+            self._ended()
+            return
         ready = self._ready.poll(1000 * max(0.0, min(NUDGE_S, deadline - time.monotonic())))
         if not ready and time.monotonic() >= deadline:
             self._lost("hang", f"no answer in {timeout_s:g} s")
@@ -148,9 +152,13 @@ class Guest:
                 self._console = (self._console + chunk)[-65536:]
                 if not chunk:
                     self._ready.unregister(descriptor)
+                    self._gone = True
                     self._ended()
-            else:
+                    return
+            elif chunk:
                 self._lines += chunk
+            else:  # its end of the line is closed; how it died the console tells
+                self._ready.unregister(descriptor)
 
     def _nudge(self) -> None:
         """UML watches its lines edge-triggered: what came before the tty was open stays unseen until more
@@ -169,6 +177,8 @@ class Guest:
 
     def _lost(self, kind: str, detail: str) -> None:
         console = self.console()
+        if kind == "hang" and (status := self.process.poll()) is not None:
+            kind, detail = "exit", f"its process ended ({status})"
         if any("Kernel panic" in line or "Oops" in line for line in console):
             kind = "panic"
         if any("Out of memory" in line for line in console):

@@ -9,6 +9,7 @@ Not here: results that are kept (store.py).
 
 import contextlib
 import os
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -83,7 +84,7 @@ def is_full(folder: Path) -> bool:
 @contextlib.contextmanager
 def workspace() -> Iterator[Workspace]:
     """Errors: OSError when the folder cannot be made."""
-    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=memory_folder()))
+    path = memory_folder() / f"{PREFIX}{secrets.token_hex(8)}"
     janitor = subprocess.Popen(
         ["/bin/sh", "-c", JANITOR, "janitor", str(path)],
         stdin=subprocess.PIPE,
@@ -92,6 +93,7 @@ def workspace() -> Iterator[Workspace]:
         start_new_session=True,
     )
     try:
+        path.mkdir(mode=0o700)  # after the janitor is there: killed between the two we would leave it
         yield Workspace(path)
     finally:
         assert janitor.stdin is not None
