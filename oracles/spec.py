@@ -1,14 +1,19 @@
 """
-The name of a crash state, as far as a reader of results needs it: its model, and how much of the log it saw.
+The name of a crash state: its grammar, and what it says of the disk.
 
 In:       a state spec: "O:812", "R:812-803,805", "T:812/3", "T:812-805/3", "N:O:812/O:7"; of a damaged state
           "D:O:812/7680^1234".
-Out:      its model, the length of its prefix; what each model is, and what it presumes of a device.
-Not here: the whole grammar, and what a spec means for the disk (harness/states/crash.py).
+Out:      State, and parse() of its spec; its model, the length of its prefix; what each model is, and what it
+          presumes of a device.
+Not here: whether a log has such a state, and the disk (harness/states/); fault points, which are no crash
+          states (workloads/faults.py).
 """
 
+import functools
 import re
 from collections.abc import Iterable
+
+import msgspec
 
 MODELS = {
     "O": "ordered: every prefix of the log, entry by entry",
@@ -24,6 +29,167 @@ PRESUMES = {
     "N": "a second power failure while the filesystem recovers from the first",
 }
 
+BLOCK_BYTES, SECTOR_BYTES = 4096, 512
+DAMAGE_FORMS = "D:O:12/7680^1234 or D:O:12/7680.3=0"
+FORMS = f"O:NUMBER as in O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; {DAMAGE_FORMS}"
+SPECS_HELD = 4096  # parsed ones: a state is asked for its place more than once
+
+
+class BadSpec(Exception):
+    """A state spec or model that we do not understand, or that names no state of its log."""
+
+
+class Damage(msgspec.Struct, frozen=True):
+    """block: of 4 KiB. bit: of the block, from its first byte's lowest one; -1 where sector `sector` of it is
+    zeroed."""
+
+    block: int
+    bit: int = -1
+    sector: int = -1
+
+    @property
+    def spec(self) -> str:
+        return f"{self.block}^{self.bit}" if self.bit >= 0 else f"{self.block}.{self.sector}=0"
+
+    def of(self, content: bytes) -> bytes:
+        """The block with the damage."""
+        changed = bytearray(content)
+        if self.bit >= 0:
+            changed[self.bit // 8] ^= 1 << self.bit % 8
+        else:
+            start = self.sector * SECTOR_BYTES
+            changed[start : start + SECTOR_BYTES] = bytes(SECTOR_BYTES)
+        return bytes(changed)
+
+    @property
+    def words(self) -> str:
+        if self.bit < 0:
+            return f"sector {self.sector} of block {self.block} zeroed"
+        byte, bit = divmod(self.bit, 8)
+        return f"bit {bit} of byte {byte} of block {self.block} flipped"
+
+
+class State(msgspec.Struct, frozen=True):
+    """
+    A crash after the first `prefix` entries.
+
+    lost:    entries of the last window that never reached the disk, ascending (model R).
+    torn:    the entry of which only the first `sectors` (512 B) did, -1 for none (T).
+    nested:  entries of the log of this state's own recovery that are on the disk, too; -1 for a state that
+             was not recovered before (N).
+    damage:  what was then done to the disk at rest (Damage), of no model.
+    """
+
+    prefix: int
+    lost: tuple[int, ...] = ()
+    torn: int = -1
+    sectors: int = 0
+    nested: int = -1
+    damage: Damage | None = None
+
+    @property
+    def model(self) -> str:
+        if self.damage is not None:
+            return "D"
+        if self.nested >= 0:
+            return "N"
+        if self.torn >= 0:
+            return "T"
+        return "R" if self.lost else "O"
+
+    @property
+    def spec(self) -> str:
+        if self.damage is not None:
+            return f"D:{self.undamaged.spec}/{self.damage.spec}"
+        if self.nested >= 0:
+            return f"N:{self.outer.spec}/O:{self.nested}"
+        if self.torn == self.prefix - 1 >= 0:
+            return f"T:{self.prefix}/{self.sectors}"
+        if self.torn >= 0:
+            return f"T:{self.prefix}-{self.torn}/{self.sectors}"
+        return f"R:{self.prefix}-{_ranges(self.lost)}" if self.lost else f"O:{self.prefix}"
+
+    @property
+    def outer(self) -> "State":
+        """Of model N: the state whose recovery was cut."""
+        return msgspec.structs.replace(self, nested=-1)
+
+    @property
+    def undamaged(self) -> "State":
+        """The state whose disk was damaged; itself where none was."""
+        return msgspec.structs.replace(self, damage=None)
+
+    @property
+    def whole(self) -> int:
+        """So many entries at the front are on the disk as they are."""
+        return min((*self.lost[:1], self.torn if self.torn >= 0 else self.prefix, self.prefix))
+
+
+@functools.lru_cache(SPECS_HELD)
+def parse(spec: str) -> State:
+    """The state of that name, of whichever log. Errors: BadSpec."""
+    if spec.startswith("D:"):
+        return _damaged(spec)
+    outer, slash, inner = spec.rpartition("/")
+    if spec.startswith("N:") and slash and re.fullmatch(r"O:\d+", inner) and not outer.startswith("N:N:"):
+        return msgspec.structs.replace(parse(outer[2:]), nested=int(inner[2:]))
+    if match := re.fullmatch(r"O:(\d+)", spec):
+        return State(int(match[1]))
+    if match := re.fullmatch(r"R:(\d+)-((?:\d+(?:\.\.\d+)?)(?:,\d+(?:\.\.\d+)?)*)", spec):
+        return State(int(match[1]), lost=_numbers(spec, match[2]))
+    if match := re.fullmatch(r"T:(\d+)(?:-(\d+))?/(\d+)", spec):
+        prefix = int(match[1])
+        torn = int(match[2]) if match[2] else prefix - 1
+        if torn < 0:
+            raise BadSpec(f"{spec}: an empty prefix has no last write")
+        return State(prefix, torn=torn, sectors=int(match[3]))
+    raise BadSpec(f"{spec}: no state spec; write {FORMS}")
+
+
+def _damaged(spec: str) -> State:
+    outer, slash, text = spec.removeprefix("D:").rpartition("/")
+    match = re.fullmatch(r"(\d+)(?:\^(\d+)|\.(\d+)=0)", text)
+    if not slash or not match or outer.startswith("D:"):
+        raise BadSpec(f"{spec}: no damaged state; write {DAMAGE_FORMS}")
+    if match[2]:
+        damage = Damage(int(match[1]), bit=int(match[2]))
+    else:
+        damage = Damage(int(match[1]), sector=int(match[3]))
+    if damage.bit >= 8 * BLOCK_BYTES:
+        raise BadSpec(f"{spec}: a block has the bits 0 to {8 * BLOCK_BYTES - 1}")
+    if damage.sector >= BLOCK_BYTES // SECTOR_BYTES:
+        raise BadSpec(f"{spec}: a block has the sectors 0 to {BLOCK_BYTES // SECTOR_BYTES - 1}")
+    return msgspec.structs.replace(parse(outer), damage=damage)
+
+
+def _numbers(spec: str, text: str) -> tuple[int, ...]:
+    """ "3,5..7" as 3, 5, 6, 7: each once, ascending."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("..")
+        if int(last or first) - int(first) > 1 << 20:
+            raise BadSpec(f"{spec}: {part} is longer than any window")
+        found += range(int(first), int(last or first) + 1)
+    if found != sorted(set(found)) or not found:
+        raise BadSpec(f"{spec}: name lost entries in ascending order, each once")
+    return tuple(found)
+
+
+def _ranges(numbers: tuple[int, ...]) -> str:
+    """ "3,5..7" of 3, 5, 6, 7."""
+    parts: list[str] = []
+    at = 0
+    while at < len(numbers):
+        end = at
+        while end + 1 < len(numbers) and numbers[end + 1] == numbers[end] + 1:
+            end += 1
+        if end - at > 1:
+            parts.append(f"{numbers[at]}..{numbers[end]}")
+        else:
+            parts += [str(number) for number in numbers[at : end + 1]]
+        at = end + 1
+    return ",".join(parts)
+
 
 def model_of(spec: str) -> str:
     """ "N" of "N:O:812/O:7"."""
@@ -37,46 +203,40 @@ def place_of_model(spec: str) -> int:
 
 
 def prefix_of(spec: str) -> int | None:
-    """How many entries a state's disk was built from: 812 of "O:812", "R:812-803", "N:O:812/O:7"."""
-    found = re.match(r"(?:[A-Z]:)+(\d+)", spec)
-    return int(found[1]) if found else None
+    """How many entries a state's disk was built from: 812 of "O:812", "R:812-803", "N:O:812/O:7"; None of a
+    fault point, which is no state."""
+    try:
+        return parse(spec).prefix
+    except BadSpec:
+        return None
 
 
 def place_of(spec: str) -> int:
     """The same of a spec that a run of ours has written."""
-    prefix = prefix_of(spec)
-    assert prefix is not None, spec
-    return prefix
+    return parse(spec).prefix
 
 
 def disk_words(spec: str) -> str:
-    """What was on the disk when the power failed: "the first 12 log entries without 3, 5..7"."""
-    if spec.startswith("D:"):
-        state, _, damage = spec[2:].rpartition("/")
-        return f"{disk_words(state)}; then {damage_words(damage)}"
-    if spec.startswith("N:"):
-        outer, _, inner = spec[2:].rpartition("/O:")
-        return f"{disk_words(outer)}; then {_entries(inner)} of what its recovery wrote"
-    found = re.fullmatch(r"([ORT]):(\d+)(?:-([\d,.]+))?(?:/(\d+))?", spec)
-    if not found:
+    """What was on the disk when the power failed: "the first 12 log entries without 3, 5..7"; "" of a fault
+    point."""
+    try:
+        return _words(parse(spec))
+    except BadSpec:
         return ""
-    model, prefix, entries, sectors = found.groups()
-    words = _entries(prefix, "log ")
-    if model == "R":
-        words += f" without {entries.replace(',', ', ')}"
-    if model == "T":
-        torn = f"entry {entries}" if entries else "the last one"
-        words += f", of {torn} only {_counted('the first {} sector', sectors)}"
+
+
+def _words(state: State) -> str:
+    if state.damage is not None:
+        return f"{_words(state.undamaged)}; then {state.damage.words}"
+    if state.nested >= 0:
+        return f"{_words(state.outer)}; then {_entries(str(state.nested))} of what its recovery wrote"
+    words = _entries(str(state.prefix), "log ")
+    if state.lost:
+        words += f" without {_ranges(state.lost).replace(',', ', ')}"
+    if state.torn >= 0:
+        torn = "the last one" if state.torn == state.prefix - 1 else f"entry {state.torn}"
+        words += f", of {torn} only {_counted('the first {} sector', str(state.sectors))}"
     return words
-
-
-def damage_words(text: str) -> str:
-    """ "sector 3 of block 7680 zeroed" of "7680.3=0"."""
-    if found := re.fullmatch(r"(\d+)\^(\d+)", text):
-        byte, bit = divmod(int(found[2]), 8)
-        return f"bit {bit} of byte {byte} of block {found[1]} flipped"
-    block, _, sector = text.removesuffix("=0").partition(".")
-    return f"sector {sector} of block {block} zeroed"
 
 
 def _entries(count: str, kind: str = "") -> str:

@@ -6,7 +6,6 @@ Out:      Run, Experiment, Summary and their parts.
 Not here: writing them (harness/evidence/store.py), the pages (html.py), logs and images.
 """
 
-import enum
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +15,11 @@ import zstandard
 from oracles.observation import Observation
 from oracles.verdict import Verdict
 from reports import formats
+from workloads.entries import EntrySummary
 from workloads.history import History
 
 CRASH, FAULTS, DAMAGE = "crash", "faults", "damage"
 KINDS = (CRASH, FAULTS, DAMAGE)
-
-
-class EntryFlag(enum.IntEnum):
-    """drivers/md/dm-log-writes.c, LOG_*_FLAG. Several together are an int: as IntFlag each & took 2 us, now
-    0.2, and a state takes a dozen of them."""
-
-    FLUSH = 1
-    FUA = 2
-    DISCARD = 4
-    MARK = 8
-    METADATA = 16
-
-
-class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
-    """One log entry without its data: flags as EntryFlag, 512 B sectors, a mark's text."""
-
-    flags: int
-    sector: int
-    sector_count: int
-    mark: str = ""
 
 
 class LogFigures(msgspec.Struct, frozen=True):

@@ -47,11 +47,11 @@ from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge
 from harness.stages.record import Recording, record
 from harness.stages.recover import SLOTS, Recovered, Recovery
-from harness.states.crash import State
 from harness.states.disk import copy_sparse, open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, Log, open_log, write_log
 from kernel.build import build
 from oracles.profiles import Profile, profile
+from oracles.spec import State
 from oracles.verdict import Tier
 from reports.formats import FORMATS
 from reports.pages.bench_history import FIGURES

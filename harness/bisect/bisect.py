@@ -46,7 +46,7 @@ from kernel.kernel import BadKernel
 from oracles.judge import ORACLES
 from oracles.verdict import Tier
 from reports import formats
-from reports.terminal.terminal import number
+from reports.text.counting import number
 
 STATUS = {"good": GOOD, "bad": BAD, "skip": SKIP}
 WishOf = Callable[[tuple[str, ...], str], RunSpec]

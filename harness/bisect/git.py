@@ -24,7 +24,7 @@ import msgspec
 
 from harness.host.root import ROOT
 from kernel.git import NO_SETTINGS, run
-from reports.terminal.terminal import number
+from reports.text.counting import number
 
 GOOD, BAD, SKIP = 0, 1, 125  # what `git bisect run` understands; from 128 on it gives up
 GIVE_UP = 255

@@ -9,17 +9,19 @@ A is the kernel held against (--against), B the kernel in question (--kernel).
 """
 
 import argparse
+import sys
 from pathlib import Path
 
-from harness.evidence.store import reading
-from harness.evidence.summary import shown
+from harness.commands import perf
+from harness.commands.arguments import compare_lines, read_question_of
+from harness.commands.report import command_report
+from harness.commands.run import command_run
+from harness.evidence.store import NoResults
+from harness.evidence.summary import status_of
 from harness.host.progress import Progress
 from kernel.build import key, parse
 from kernel.kernel import BadKernel
-from reports import formats
-from reports.results import read_question, read_summary
-from reports.terminal.compare import comparison_lines
-from reports.text.comparison import Comparison
+from reports.results import read_summary
 
 NOISE_OFFER = "; for the noise of this machine: powercut compare --kernel {} --noise --perf"
 
@@ -68,9 +70,26 @@ def require_two_kernels(arguments: argparse.Namespace) -> None:
         )
 
 
-def compare_lines(folder: Path) -> list[str]:
-    """The last lines. Errors: NoResults."""
-    with reading(folder):
-        question, summary = read_question(folder), read_summary(folder)
-        comparison = formats.read(folder / "compare.json", Comparison)
-    return comparison_lines(comparison, summary, question, Path(shown(folder)) / "report" / "compare.html")
+def command_compare(arguments: argparse.Namespace) -> int:
+    """A run of two kernels; or, of one that was done, the pages and the last lines again."""
+    if folder := compared_folder(arguments):
+        return compare_again(folder, arguments)
+    perf.check_options(arguments)
+    if not arguments.resume and not arguments.noise:
+        require_two_kernels(arguments)
+    if arguments.noise or arguments.no_verdicts:
+        return perf.alone(arguments)
+    return command_run(arguments)
+
+
+def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
+    if (status := perf.again(folder, arguments.json)) is not None:
+        return status
+    if not read_question_of(folder).against:
+        raise NoResults(f"{folder}: made by run with one kernel; two are compared by compare --against")
+    command_report(argparse.Namespace(run=folder, quiet=True))
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "compare.json").read_bytes())
+    else:
+        print("\n".join(compare_lines(folder)))
+    return status_of(folder, read_summary(folder).exit)

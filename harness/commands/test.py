@@ -31,6 +31,8 @@ NOTHING_SELECTED = 5  # pytest's exit status: https://docs.pytest.org/en/stable/
 # Options of pytest whose next word is a value, not a path.
 VALUED = ("-c", "-k", "-m", "-n", "-o", "-p", "-r", "-W", "--durations", "--maxfail", "--profile", "--tb")
 PYTHON = (sys.executable, "-P", "-m")
+# import-linter has no module to be run by -m; what it reads is .importlinter.
+LINT_IMPORTS = (sys.executable, "-P", "-c", "from importlinter.cli import lint_imports_command as do; do()")
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -68,6 +70,7 @@ def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> li
     steps = [
         CheckStep("lint: ruff check", "lint", (*PYTHON, "ruff", "check")),
         CheckStep("lint: ruff format", "lint", (*PYTHON, "ruff", "format", "--check")),
+        CheckStep("lint: imports only go down", "lint", LINT_IMPORTS),
         CheckStep("types: mypy", "types", (*PYTHON, "mypy")),
         _pytest("units of every room", "unit", [*UNIT_FOLDERS, *pytest_arguments]),
         _pytest(

@@ -30,7 +30,6 @@ from reports.results import (
     AnswerCounts,
     Coverage,
     DamageCounts,
-    EntryFlag,
     Experiment,
     Finding,
     JudgedState,
@@ -40,6 +39,7 @@ from reports.results import (
     read_experiment,
     read_question,
 )
+from workloads.entries import EntryFlag
 from workloads.text import format_operation
 
 EXIT_HOLDS, EXIT_BROKEN, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3

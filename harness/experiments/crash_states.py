@@ -17,8 +17,8 @@ from harness.stages.explore import Explorer, StatePlan
 from harness.stages.judge import Judge, Ledger
 from harness.stages.record import Recording
 from harness.stages.recover import Recovered, Recovery, walk_flags
-from harness.states.crash import State
 from harness.states.log import Log
+from oracles.spec import State
 from reports.results import Judgement
 
 LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's own log

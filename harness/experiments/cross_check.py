@@ -24,12 +24,12 @@ import msgspec
 from harness.guests.guest import GuestSlot
 from harness.stages.record import recorded
 from harness.stages.recover import Recovery, walk_flags_of_words
-from harness.states.crash import State
 from harness.states.disk import BLOCK_BYTES, Disk, copy_sparse, open_disk, private_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Log, open_log, write_log
 from oracles.observation import Node, Observation, Tree
 from oracles.profiles import Profile
-from reports.results import EntryFlag
+from oracles.spec import State
+from workloads.entries import EntryFlag
 from workloads.text import format_operation
 from workloads.workload import Workload
 

@@ -26,9 +26,10 @@ from harness.stages.judge import DamageJudge, Ledger, decode
 from harness.stages.record import Recording
 from harness.stages.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, walk_flags
 from harness.states.block_names import block_name
-from harness.states.crash import State, parse_spec, states
+from harness.states.crash import parse_spec, states
 from harness.states.log import Log
 from harness.states.rebuild import Rebuilding
+from oracles.spec import State
 from reports.results import Coverage, ReadBlock
 
 # A kernel that keeps some of its words to itself: of each message of btrfs at most ten in 5 s are printed

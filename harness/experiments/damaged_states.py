@@ -19,10 +19,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from harness.stages.recover import MOUNTED, Recovered
-from harness.states.crash import State
 from harness.states.rebuild import Rebuilding
 from harness.states.spread import even, shares
-from oracles.faults.damage import BLOCK_BYTES, SECTOR_BYTES, Damage
+from oracles.spec import BLOCK_BYTES, SECTOR_BYTES, Damage, State
 from reports.results import Coverage, ReadBlock
 
 STATES_MAX = 8  # of a log: those between them differ in few of the blocks that are read

@@ -23,7 +23,7 @@ from harness.stages.recover import walk_flags
 from harness.states.log import Log
 from oracles.faults.faulted import fault_triggered
 from oracles.observation import Observation
-from reports.results import EntrySummary
+from workloads.entries import EntrySummary
 from workloads.faults import SCRIPT, FaultPoint
 from workloads.workload import Workload
 

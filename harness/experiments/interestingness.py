@@ -30,10 +30,10 @@ from harness.states.log import Log
 from harness.states.nested import FOLDER
 from oracles import fsck
 from oracles.faults import alive
-from oracles.faults.damage import Damage, split
+from oracles.faults.damage import split
 from oracles.finding import signature
 from oracles.profiles import Profile
-from oracles.spec import MODELS, model_of
+from oracles.spec import MODELS, Damage, model_of
 from oracles.verdict import Tier, Verdict
 from reports.results import DAMAGE, FAULTS, Experiment, Finding
 from workloads.faults import parse_point

@@ -32,14 +32,14 @@ from harness.runs.run import LOG_BYTES, processors
 from harness.stages.explore import StatePlan
 from harness.stages.record import Recording
 from harness.stages.recover import block_writes
-from harness.states.crash import BadSpec, State, parse_spec
+from harness.states.crash import parse_spec
 from harness.states.log import open_log
 from harness.states.nested import FOLDER, file_name
 from harness.states.rebuild import Rebuilding
 from kernel.build import build
 from oracles.observation import Observation, Tree
 from oracles.profiles import profile
-from oracles.spec import PRESUMES, disk_words
+from oracles.spec import PRESUMES, BadSpec, State, disk_words
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import FAULTS, Experiment, read_experiment, read_summary
 from workloads.text import format_operation

@@ -12,13 +12,14 @@ from harness.guests.guest import GuestSlot
 from harness.stages.judge import DamageJudge, decode
 from harness.stages.recover import WANT_CHANGES, Recovery, walk_flags
 from harness.states.block_names import block_name
-from harness.states.crash import State, states
+from harness.states.crash import states
 from harness.states.log import open_log
 from harness.states.nested import FOLDER
 from harness.states.rebuild import Rebuilding
 from oracles.faults.damage import WORDS, Outcome, notices
 from oracles.observation import Observation
 from oracles.profiles import profile
+from oracles.spec import State
 from oracles.verdict import Tier, Verdict
 from reports.results import Experiment, ReadBlock
 

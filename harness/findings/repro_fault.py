@@ -14,10 +14,10 @@ from harness.guests.guest import GuestSlot
 from harness.stages.inject import Faulting
 from harness.stages.judge import decode
 from harness.stages.recover import walk_flags
-from harness.states.crash import BadSpec
 from oracles.judge import judge_fault
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import profile
+from oracles.spec import BadSpec
 from oracles.verdict import Tier, Verdict
 from reports.results import Experiment
 from workloads.faults import FaultPoint, parse_point

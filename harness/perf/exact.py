@@ -17,8 +17,8 @@ from harness.states.log import Entry, Log, open_log
 from kernel.kernel import Kernel
 from oracles.profiles import Profile
 from reports.perf.results import OperationFigures
-from reports.results import EntrySummary
 from reports.text.figures import log_figures
+from workloads.entries import EntrySummary
 from workloads.history import History
 from workloads.perf.experiment import Exact, expanded
 from workloads.text import parse

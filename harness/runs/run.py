@@ -57,10 +57,9 @@ from harness.states.log import SECTOR_BYTES
 from kernel.build import build
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
-from oracles.faults.damage import Damage
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import Profile
-from oracles.spec import in_order
+from oracles.spec import Damage, in_order
 from oracles.verdict import Tier
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap

@@ -13,14 +13,13 @@ from pathlib import Path
 import msgspec
 
 from harness.stages.recover import MOUNTED, Recovered, Recovery
-from harness.states.crash import DEFAULT_MODELS, State, states
+from harness.states.crash import DEFAULT_MODELS, states
 from harness.states.log import SECTOR_BYTES, Log
 from harness.states.nested import FOLDER, Nesting, Recoveries
 from harness.states.reorder import Reordering
 from harness.states.spread import even
 from harness.states.tear import Tearing
-from oracles.faults.damage import Damage
-from oracles.spec import model_of
+from oracles.spec import Damage, State, model_of
 from reports.results import Coverage
 
 DEFAULT_BUDGET = 500

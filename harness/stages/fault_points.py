@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.stages.record import program_head, program_line
 from oracles.profiles import Profile
-from reports.results import EntryFlag, EntrySummary
+from workloads.entries import EntryFlag, EntrySummary
 from workloads.faults import FLUSH, KINDS, OFF, SCRIPT, FaultPoint, script_point
 from workloads.history import History
 from workloads.workload import Operation, Workload

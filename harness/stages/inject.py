@@ -21,7 +21,7 @@ from harness.stages.recover import Session, held
 from harness.states.disk import nonzero_blocks
 from oracles.observation import Observation
 from oracles.profiles import Profile
-from reports.results import EntrySummary
+from workloads.entries import EntrySummary
 from workloads.faults import FaultPoint
 from workloads.workload import Workload
 

@@ -23,7 +23,6 @@ import msgspec
 
 from harness.guests.filesystem import check_filesystem
 from harness.guests.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestSlot, GuestTrouble, LostGuest
-from harness.states.crash import State
 from harness.states.disk import (
     BLOCK_BYTES,
     RUN_BYTES,
@@ -39,6 +38,7 @@ from harness.states.nested import Recoveries
 from harness.states.rebuild import Rebuilding
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
+from oracles.spec import State
 from workloads.history import History
 
 REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request

@@ -14,7 +14,8 @@ fs/xfs/libxfs/xfs_format.h, include/linux/jbd2.h, include/linux/f2fs_fs.h.
 from collections.abc import Callable
 from struct import unpack_from
 
-from oracles.faults.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
+from oracles.faults.damage import NOTHING
+from oracles.spec import BLOCK_BYTES, SECTOR_BYTES
 
 Read = Callable[[int], bytes]
 OTHER = "metadata"

@@ -2,8 +2,8 @@
 Turn a write log into the moments power could have failed.
 
 In:       a Log, as recorded by dm-log-writes, or the summaries of its entries.
-Out:      State after State of model O, earliest crash first; parse_spec() for one by its name; the cuts at
-          which writes were volatile, from which the other models are made.
+Out:      State after State of model O, earliest crash first; parse_spec() for one of this log by its name;
+          the cuts at which writes were volatile, from which the other models are made.
 Not here: which of the states of the other models are examined (reorder.py, tear.py, nested.py), building the
           disks (rebuild.py), judging them (oracles/).
 
@@ -17,25 +17,15 @@ A FLUSH with data is logged by a device that takes it whole; dm sends it as a fl
 (drivers/md/dm.c dm_io_complete()). The flush comes first, so that data belongs to the new window.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import msgspec
 
-from oracles.faults.damage import BLOCK_BYTES, Damage, split
-from oracles.spec import MODELS
-from reports.results import EntryFlag, EntrySummary
+from oracles.spec import BLOCK_BYTES, MODELS, BadSpec, State, parse
+from workloads.entries import EntryFlag, EntrySummary
 
-BUILT_MODELS = ("O", "R", "T", "N")
 DEFAULT_MODELS = ("O",)
-FORMS = (
-    "O:NUMBER as in O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; D:O:12/7680^1234 or D:O:12/7680.3=0"
-)
-
-
-class BadSpec(Exception):
-    """A state spec or model that we do not understand, or that names no state of this log."""
 
 
 class Entries(Protocol):
@@ -46,62 +36,6 @@ class Entries(Protocol):
     def __getitem__(self, index: int, /) -> EntrySummary: ...
 
     def __iter__(self) -> Iterator[EntrySummary]: ...
-
-
-class State(msgspec.Struct, frozen=True):
-    """
-    A crash after the first `prefix` entries.
-
-    lost:    entries of the last window that never reached the disk, ascending (model R).
-    torn:    the entry of which only the first `sectors` (512 B) did, -1 for none (T).
-    nested:  entries of the log of this state's own recovery that are on the disk, too; -1 for a state that
-             was not recovered before (N).
-    damage:  what was then done to the disk at rest (oracles/faults/damage.py), of no model.
-    """
-
-    prefix: int
-    lost: tuple[int, ...] = ()
-    torn: int = -1
-    sectors: int = 0
-    nested: int = -1
-    damage: Damage | None = None
-
-    @property
-    def model(self) -> str:
-        if self.damage is not None:
-            return "D"
-        if self.nested >= 0:
-            return "N"
-        if self.torn >= 0:
-            return "T"
-        return "R" if self.lost else "O"
-
-    @property
-    def spec(self) -> str:
-        if self.damage is not None:
-            return f"D:{self.undamaged.spec}/{self.damage.spec}"
-        if self.nested >= 0:
-            return f"N:{self.outer.spec}/O:{self.nested}"
-        if self.torn == self.prefix - 1 >= 0:
-            return f"T:{self.prefix}/{self.sectors}"
-        if self.torn >= 0:
-            return f"T:{self.prefix}-{self.torn}/{self.sectors}"
-        return f"R:{self.prefix}-{_ranges(self.lost)}" if self.lost else f"O:{self.prefix}"
-
-    @property
-    def outer(self) -> "State":
-        """Of model N: the state whose recovery was cut."""
-        return msgspec.structs.replace(self, nested=-1)
-
-    @property
-    def undamaged(self) -> "State":
-        """The state whose disk was damaged; itself where none was."""
-        return msgspec.structs.replace(self, damage=None)
-
-    @property
-    def whole(self) -> int:
-        """So many entries at the front are on the disk as they are."""
-        return min((*self.lost[:1], self.torn if self.torn >= 0 else self.prefix, self.prefix))
 
 
 def states(entry_count: int) -> Iterator[State]:
@@ -164,7 +98,7 @@ def window_start(entries: Entries, prefix: int, since: int = 0) -> int | None:
 def parse_spec(spec: str, entries: Entries, device_bytes: int = 0) -> State:
     """The state of this log with that name. device_bytes: of the disk, 0 where it is not known. Errors:
     BadSpec."""
-    state = _parsed(spec)
+    state = parse(spec)
     if state.damage and 0 < device_bytes <= state.damage.block * BLOCK_BYTES:
         raise BadSpec(f"{spec}: the disk has the blocks 0 to {device_bytes // BLOCK_BYTES - 1}")
     if state.prefix > len(entries):
@@ -174,58 +108,6 @@ def parse_spec(spec: str, entries: Entries, device_bytes: int = 0) -> State:
     if state.torn >= 0:
         _check_torn(spec, state, entries)
     return state
-
-
-def _parsed(spec: str) -> State:
-    if spec.startswith("D:"):
-        try:
-            state, damage = split(spec)
-        except ValueError as error:
-            raise BadSpec(str(error)) from error
-        return msgspec.structs.replace(_parsed(state), damage=damage)
-    outer, slash, inner = spec.rpartition("/")
-    if spec.startswith("N:") and slash and re.fullmatch(r"O:\d+", inner) and not outer.startswith("N:N:"):
-        return msgspec.structs.replace(_parsed(outer[2:]), nested=int(inner[2:]))
-    if match := re.fullmatch(r"O:(\d+)", spec):
-        return State(int(match[1]))
-    if match := re.fullmatch(r"R:(\d+)-((?:\d+(?:\.\.\d+)?)(?:,\d+(?:\.\.\d+)?)*)", spec):
-        return State(int(match[1]), lost=_numbers(spec, match[2]))
-    if match := re.fullmatch(r"T:(\d+)(?:-(\d+))?/(\d+)", spec):
-        prefix = int(match[1])
-        torn = int(match[2]) if match[2] else prefix - 1
-        if torn < 0:
-            raise BadSpec(f"{spec}: an empty prefix has no last write")
-        return State(prefix, torn=torn, sectors=int(match[3]))
-    raise BadSpec(f"{spec}: no state spec; write {FORMS}")
-
-
-def _numbers(spec: str, text: str) -> tuple[int, ...]:
-    """ "3,5..7" as 3, 5, 6, 7: each once, ascending."""
-    found: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.partition("..")
-        if int(last or first) - int(first) > 1 << 20:
-            raise BadSpec(f"{spec}: {part} is longer than any window")
-        found += range(int(first), int(last or first) + 1)
-    if found != sorted(set(found)) or not found:
-        raise BadSpec(f"{spec}: name lost entries in ascending order, each once")
-    return tuple(found)
-
-
-def _ranges(numbers: tuple[int, ...]) -> str:
-    """ "3,5..7" of 3, 5, 6, 7."""
-    parts: list[str] = []
-    at = 0
-    while at < len(numbers):
-        end = at
-        while end + 1 < len(numbers) and numbers[end + 1] == numbers[end] + 1:
-            end += 1
-        if end - at > 1:
-            parts.append(f"{numbers[at]}..{numbers[end]}")
-        else:
-            parts += [str(number) for number in numbers[at : end + 1]]
-        at = end + 1
-    return ",".join(parts)
 
 
 def _check_lost(spec: str, state: State, entries: Entries) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from harness.states.log import SECTOR_BYTES, Entry
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 
 BLOCK_BYTES = 4096
 RUN_BYTES = 1 << 20

@@ -21,7 +21,7 @@ from typing import IO
 
 import msgspec
 
-from reports.results import EntryFlag, EntrySummary
+from workloads.entries import EntryFlag, EntrySummary
 
 MAGIC = 0x6A736677736872
 VERSION = 1

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from harness.states.crash import State, writes
+from harness.states.crash import writes
 from harness.states.log import Log, open_log, write_log
 from harness.states.spread import even, shares
-from reports.results import Coverage, EntrySummary
+from oracles.spec import State
+from reports.results import Coverage
+from workloads.entries import EntrySummary
 
 FOLDER = "recoveries"
 

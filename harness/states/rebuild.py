@@ -16,11 +16,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from harness.states.crash import State, window_start
+from harness.states.crash import window_start
 from harness.states.disk import BLOCK_BYTES, Disk, DiskWrite, private_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, Log, open_log
 from harness.states.nested import file_name
-from reports.results import EntryFlag
+from oracles.spec import State
+from workloads.entries import EntryFlag
 
 ENTRIES_HELD = 16  # of the log, with their data: neighbouring blocks need the same
 

@@ -15,8 +15,9 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 
-from harness.states.crash import Cut, Entries, State, cuts, writes
+from harness.states.crash import Cut, Entries, cuts, writes
 from harness.states.spread import UNBOUNDED, even, shares
+from oracles.spec import State
 from reports.results import Coverage
 
 LOSSES = (0.1, 0.5, 0.9)  # shares of a window's writes that a draw loses, in turn

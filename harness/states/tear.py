@@ -14,9 +14,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from harness.states.crash import Entries, State, cuts, is_volatile, writes
+from harness.states.crash import Entries, cuts, is_volatile, writes
 from harness.states.spread import UNBOUNDED, even, shares
-from reports.results import Coverage, EntryFlag, EntrySummary
+from oracles.spec import State
+from reports.results import Coverage
+from workloads.entries import EntryFlag, EntrySummary
 
 
 class Place(msgspec.Struct, frozen=True):

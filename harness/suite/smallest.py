@@ -22,11 +22,12 @@ from textwrap import indent
 import msgspec
 import pytest
 
+from harness.commands.minimize import command_minimize
 from harness.evidence.store import write_whole
 from harness.evidence.sweep import Bug
 from harness.evidence.triage import find
 from harness.findings.export import require_tools, verified
-from harness.findings.minimize import BUDGET, NAME, command_minimize
+from harness.findings.minimize import BUDGET, NAME
 from harness.findings.reproducers import NoExport, NotInAnyWay
 from harness.host.progress import Progress
 from harness.runs.reruns import TIMES

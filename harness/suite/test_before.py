@@ -25,7 +25,7 @@ from harness.stages.record import record
 from harness.states.log import open_log
 from kernel.build import build
 from oracles.profiles import profile
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 from workloads.library import load, names
 from workloads.text import parse
 

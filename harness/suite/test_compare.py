@@ -9,7 +9,7 @@ Not here: what counts as a difference (reports/tests/test_side_by_side.py).
 import msgspec
 import pytest
 
-from harness.commands.compare import compare_lines
+from harness.commands.arguments import compare_lines
 from harness.host.progress import Progress
 from harness.runs.run import RunSpec, run
 from oracles.profiles import profile

@@ -19,8 +19,9 @@ from harness.runs.run import LOG_BYTES, processors
 from harness.stages.record import record
 from harness.states.log import open_log
 from oracles.checks import Check, Source
-from oracles.faults.damage import Damage, Outcome
+from oracles.faults.damage import Outcome
 from oracles.profiles import profile
+from oracles.spec import Damage
 from oracles.verdict import Tier, Violation
 from reports.programs import export_sh
 from reports.programs.export import Reproducer

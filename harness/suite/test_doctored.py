@@ -19,12 +19,12 @@ from harness.guests.filesystem import SYSTEM_PATH
 from harness.stages.judge import decode
 from harness.stages.record import record
 from harness.stages.recover import Recovery
-from harness.states.crash import State
 from harness.states.disk import BLOCK_BYTES, open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, open_log, write_log
 from oracles.case import prepare
 from oracles.judge import judge_observation
 from oracles.profiles import profile
+from oracles.spec import State
 from oracles.verdict import Answer, Tier
 from workloads.history import stamped
 from workloads.text import parse

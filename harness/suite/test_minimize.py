@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands.export import command_export
 from harness.evidence.sweep import planted_bugs
 from harness.evidence.triage import find
-from harness.findings.export import command_export
 from harness.findings.reproducers import NoExport
 from harness.host.progress import Progress
 from harness.suite.smallest import FAILED, KEPT, TRIED, kept_in, rows_of

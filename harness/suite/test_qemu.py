@@ -33,11 +33,11 @@ from harness.host.workspace import workspace
 from harness.runs.run import LOG_BYTES, processors
 from harness.stages.record import record
 from harness.stages.recover import Recovery
-from harness.states.crash import State
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import open_log
 from kernel.build import build
 from oracles.profiles import profile
+from oracles.spec import State
 from reports.results import read_experiment, read_question
 from workloads.library import load
 

@@ -21,10 +21,11 @@ from harness.runs.run import RunSpec, run
 from harness.stages.judge import decode
 from harness.stages.record import NotRecorded, record
 from harness.stages.recover import Recovery
-from harness.states.crash import State, states
+from harness.states.crash import states
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import open_log
 from oracles.profiles import profile
+from oracles.spec import State
 from workloads.library import DEMONSTRATION, load, select
 from workloads.text import parse
 

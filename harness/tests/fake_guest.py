@@ -28,7 +28,7 @@ from harness.stages.recover import (
     WRITE,
 )
 from harness.states.log import Entry, write_log
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 
 CONSOLE = ("Kernel panic - not syncing: as the test wants it",)
 

@@ -28,18 +28,9 @@ from oracles.profiles import profile
 from oracles.tests.made import Bench, without
 from oracles.verdict import Tier
 from reports.pages.html import write_report
-from reports.results import (
-    DAMAGE,
-    FAULTS,
-    EntryFlag,
-    EntrySummary,
-    ExperimentFacts,
-    Judgement,
-    Question,
-    ReadBlock,
-    read_experiment,
-)
+from reports.results import DAMAGE, FAULTS, ExperimentFacts, Judgement, Question, ReadBlock, read_experiment
 from reports.tests.make_run import make_run
+from workloads.entries import EntryFlag, EntrySummary
 from workloads.text import format as format_workload
 
 SOURCE = "run\n  creat foo\n  fsync foo\n"

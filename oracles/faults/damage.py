@@ -14,7 +14,6 @@ Blocks are 4 KiB of the device, sectors 512 B. Before the slash stands a state o
 """
 
 import enum
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -23,55 +22,20 @@ import msgspec
 from oracles.case import Case
 from oracles.observation import Observation, Tree
 from oracles.profiles import Profile, asked, promise_text
-from oracles.spec import damage_words
+from oracles.spec import DAMAGE_FORMS, BadSpec, Damage, parse
 from oracles.verdict import Answer, Tier, Verdict, Violation
 
-BLOCK_BYTES, SECTOR_BYTES = 4096, 512
 NOTHING = "zeros"  # the name of a block with nothing in it (harness/states/block_names.py)
 WARNING_LEVEL = 4  # include/linux/kern_levels.h: KERN_WARNING
 HELD_BACK = " callbacks suppressed"  # lib/ratelimit.c ___ratelimit()
 
 
-class Damage(msgspec.Struct, frozen=True):
-    """block: of 4 KiB. bit: of the block, from its first byte's lowest one; -1 where sector `sector` of it is
-    zeroed."""
-
-    block: int
-    bit: int = -1
-    sector: int = -1
-
-    @property
-    def spec(self) -> str:
-        return f"{self.block}^{self.bit}" if self.bit >= 0 else f"{self.block}.{self.sector}=0"
-
-    def of(self, content: bytes) -> bytes:
-        """The block with the damage."""
-        changed = bytearray(content)
-        if self.bit >= 0:
-            changed[self.bit // 8] ^= 1 << self.bit % 8
-        else:
-            start = self.sector * SECTOR_BYTES
-            changed[start : start + SECTOR_BYTES] = bytes(SECTOR_BYTES)
-        return bytes(changed)
-
-    @property
-    def words(self) -> str:
-        return damage_words(self.spec)
-
-
 def split(spec: str) -> tuple[str, Damage]:
-    """The state's spec without the damage, and the damage. Errors: ValueError, which says what is wrong."""
-    outer, slash, text = spec.removeprefix("D:").rpartition("/")
-    match = re.fullmatch(r"(\d+)(?:\^(\d+)|\.(\d+)=0)", text)
-    if not spec.startswith("D:") or not slash or not match or outer.startswith("D:"):
-        raise ValueError(f"{spec}: no damaged state; write one as D:O:12/7680^1234 or D:O:12/7680.3=0")
-    if match[2]:
-        if int(match[2]) >= 8 * BLOCK_BYTES:
-            raise ValueError(f"{spec}: a block has the bits 0 to {8 * BLOCK_BYTES - 1}")
-        return outer, Damage(int(match[1]), bit=int(match[2]))
-    if int(match[3]) >= BLOCK_BYTES // SECTOR_BYTES:
-        raise ValueError(f"{spec}: a block has the sectors 0 to {BLOCK_BYTES // SECTOR_BYTES - 1}")
-    return outer, Damage(int(match[1]), sector=int(match[3]))
+    """The state's spec without the damage, and the damage. Errors: BadSpec."""
+    state = parse(spec)
+    if state.damage is None:
+        raise BadSpec(f"{spec}: no damaged state; write {DAMAGE_FORMS}")
+    return state.undamaged.spec, state.damage
 
 
 class Outcome(enum.StrEnum):

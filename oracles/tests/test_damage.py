@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from oracles.case import prepare
-from oracles.faults.damage import Damage, Outcome, outcome_of, split, tree_key
+from oracles.faults.damage import Outcome, outcome_of, split, tree_key
 from oracles.judge import judge_damage
 from oracles.observation import Observation
 from oracles.profiles import profile
+from oracles.spec import BadSpec, Damage
 from oracles.tests.made import Bench, replaced, without
 from oracles.verdict import Answer, Tier
 
@@ -37,7 +38,7 @@ def test_a_spec_names_the_state_and_the_damage():
     ],
 )
 def test_what_is_no_damage_says_what_one_is(spec, said):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(BadSpec, match=said):
         split(spec)
 
 

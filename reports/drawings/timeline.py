@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from oracles.verdict import Answer
-from reports.results import EntryFlag, EntrySummary
 from reports.text.digest import entry_kind
+from workloads.entries import EntryFlag, EntrySummary
 from workloads.history import History
 
 LABEL_CHARACTER_PX = 6.7  # of the 11 px monospace font that templates/report.css sets for labels

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from oracles.faults.damage import BLOCK_BYTES, OUTCOMES, WORDS, Outcome, notices, split
+from oracles.faults.damage import OUTCOMES, WORDS, Outcome, notices, split
 from oracles.observation import Observation
+from oracles.spec import BLOCK_BYTES
 from oracles.verdict import Answer
 from reports.pages.groups import answer
 from reports.results import Experiment, JudgedState

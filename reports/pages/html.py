@@ -45,8 +45,8 @@ from reports.results import (
     read_summary,
 )
 from reports.terminal.terminal import news_first
-from reports.terminal.terminal import number as plural
 from reports.text import comparison as compare
+from reports.text.counting import number as plural
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
 from reports.text.matrix import matrix, stock_rows

@@ -22,7 +22,8 @@ from typing import Literal
 import msgspec
 
 from oracles.checks import Check
-from oracles.faults.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES, Damage
+from oracles.faults.damage import NOTHING
+from oracles.spec import BLOCK_BYTES, SECTOR_BYTES, Damage
 from workloads.faults import FLUSH, SCRIPT, FaultPoint
 from workloads.text import format_operation
 from workloads.workload import Operation

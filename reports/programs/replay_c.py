@@ -6,7 +6,8 @@ Out:      the functions that do it; `replay()` is 1 when a promise was broken.
 Not here: the program around them (export_c.py), the same in a shell (replay_sh.py).
 """
 
-from oracles.faults.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
+from oracles.faults.damage import NOTHING
+from oracles.spec import BLOCK_BYTES, SECTOR_BYTES
 from reports.programs.export import TEARS, Reproducer, c_text, damage_place, mount_line
 from reports.programs.threads_c import reading
 

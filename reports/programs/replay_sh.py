@@ -9,7 +9,8 @@ The log is read with od and written to a disk with dd: a few hundred entries tak
 be compiled. Of model O each prefix is asked; of the others what stands in MOMENT and STEP.
 """
 
-from oracles.faults.damage import BLOCK_BYTES, NOTHING, SECTOR_BYTES
+from oracles.faults.damage import NOTHING
+from oracles.spec import BLOCK_BYTES, SECTOR_BYTES
 from reports.programs.export import (
     TEARS,
     Reproducer,

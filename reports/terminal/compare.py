@@ -9,7 +9,7 @@ Not here: what is compared (compare.py), the page (html.py).
 from pathlib import Path
 
 from reports.results import Question, Summary
-from reports.terminal.terminal import failed, folded, line, number, unknown
+from reports.terminal.terminal import failed, folded, line, unknown
 from reports.text.comparison import (
     Change,
     Comparison,
@@ -19,6 +19,7 @@ from reports.text.comparison import (
     recorded,
     verdict_words,
 )
+from reports.text.counting import number
 
 FINDINGS_SHOWN = 4
 LOGS_SHOWN = 3

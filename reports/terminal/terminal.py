@@ -13,6 +13,7 @@ from pathlib import Path
 
 from oracles.faults.damage import OUTCOMES, Outcome
 from reports.results import AnswerCounts, Finding, Question, Silence, Summary
+from reports.text.counting import number
 from reports.text.models import model_words
 from reports.text.reruns import rerun_words
 from reports.text.tree_words import visible
@@ -241,7 +242,3 @@ def folded(label: str, text: str) -> list[str]:
 def line(label: str, text: str, cut: bool = True) -> str:
     whole = f"{label:<{LABEL}}{visible(text)}"
     return whole[: COLUMNS - 1] + "…" if cut and len(whole) > COLUMNS else whole
-
-
-def number(count: int, noun: str, nouns: str = "") -> str:
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

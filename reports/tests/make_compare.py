@@ -15,17 +15,9 @@ from pathlib import Path
 import msgspec
 import zstandard
 
-from reports.results import (
-    EntryFlag,
-    EntrySummary,
-    ExperimentFacts,
-    Judgement,
-    Summary,
-    read_experiment,
-    read_question,
-    read_summary,
-)
+from reports.results import ExperimentFacts, Judgement, Summary, read_experiment, read_question, read_summary
 from reports.tests.make_run import LOST, finding, make_run
+from workloads.entries import EntryFlag, EntrySummary
 
 A, B = "6.12", "6.12+fix"
 PER_KERNEL = 6

@@ -16,8 +16,6 @@ from oracles.observation import Fsck, Node, Observation, Run
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from reports.results import (
     AnswerCounts,
-    EntryFlag,
-    EntrySummary,
     ExperimentFacts,
     Finding,
     JudgedState,
@@ -26,6 +24,7 @@ from reports.results import (
     StateCounts,
     Summary,
 )
+from workloads.entries import EntryFlag, EntrySummary
 from workloads.history import History, Step
 from workloads.workload import Operation, Workload
 

@@ -7,10 +7,10 @@ import pytest
 from oracles.spec import prefix_of
 from oracles.verdict import Answer
 from reports.drawings.timeline import timeline, windows
-from reports.results import EntryFlag, EntrySummary
 from reports.tests.make_run import REPLACE, make_run, recording
 from reports.text.digest import digests, entry_kind
 from reports.text.script import cut_place, lines
+from workloads.entries import EntryFlag, EntrySummary
 
 HISTORY, ENTRIES = recording("replace", "rename", REPLACE, "btrfs", 1)
 

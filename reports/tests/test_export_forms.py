@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from oracles.checks import Check, Source
-from oracles.faults.damage import Damage
+from oracles.spec import Damage
 from reports.programs import export_c, export_fstests, export_sh
 from reports.programs.export import (
     LISTED,

@@ -1,7 +1,8 @@
 """Counts of a log."""
 
-from reports.results import EntryFlag, EntrySummary, LogFigures
+from reports.results import LogFigures
 from reports.text.figures import log_figures
+from workloads.entries import EntryFlag, EntrySummary
 
 MARK = EntrySummary(EntryFlag.MARK, 0, 0, "begin 0")
 DATA = EntrySummary(0, 8, 16)

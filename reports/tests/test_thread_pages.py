@@ -4,8 +4,8 @@ from oracles.tests.made import overlapping
 from reports.drawings.timeline import timeline
 from reports.pages.groups import moment
 from reports.pages.html import bytes_of_threads
-from reports.results import EntrySummary
 from reports.text.script import cut_words, lines
+from workloads.entries import EntrySummary
 
 WORDS = (
     "run\n  creat A\n  parallel\n    thread\n      fsync A\n    thread\n      sync\n      fsync .\n  sync\n"

@@ -18,7 +18,7 @@ import msgspec
 from oracles.verdict import Answer
 from reports import formats
 from reports.results import Finding, LogFigures, Question, Summary
-from reports.terminal.terminal import number
+from reports.text.counting import number
 from reports.text.digest import Digest, worst
 from reports.text.figures import FIGURES, LABELS
 

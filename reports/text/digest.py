@@ -13,17 +13,9 @@ import msgspec
 
 from oracles.spec import in_order, model_of
 from oracles.verdict import Answer, Violation
-from reports.results import (
-    CRASH,
-    Coverage,
-    EntryFlag,
-    EntrySummary,
-    Experiment,
-    JudgedState,
-    LogFigures,
-    read_experiment,
-)
+from reports.results import CRASH, Coverage, Experiment, JudgedState, LogFigures, read_experiment
 from reports.text.figures import log_figures
+from workloads.entries import EntryFlag, EntrySummary
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -8,7 +8,8 @@ Not here: times (a log has none), the entries' data, what they are for.
 
 from collections.abc import Iterable, Sequence
 
-from reports.results import EntryFlag, EntrySummary, LogFigures
+from reports.results import LogFigures
+from workloads.entries import EntryFlag, EntrySummary
 
 SECTOR_BYTES = 512
 

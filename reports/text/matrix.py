@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from reports.results import Detection, Finding, OracleSight, Silence, Summary
-from reports.terminal.terminal import number
+from reports.text.counting import number
 
 
 class Cell(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from harness.commands import compare, main
+from harness.commands import run as run_command
 from harness.evidence.store import new_run, write_question
 from harness.runs import run
 from harness.tests.conftest import Powercut
@@ -90,7 +91,7 @@ def test_one_run_is_asked_for_with_both_kernels(
 ) -> None:
     """A first, B second, with the options of run."""
     wishes: list[run.RunSpec] = []
-    monkeypatch.setattr(main, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     words = ("--kernel", trees[0], "--against", trees[2], "--quiet", "--no-fsck", "replace-by-rename")
     assert powercut("compare", *words)[0] == 0
     (run_spec,) = wishes
@@ -114,7 +115,7 @@ def test_a_stopped_compare_goes_on_as_one(
 ) -> None:
     """By `run --resume`, which is what Ctrl-C says, and by `compare --resume`."""
     wishes: list[run.RunSpec] = []
-    monkeypatch.setattr(main, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     for command in ("run", "compare"):
         assert powercut(command, "--resume", made)[0] == 0
     assert [(run_spec.kernels, run_spec.against) for run_spec in wishes] == [(("A", "B"), "A")] * 2

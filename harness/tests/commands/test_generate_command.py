@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.commands import main
+from harness.commands import run as run_command
 from harness.runs import run
 from workloads import jlang, text
 from workloads.generate import space
@@ -120,7 +120,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[run.RunSpec]:
         wishes.append(run_spec)
         raise run.NoGuest("enough")
 
-    monkeypatch.setattr(main, "run", note)
+    monkeypatch.setattr(run_command, "run", note)
     return wishes
 
 

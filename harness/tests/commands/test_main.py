@@ -13,7 +13,9 @@ import pytest
 import kernel.build
 from harness.commands import kernel as kernel_command
 from harness.commands import main
-from harness.commands.main import COMMANDS, LATER, parser, size
+from harness.commands import run as run_command
+from harness.commands.arguments import size
+from harness.commands.main import COMMANDS, parser
 from harness.evidence import summary as summing
 from harness.evidence.store import new_run, only_one, write_summary
 from harness.evidence.sweep import planted_bugs
@@ -189,8 +191,8 @@ def test_a_sweep_is_of_the_whole_library_on_each_bug_s_own_profiles() -> None:
     """And takes those of a run that was stopped, not those that were planted since."""
     arguments = main.parser().parse_args(["run", "--planted"])
     stopped = ("6.12", "6.12+planted/ext4-size-unknown-to-fdatasync")
-    every = main.swept(run.RunSpec((), (), ()), arguments)
-    resumed = main.swept(run.RunSpec((), (), ()), arguments, stopped)
+    every = run_command.swept(run.RunSpec((), (), ()), arguments)
+    resumed = run_command.swept(run.RunSpec((), (), ()), arguments, stopped)
     assert len(every.workloads) == len(names())
     assert every.kernels[0] == "6.12"
     assert set(every.kernels[1:]) == {f"6.12+{bug.name}" for bug in planted_bugs()}
@@ -253,7 +255,7 @@ def test_a_ctrl_c_is_told_and_has_a_status_of_its_own(powercut: Powercut, monkey
 
 
 def test_the_command_is_kept_as_it_was_given(monkeypatch) -> None:
-    monkeypatch.setattr(main, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     wishes: list[run.RunSpec] = []
     main.main(["run", "replace-by-rename", "--jobs", "2"])
     assert wishes[0].command == ("powercut", "run", "replace-by-rename", "--jobs", "2")
@@ -277,7 +279,7 @@ def test_damage_goes_with_no_other_kind_of_run(powercut: Powercut, words: list[s
 def test_a_resumed_run_with_damage_goes_on_with_it(made: Path, monkeypatch) -> None:
     question(made, ("powercut", "run", "replace-by-rename", "--damage", "--budget", "7", "--seed", "3"))
     wishes: list[run.RunSpec] = []
-    monkeypatch.setattr(main, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     assert main.main(["run", "--resume", str(made)]) == 0
     assert (wishes[0].kind, wishes[0].budget) == ("damage", 7)
 
@@ -301,7 +303,7 @@ def test_a_bad_sector_outside_the_device_is_told_before_anything_is_built(
 def test_a_resumed_run_asks_the_question_it_was_started_with(made: Path, monkeypatch) -> None:
     question(made, ("powercut", "run", "replace-by-rename", "--log-size", "2M", "--no-fsck"))
     wishes: list[run.RunSpec] = []
-    monkeypatch.setattr(main, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
     assert main.main(["run", "--resume", str(made), "--jobs", "3"]) == 0
     (run_spec,) = wishes
     assert [one.name for one in run_spec.workloads] == ["replace-by-rename"]
@@ -500,16 +502,6 @@ def test_a_small_wish_with_bad_values_is_wrong_usage(
 
 
 # --- the rest -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", LATER)
-@pytest.mark.parametrize("words", [[], ["DIR", "F1"], ["--count", "3"], ["--help"]])
-def test_a_command_to_come_says_so_whatever_follows(
-    powercut: Powercut, command: str, words: list[str]
-) -> None:
-    exit_status, said = powercut(command, *words)
-    assert (exit_status, is_one_line(said)) == (2, True)
-    assert f"{command}: not built yet" in said
 
 
 def test_words_for_the_tests_are_passed_on_as_they_are(monkeypatch) -> None:

@@ -67,7 +67,7 @@ def test_a_later_step_runs_though_an_earlier_one_failed(monkeypatch, capfd) -> N
 
 
 def test_fast_stops_before_the_guests() -> None:
-    assert [step.kind for step in plan(True, (), ())] == ["lint", "lint", "types", "unit"]
+    assert [step.kind for step in plan(True, (), ())] == ["lint", "lint", "lint", "types", "unit"]
     assert plan(False, (), ())[-1].kind == "smoke"
 
 

@@ -20,7 +20,6 @@ from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
 from reports.results import (
     Coverage,
-    EntrySummary,
     ModelCounts,
     StateCounts,
     Summary,
@@ -29,6 +28,7 @@ from reports.results import (
     read_summary,
 )
 from reports.terminal.terminal import summary_lines
+from workloads.entries import EntrySummary
 from workloads.history import History
 
 LOST = {ENTRY_COUNT: seen(0)}

@@ -9,7 +9,7 @@ from harness.states.log import Entry, open_log, write_log
 from harness.tests.made_run import BENCH, DEVICE_BYTES, judged
 from oracles.profiles import profile
 from oracles.verdict import Tier
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 
 
 class Examined:

@@ -12,7 +12,7 @@ from harness.experiments.cross_check import (
 from harness.states.disk import BLOCK_BYTES, DiskWrite, open_disk
 from harness.states.log import Entry, open_log, write_log
 from oracles.observation import Node, Observation
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 
 FLUSH, MARK = EntryFlag.FLUSH, EntryFlag.MARK
 A, B = b"a" * BLOCK_BYTES, b"b" * BLOCK_BYTES

@@ -10,12 +10,13 @@ import pytest
 from harness.experiments.damaged_states import Damaging, chosen_states, damages
 from harness.stages.recover import Recovered, is_mended
 from harness.states.block_names import JOURNAL_MAGIC, block_name
-from harness.states.crash import BadSpec, State, parse_spec
+from harness.states.crash import parse_spec
 from harness.states.disk import BLOCK_BYTES, DiskWrite
 from harness.states.log import Entry, open_log, write_log
 from harness.states.rebuild import Rebuilding
-from oracles.faults.damage import Damage
-from reports.results import EntryFlag, ReadBlock
+from oracles.spec import BadSpec, Damage, State
+from reports.results import ReadBlock
+from workloads.entries import EntryFlag
 
 MOUNTED, UNTOUCHED = b'{"mount_errno":0,"tree":[]}', b'{"mount_errno":0,"untouched":true}'
 FULL = bytes([7]) * BLOCK_BYTES

@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.commands import minimize as command
+from harness.commands.minimize import command_minimize
 from harness.evidence.summary import sum_up
 from harness.evidence.triage import find, learnt
 from harness.experiments import interestingness as interesting
@@ -19,7 +21,6 @@ from harness.findings.minimize import (
     Question,
     Reduction,
     Tried,
-    command_minimize,
     minimize,
     models_up_to,
     run_spec_of,
@@ -31,8 +32,9 @@ from harness.runs import reruns as repeats
 from harness.runs.reruns import repeated, rerun_new
 from harness.stages.record import Recording
 from harness.tests.made_run import BLOCK_NAME, keep_damages, keep_faults
-from oracles.faults.damage import Damage, split
+from oracles.faults.damage import split
 from oracles.profiles import profile
+from oracles.spec import Damage
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from reports.results import DAMAGE, FAULTS, Repeat, read_experiment, read_summary
 from workloads.shrinking import lines_of, operation_count
@@ -204,9 +206,9 @@ def test_a_step_that_shows_it_less_often_is_taken_back(
         return Tried(step, run, found if left.pop(0) >= 0 else None)
 
     concluded = []
-    monkeypatch.setattr(subject, "minimize", lambda *_: (steps, 9))
-    monkeypatch.setattr(subject, "run_again", again)
-    monkeypatch.setattr(subject, "conclude", lambda *words: concluded.append(words[2].step) or 0)
+    monkeypatch.setattr(command, "minimize", lambda *_: (steps, 9))
+    monkeypatch.setattr(command, "run_again", again)
+    monkeypatch.setattr(command, "conclude", lambda *words: concluded.append(words[2].step) or 0)
     words = argparse.Namespace(run=run, finding="F1", budget=9, out=run.parent, quiet=True)
     assert command_minimize(words) == 0
     assert concluded == [steps[taken]]

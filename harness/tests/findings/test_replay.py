@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from harness.states.log import Entry, write_log
-from oracles.faults.damage import Damage
+from oracles.spec import Damage
 from reports.programs import export_sh, replay_c, replay_sh
 from reports.programs.export import TEARS, Reproducer, c_text
 from reports.programs.export_c import CHECK, HEAD
-from reports.results import EntryFlag
 from reports.tests.test_export_forms import CHECKS, SMALL, made
+from workloads.entries import EntryFlag
 from workloads.text import parse
 
 # Disks are six letters, one a sector. What comes with a FLUSH is volatile as the rest; C is FUA.

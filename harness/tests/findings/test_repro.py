@@ -9,8 +9,8 @@ from harness.evidence.summary import sum_up
 from harness.findings import repro as subject
 from harness.findings.repro import describe, is_finding, locate, repro, status
 from harness.stages.judge import decode
-from harness.states.crash import State
 from harness.tests.made_run import ENTRY_COUNT, FLUSHED, judged, keep, question, seen
+from oracles.spec import State
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import read_experiment
 

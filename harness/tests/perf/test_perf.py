@@ -22,7 +22,7 @@ from harness.perf.measure import PerfWish, all_variants, counting, order, varian
 from harness.perf.sampling import stacks
 from harness.stages.gcov import Counts, Line, NotCounted
 from harness.states.log import Entry
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 from workloads.perf.experiment import BadExperiment, select
 
 

@@ -10,7 +10,7 @@ from harness.stages.recover import Recovered
 from harness.states.log import Entry, open_log
 from harness.tests.stages.test_recover import Scene, written
 from oracles.spec import model_of
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 
 FLUSH = Entry(0, 0, EntryFlag.FLUSH)
 MARK = Entry(0, 0, EntryFlag.MARK, b"", "done-1")

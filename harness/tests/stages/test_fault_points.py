@@ -5,7 +5,7 @@ import msgspec
 from harness.stages.fault_points import POINTS_MAX, fault_program, joined, points_of, with_sectors
 from oracles.profiles import profile
 from oracles.tests.made import history_of
-from reports.results import EntryFlag, EntrySummary
+from workloads.entries import EntryFlag, EntrySummary
 from workloads.faults import FaultPoint
 from workloads.text import parse
 

@@ -10,7 +10,7 @@ from harness.stages.record import NotRecorded, Recording, program, record
 from harness.states.disk import BLOCK_BYTES
 from harness.states.log import BadLog, Entry, open_log, write_log
 from oracles.profiles import profile
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 from workloads.text import parse
 
 SIZE_BYTES = 64 * BLOCK_BYTES

@@ -17,14 +17,15 @@ from harness.stages.recover import (
     pack,
     split_requests,
 )
-from harness.states.crash import State, states
+from harness.states.crash import states
 from harness.states.disk import BLOCK_BYTES, BadEntry, DiskWrite
 from harness.states.log import Entry, open_log, write_log
 from harness.states.nested import Recoveries, file_name
 from harness.tests.fake_guest import FakeGuestSlot, digest, told
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
-from reports.results import EntryFlag
+from oracles.spec import State
+from workloads.entries import EntryFlag
 
 SIZE_BYTES = 64 * BLOCK_BYTES
 COUNT = 40

@@ -2,17 +2,9 @@
 
 import pytest
 
-from harness.states.crash import (
-    BadSpec,
-    Cut,
-    State,
-    cuts,
-    parse_models,
-    parse_spec,
-    states,
-    window_start,
-)
-from reports.results import EntryFlag, EntrySummary
+from harness.states.crash import Cut, cuts, parse_models, parse_spec, states, window_start
+from oracles.spec import BadSpec, State
+from workloads.entries import EntryFlag, EntrySummary
 
 PLAIN = [EntrySummary(0, 8 * n, 8) for n in range(20)]
 

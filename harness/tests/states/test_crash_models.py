@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.states.crash import State, cuts, parse_spec
+from harness.states.crash import cuts, parse_spec
 from harness.states.log import Entry, open_log, write_log
 from harness.states.nested import Nesting, Recoveries, file_name
 from harness.states.reorder import Reordering
 from harness.states.spread import even, shares
 from harness.states.tear import Tearing
 from harness.tests.states.test_crash import log_of
-from reports.results import EntryFlag, EntrySummary
+from oracles.spec import State
+from workloads.entries import EntryFlag, EntrySummary
 
 PLENTY = 10_000
 

@@ -19,7 +19,7 @@ from harness.states.disk import (
     writes_of,
 )
 from harness.states.log import Entry
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 
 SIZE_BYTES = 64 * BLOCK_BYTES
 LARGE_BYTES = 4096 * BLOCK_BYTES

@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from harness.states.log import HEADER, MAGIC, SUPERBLOCK, BadLog, Entry, open_log, write_log
-from reports.results import EntryFlag
+from workloads.entries import EntryFlag
 
 FLUSH, FUA, DISCARD, MARK, METADATA = EntryFlag
 WRITE = 0

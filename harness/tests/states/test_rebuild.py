@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from harness.states.crash import State, cuts, states
+from harness.states.crash import cuts, states
 from harness.states.disk import BLOCK_BYTES, MASK, block_hash
 from harness.states.log import Entry, open_log, write_log
 from harness.states.nested import file_name
 from harness.states.rebuild import Rebuilding
 from harness.states.reorder import Reordering
 from harness.states.tear import Tearing
-from oracles.faults.damage import Damage
-from reports.results import EntryFlag, EntrySummary
+from oracles.spec import Damage, State
+from workloads.entries import EntryFlag, EntrySummary
 
 SIZE_BYTES = 64 * BLOCK_BYTES
 BASE = random.Random(1).randbytes(9 * BLOCK_BYTES).ljust(SIZE_BYTES, b"\0")

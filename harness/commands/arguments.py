@@ -1,0 +1,80 @@
+"""
+Words of the command line that several commands share.
+
+In:       the text of an argument, a folder that a user named.
+Out:      sizes, counts, profiles; the question of a run, the last lines of a comparison.
+Not here: the commands, a file each.
+"""
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from harness.evidence.store import NoResults, reading
+from harness.evidence.summary import (
+    shown,
+)
+from harness.guests.filesystem import find_tool
+from harness.states.log import SECTOR_BYTES
+from oracles.profiles import UnknownProfile, profile
+from reports import formats
+from reports.results import Question, read_question, read_summary
+from reports.terminal.compare import comparison_lines
+from reports.text.comparison import Comparison
+
+
+def size(text: str) -> int:
+    """64M, 2G or bytes. Errors: ArgumentTypeError."""
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1)
+    if not number.isdigit() or not 1 << 20 <= int(number) * unit <= 1 << 40:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size from 1M to 1024G")
+    return int(number) * unit
+
+
+def positive(text: str) -> int:
+    """A count from 1. Errors: ArgumentTypeError."""
+    if not text.isdigit() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
+
+
+def sectors(text: str) -> int:
+    """Bytes, in whole sectors. Errors: ArgumentTypeError."""
+    if not text.isdigit() or not int(text) or int(text) % SECTOR_BYTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is no multiple of {SECTOR_BYTES}")
+    return int(text)
+
+
+def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]
+    """Errors: UnknownProfile, NoFilesystemTool before anything is built."""
+    profiles = tuple(dict.fromkeys(profile(name.strip()) for name in text.split(",") if name.strip()))
+    if not profiles:
+        raise UnknownProfile("--fs: name at least one profile")
+    for one in profiles:
+        for command in (one.mkfs, one.fsck):
+            find_tool(command[0], one.package)
+    return profiles
+
+
+def report_page(folder: Path) -> Path:
+    return Path(shown(folder)) / "report" / "index.html"
+
+
+def read_question_of(folder: Path) -> Question:
+    """Errors: NoResults."""
+    try:
+        return read_question(folder)
+    except formats.UnknownFormat as error:
+        raise NoResults(str(error)) from error
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NoResults(f"{folder}: no run of ours: {error}") from error
+
+
+def compare_lines(folder: Path) -> list[str]:
+    """The last lines. Errors: NoResults."""
+    with reading(folder):
+        question, summary = read_question(folder), read_summary(folder)
+        comparison = formats.read(folder / "compare.json", Comparison)
+    return comparison_lines(comparison, summary, question, Path(shown(folder)) / "report" / "compare.html")

@@ -1,0 +1,27 @@
+"""
+`powercut bench`: the project's own speed.
+
+In:       the arguments.
+Out:      the exit status.
+Not here: measuring (bench/bench.py).
+"""
+
+import argparse
+from pathlib import Path
+
+
+def add_bench(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true")
+    command.add_argument("--fs", default="btrfs,ext4,xfs", metavar="P,...")
+    command.add_argument("--kernel", default="6.12", metavar="K")
+    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
+    command.add_argument("--quiet", action="store_true")
+    command.add_argument(
+        "--history", action="store_true", help="no run: what the last ones gave, with a plot"
+    )
+
+
+def command_bench(arguments: argparse.Namespace) -> int:
+    from harness.bench.bench import bench  # noqa: PLC0415  only this command measures
+
+    return bench(arguments)

@@ -1,0 +1,277 @@
+"""
+`powercut run`, and what compare and bisect have in common with it.
+
+In:       the arguments.
+Out:      a RunSpec; its run, or its cross-check; the exit status.
+Not here: doing it (runs/run.py, runs/cross_check.py), two kernels (compare.py).
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import msgspec
+
+from harness.commands import perf
+from harness.commands.arguments import (
+    chosen_profiles,
+    compare_lines,
+    positive,
+    read_question_of,
+    report_page,
+    sectors,
+    size,
+)
+from harness.commands.generate import (
+    add_generated,
+    generated,
+    refuse_part,
+)
+from harness.commands.kernel import config_option
+from harness.evidence.detection import table
+from harness.evidence.store import NoResults
+from harness.evidence.sweep import plantable, planted_bugs, sweep_parts
+from harness.guests.probe import WANTED
+from harness.guests.spec import UML
+from harness.host.progress import Progress
+from harness.runs.cross_check import cross
+from harness.runs.cross_check import lines as cross_lines
+from harness.runs.cross_check import status as cross_status
+from harness.runs.run import LOG_BYTES, RunSpec, run
+from harness.stages.explore import DEFAULT_BUDGET
+from harness.states.crash import DEFAULT_MODELS, parse_models
+from kernel.fragments import check_variants
+from oracles.judge import EVERY_ORACLE
+from oracles.profiles import PROFILES, profile
+from oracles.verdict import Tier
+from reports.results import CRASH, DAMAGE, FAULTS, read_question
+from reports.terminal.terminal import summary_lines
+from workloads.library import DEMONSTRATION, BadSelection, select
+
+
+def add_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
+    command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
+    add_generated(command)
+    command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
+    command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
+    config_option(command)
+    command.add_argument(
+        "--models", default="O", metavar="O,R,T,N", help="crash models: ordered, reordered, torn, nested (O)"
+    )
+    command.add_argument(
+        "--budget",
+        type=positive,
+        default=DEFAULT_BUDGET,
+        metavar="N",
+        help=f"states of each model but O, or damages, an experiment ({DEFAULT_BUDGET})",
+    )
+    command.add_argument(
+        "--atomic",
+        type=sectors,
+        default=0,
+        metavar="BYTES",
+        help="what a device does not tear, model T (what the profile says)",
+    )
+    command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
+    command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
+    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
+    command.add_argument("--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="of the log (64M)")
+    command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
+    command.add_argument("--guest", choices=WANTED, default=UML, help="what runs the kernel (uml)")
+    command.add_argument("--resume", type=Path, metavar="DIR", help="go on with a run that was stopped")
+    command.add_argument(
+        "--planted",
+        action="store_true",
+        help="sweep the planted bugs, each on its own profiles, beside the stock kernel (no WORKLOAD: the "
+        "whole library); ends 0 when each is found and the stock kernel gives only what FINDINGS.md tells",
+    )
+    command.add_argument(
+        "--faults",
+        action="store_true",
+        help="a device that fails, write by write, in place of power failures",
+    )
+    command.add_argument(
+        "--damage",
+        action="store_true",
+        help="a bit flipped or a sector zeroed in blocks that recovery reads, --budget times an experiment",
+    )
+    command.add_argument(
+        "--cross-check",
+        action="store_true",
+        help="hold the end of each operation against dm-flakey, no verdicts",
+    )
+    command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
+    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.set_defaults(against="", perf=None)
+
+
+def command_run(arguments: argparse.Namespace) -> int:
+    if arguments.cross_check:
+        return command_cross_check(arguments)
+    if arguments.resume:
+        return resume_run(arguments)
+    return do_run(run_spec_of(arguments), arguments, None)
+
+
+def command_cross_check(arguments: argparse.Namespace) -> int:
+    if arguments.resume or arguments.planted or arguments.against or arguments.faults or arguments.damage:
+        raise BadSelection("--cross-check goes with workloads, --fs and --kernel, and no other kind of run")
+    with Progress(arguments.quiet or arguments.json) as progress:
+        folder, checked = cross(run_spec_of(arguments), arguments.out, progress)
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "cross-check.json").read_bytes())
+    else:
+        print("\n".join(cross_lines(folder, checked)))
+    return cross_status(checked)
+
+
+def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
+    run_spec = RunSpec(
+        workloads=chosen_workloads(arguments),
+        profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
+        kernels=asked_kernels(arguments),
+        config=asked_config(arguments),
+        tier=Tier(arguments.tier),
+        models=parse_models(arguments.models),
+        budget=arguments.budget,
+        atomic_bytes=arguments.atomic,
+        jobs=arguments.jobs,
+        seed=arguments.seed,
+        with_fsck=not arguments.no_fsck,
+        log_bytes=arguments.log_size,
+        guest=arguments.guest,
+        command=("powercut", *arguments.words),
+        against=arguments.against,
+        kind=kind_of(arguments),
+    )
+    return swept(run_spec, arguments) if arguments.planted else run_spec
+
+
+def kind_of(arguments: argparse.Namespace) -> str:
+    """Errors: BadSelection."""
+    if not arguments.damage:
+        return FAULTS if arguments.faults else CRASH
+    if arguments.faults:
+        raise BadSelection("--damage, --faults: a run is of one of them; do the other in a second run")
+    if arguments.planted:
+        raise BadSelection(
+            "--damage: --planted does to each bug what its header asks for, damage too; leave --damage out"
+        )
+    if parse_models(arguments.models) != DEFAULT_MODELS:
+        raise BadSelection(
+            "--damage: it is done to states of model O; leave --models out, or run them by themselves"
+        )
+    return DAMAGE
+
+
+def asked_config(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The verdicts are those of the kernels that are measured: with what measuring asks of their config.
+    Errors: BadKernel."""
+    return check_variants((*arguments.config, *(() if arguments.perf is None else ("perf",))))
+
+
+def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
+    return (arguments.against, arguments.kernel) if arguments.against else (arguments.kernel,)
+
+
+def do_run(run_spec: RunSpec, arguments: argparse.Namespace, resume: Path | None) -> int:
+    with Progress(arguments.quiet or arguments.json) as progress:
+        folder, summary = run(run_spec, arguments.out, progress, resume)
+    if arguments.perf is not None:
+        if not arguments.json:
+            print("\n".join(compare_lines(folder)))
+        return perf.beside(folder, arguments, summary.exit)
+    if arguments.json:
+        answer = "compare.json" if run_spec.against else "summary.json"
+        sys.stdout.buffer.write((folder / answer).read_bytes())
+    elif run_spec.against:
+        print("\n".join(compare_lines(folder)))
+    else:
+        print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
+        if summary.detection:
+            oracles = [oracle.NAME for oracle in EVERY_ORACLE]
+            print("\n".join(["", *table(summary.detection, summary.stock, oracles)]))
+    return summary.exit
+
+
+def resume_run(arguments: argparse.Namespace) -> int:
+    """The question is the one the run was started with; what is done is not done again."""
+    folder: Path = arguments.resume
+    question = read_question_of(folder)
+    original = arguments.understood(list(question.command[1:]))
+    if original.command not in ("run", "compare"):
+        raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
+    original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
+    original.words = list(question.command[1:])
+    run_spec = RunSpec(
+        workloads=chosen_workloads(original),
+        profiles=tuple(profile(name) for name in question.profiles),
+        kernels=tuple(question.kernels),
+        config=asked_config(original),
+        tier=Tier(question.tier),
+        models=parse_models(original.models),
+        budget=original.budget,
+        atomic_bytes=original.atomic,
+        jobs=arguments.jobs or question.jobs,
+        seed=question.seed,
+        with_fsck=not original.no_fsck,
+        log_bytes=original.log_size,
+        guest=question.guest,
+        command=question.command,
+        against=question.against,
+        kind=kind_of(original),
+    )
+    if original.planted:  # bugs that were planted since are not part of this run
+        run_spec = swept(run_spec, original, tuple(question.kernels))
+    return do_run(run_spec, original, folder.resolve())
+
+
+def swept(run_spec: RunSpec, arguments: argparse.Namespace, kernels: tuple[str, ...] = ()) -> RunSpec:
+    """The same for each planted bug on its own profiles (of those asked for) and for the kernel without it.
+    kernels: only these kernel specs; none means all."""
+    workloads = (
+        generated(arguments)
+        if arguments.generate is not None
+        else select(tuple(arguments.workloads), arguments.keyword)
+    )
+    every = ",".join(one.name for one in PROFILES)
+    wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
+    bugs, left_out = plantable(arguments.kernel, planted_bugs())
+    for sentence in left_out:
+        print(f"left out: {sentence}", file=sys.stderr)
+    bugs = [bug for bug in bugs if not kernels or f"{arguments.kernel}+{bug.name}" in kernels]
+    parts = sweep_parts(arguments.kernel, bugs, workloads, wanted)
+    return msgspec.structs.replace(
+        run_spec,
+        workloads=workloads,
+        profiles=tuple(dict.fromkeys(part.profile for part in parts)),
+        kernels=tuple(dict.fromkeys(part.kernel for part in parts)),
+        parts=parts,
+    )
+
+
+def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
+    if arguments.generate is not None:
+        return generated(arguments)
+    refuse_part(arguments)
+    if not arguments.workloads and arguments.keyword is None:
+        return select(DEMONSTRATION)
+    chosen = select(tuple(arguments.workloads), arguments.keyword)
+    return done_alone(chosen, arguments) if arguments.faults or arguments.cross_check else chosen
+
+
+def done_alone(chosen: tuple, arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
+    """Without those whose threads take turns otherwise each time: a point of one run is none of the next.
+    Errors: BadSelection when no other is left."""
+    kind = "--faults" if arguments.faults else "--cross-check"
+    kept = tuple(workload for workload in chosen if not workload.parallel)
+    if not kept:
+        raise BadSelection(
+            f"{kind} runs a workload again and again, and these have parallel blocks; try them without"
+        )
+    for workload in chosen:
+        if workload.parallel and not arguments.quiet:
+            print(f"left out of {kind}: {workload.name}, which has parallel blocks", file=sys.stderr)
+    return kept
