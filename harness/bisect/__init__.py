@@ -1,0 +1,1 @@
+"""The commit that broke a promise, by `git bisect run`."""

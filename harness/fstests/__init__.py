@@ -1,0 +1,1 @@
+"""Runs fstests' own `./check` in a guest."""

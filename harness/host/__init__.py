@@ -1,0 +1,1 @@
+"""The machine that we run on: environment, packages, scratch folders, progress."""

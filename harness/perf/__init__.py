@@ -1,0 +1,1 @@
+"""Performance experiments on two kernels, boot by boot."""

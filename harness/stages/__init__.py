@@ -1,0 +1,1 @@
+"""The steps of an experiment: record, explore, recover, inject faults, judge."""

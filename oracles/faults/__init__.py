@@ -1,0 +1,1 @@
+"""The oracles of devices that fail and of damaged disks."""

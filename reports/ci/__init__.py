@@ -1,0 +1,1 @@
+"""JUnit and KTAP."""

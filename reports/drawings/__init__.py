@@ -1,0 +1,1 @@
+"""Charts and time lines, as SVG."""

@@ -1,0 +1,1 @@
+"""The answers of performance experiments: tables, pages, the block for a commit message."""

@@ -1,0 +1,1 @@
+"""Exported reproducers: shell, C, fstests."""

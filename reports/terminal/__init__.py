@@ -1,0 +1,1 @@
+"""The last lines of a command."""

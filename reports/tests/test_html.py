@@ -4,6 +4,8 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import jinja2
+import jinja2.nodes
 import msgspec
 import pytest
 import zstandard
@@ -254,3 +256,17 @@ def test_counts_on_the_index_are_the_summary_s(report: Path, run: Path) -> None:
     told = text_of(report / "index.html")
     for words in (f"states planned {states.planned}", f"checked {states.checked}", f"? {states.unknown}"):
         assert words in told
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in html.TEMPLATES.glob("*.html")))
+def test_every_function_that_a_template_calls_is_handed_to_it(name: str) -> None:
+    """Also one that only a page with a finding calls: a renamed one was seen in real runs alone."""
+    parse = html.environment().parse
+    parsed, *beside = (
+        parse(path.read_text()) for path in (html.TEMPLATES / name, *html.TEMPLATES.glob("*.html"))
+    )
+    names = [call.node for call in parsed.find_all(jinja2.nodes.Call)]
+    called = {node.name for node in names if isinstance(node, jinja2.nodes.Name)}
+    own = {macro.name for one in beside for macro in one.find_all(jinja2.nodes.Macro)}
+    source = "".join(path.read_text() for path in html.TEMPLATES.parent.parent.glob("*/*.py"))
+    assert {one for one in called - own - {"caller"} if not re.search(rf"\b{one}\b[=\"]", source)} == set()

@@ -1,0 +1,1 @@
+"""Words and figures that pages, terminal and CI files share."""
