@@ -5,7 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.commands.main import chosen_workloads, parser
+from harness.commands.main import parser
+from harness.commands.run import chosen_workloads
 from harness.findings.reproducers import NoExport, asked_in_orders, reproducers
 from harness.stages.record import program
 from oracles.case import prepare
