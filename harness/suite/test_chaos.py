@@ -207,7 +207,7 @@ def test_a_run_that_is_killed_again_and_again_gives_what_an_undisturbed_one_give
     kills, seed = request.config.getoption("--kills"), request.config.getoption("--seed")
     draw = random.Random(seed)
     killed: Counter[str] = Counter()
-    resumed = runs = 0
+    resumed = runs = said_of = 0
     wrong: list[str] = []
     began = time.monotonic()
     while killed.total() < kills:
@@ -239,7 +239,8 @@ def test_a_run_that_is_killed_again_and_again_gives_what_an_undisturbed_one_give
             wrong += [f"left in the run: {path.name}" for path in unfinished(run)]
         shutil.rmtree(out)
         with capsys.disabled():
-            print(f"\nafter {runs} runs: {told(killed)}; wrong: {len(wrong)}", flush=True)
+            print("\n".join(["", *wrong[said_of:], f"after {runs} runs: {told(killed)}"]), flush=True)
+        said_of = len(wrong)
     with capsys.disabled():
         print(
             f"\nchaos, seed {seed}: {killed.total()} kills in {runs} runs, which were resumed {resumed} times"
@@ -288,9 +289,11 @@ def test_a_second_process_in_one_run_is_refused(tmp_path, kernel_word, undisturb
     while first.lives() and not list(tmp_path.glob("2*/experiments/0001")):
         time.sleep(0.05)
     run = run_in(tmp_path)
+    first.process.send_signal(signal.SIGSTOP)  # or it might be done before the others have begun
     for words in (("run", "--resume", str(run)), ("judge", str(run))):
         status, said = Life(*words).end()
         assert (status, f"process {first.process.pid} is at work there" in said) == (3, True), said
+    first.process.send_signal(signal.SIGCONT)
     assert first.end()[0] == undisturbed["exit"]
     assert answer(read_summary(run)) == undisturbed
 
