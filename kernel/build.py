@@ -39,7 +39,7 @@ from kernel.release import release_place, unpacked
 from kernel.source import Examined, bring, examine, needed_bytes
 from kernel.word import parse
 
-__all__ = ["build", "built", "key", "parse", "series"]
+__all__ = ["build", "built", "by_key", "key", "parse", "series"]
 
 Progress = Callable[[str, float], None]
 
@@ -135,6 +135,19 @@ def find(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> Kernel
     spec = parse(word, variants, arch)
     place = _recipe(spec, _silent).place
     return _load(place, spec) if place.is_dir() else None
+
+
+def by_key(key: str) -> Kernel:
+    """The kernel of a whole key, however it was asked for when it was built; nobody removes it until this
+    process ends. Errors: BuildFailed when this cache has none."""
+    place = cache.root() / "builds" / key
+    if not re.fullmatch(r"[0-9a-f]{20}", key) or not (place / "provenance.json").is_file():
+        raise BuildFailed(f"{cache.root()}: no kernel {key!r} is built here (powercut kernel list)")
+    cache.use(place)
+    if not place.is_dir():  # prune was just removing it
+        raise BuildFailed(f"{cache.root()}: kernel {key} was removed; build it again")
+    cache.touch(place)
+    return _load(place)
 
 
 def key(spec: KernelSpec, progress: Progress = _silent) -> str:

@@ -23,25 +23,36 @@ import msgspec
 from oracles import content as contents
 from oracles.content import Content, Source
 from oracles.observation import TREE_SHIFT
+from oracles.profiles import profile
 from oracles.timeline import T, Timeline
 from workloads import acl
 from workloads.history import History, Step
 from workloads.text import format_operation as words
 from workloads.workload import Operation
 
+# What is written to these goes to a driver or a reader, and never to the filesystem (open(2), O_TRUNC too).
+DRIVEN = ("chr", "blk", "fifo")
+
 # What the agent makes new objects with, under umask 0.
 CREATED_MODE = {"file": 0o644, "dir": 0o755, "symlink": 0o777, "fifo": 0o644, "chr": 0o644, "blk": 0o644}
 
-WHITEOUT_DEVICE = "0:0"  # include/linux/fs.h: WHITEOUT_DEV, and WHITEOUT_MODE, which is 0
+WHITEOUT_DEVICE, WHITEOUT_MODE = "0:0", 0  # include/linux/fs.h
 
 ALL_BYTES = 1 << 62
 
 # Words that leave every object's times as they are.
 STIRRING_NOTHING = ("fsync", "fdatasync", "evict", "close", "sync_file_range")
 
+# Words that change what a file holds, which may set its time even where they fail.
+CHANGING_CONTENT = ("write", "append", "pwrite", "truncate", "fallocate", "clone", "copyrange")
+
 # Words whose last name is looked up under the lock of its directory, when it changes (fs/namei.c:
 # do_unlinkat(), do_rmdir(), do_renameat2()).
 BY_NAME = ("unlink", "rmdir", "rename")
+
+# Beside fsync and its like: fs/btrfs/ioctl.c create_subvol(), create_snapshot(), btrfs_ioctl_snap_destroy();
+# and the timers: 30 s of btrfs and of xfs, 5 s of ext4. A call that failed may have committed to find room.
+COMMITTING = ("subvol", "snapshot", "wait")
 
 SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
@@ -163,6 +174,7 @@ class Model:
         self.stirred: dict[int, list[int]] = {}  # object to the times whose step may have set its clock times
         self.failed: list[int] = []  # times whose step failed, and may have done so, too
         self.logging: set[int] = set()  # times whose step fsyncs an object in some way, even in vain
+        self.may_commit: list[int] = []  # in order, times whose step may have committed everything before it
 
     @property
     def root(self) -> int:
@@ -216,6 +228,7 @@ class Builder:
 
     def __init__(self, history: History) -> None:
         self.model = Model(base_time=len(history.setup))
+        self.filesystem = profile(history.profile).filesystem
         self.now: dict[Slot, int] = {}
         self.chain_at: dict[Slot, int] = {}
         self.time = 0
@@ -240,11 +253,25 @@ class Builder:
             self.model.logging.add(self.time)
         if step.result < 0:
             self.model.failed.append(self.time)
+            self._may_have_touched(step.operation)
+        if step.result < 0 or step.operation.word in COMMITTING or self.time in self.model.logging:
+            self.model.may_commit.append(self.time)
         if step.result == 0:
             handler = _WORDS.get(step.operation.word)
             if handler is None:
                 raise Disagreement(f"the model does not know the word {step.operation.word}")
             handler(self, step.operation)
+
+    def _may_have_touched(self, operation: Operation) -> None:
+        """fallocate sets the file's time before it looks whether the range can be had (fs/ext4/extents.c
+        ext4_fallocate(), fs/xfs/xfs_file.c xfs_file_fallocate(): file_modified()); a write does so, too."""
+        if operation.word not in CHANGING_CONTENT:
+            return
+        try:
+            inode = self.sized(operation.path2 or operation.path)
+        except Disagreement:
+            return  # it did not come so far
+        self.touch(inode, surely=False)
 
     def _is_fsync(self, operation: Operation) -> bool:
         if operation.word in ("fsync", "fdatasync", "msync"):
@@ -299,6 +326,20 @@ class Builder:
         slot = self._follow_to_parent(directory, target, depth)
         return self._enter(*slot, depth)
 
+    def opened(self, path: str) -> Slot:
+        """Where open(2) with O_CREAT looks for the file and makes it: a symlink at the end is followed, one
+        that dangles as well."""
+        slot = self.parent(path)
+        for depth in range(SYMLINKS_MAX + 1):
+            inode = self.seen(slot)
+            if inode is None or self.model.kind(inode) != "symlink":
+                return slot
+            target = self.model.inodes[inode].target
+            if target.startswith("/"):
+                break
+            slot = self._follow_to_parent(slot[0], target, depth)
+        raise self._wrong("a symlink that leads nowhere in the mount")
+
     def there(self, path: str, follow: bool) -> int:
         """The object at `path`; errors: Disagreement when there is none."""
         inode = self._there(path, follow)
@@ -323,14 +364,18 @@ class Builder:
         inode = self.now.get(slot) if self.step.operation.word in BY_NAME else self.seen(slot)
         if inode is None:
             raise self._wrong(f"there is no {path}")
+        symlink = -1
         if follow and self.model.kind(inode) == "symlink":
-            return self._target(slot[0], inode, 0)
-        self._check_number(inode)
+            inode, symlink = self._target(slot[0], inode, 0), inode
+        self._check_number(inode, symlink)
         return inode
 
-    def _check_number(self, inode: int) -> None:
+    def _check_number(self, inode: int, symlink: int = -1) -> None:
+        """symlink: what led there, or -1; older recordings have its number in place of the object's."""
         assert self.step is not None
         if self.step.operation.word in ("unlink", "rmdir") or self.step.inode == 0:
+            return
+        if symlink >= 0 and self.model.inodes[symlink].number == self.step.inode:
             return
         if self.model.inodes[inode].number != self.step.inode:
             raise self._wrong(
@@ -352,7 +397,7 @@ class Builder:
         model.by_number.setdefault(number, []).append(id_)
         model.xattrs[id_] = {}
         model.nlink[id_] = Timeline(self.time, 0)
-        model.modes[id_] = Timeline(self.time, 0 if device == WHITEOUT_DEVICE else CREATED_MODE[kind])
+        model.modes[id_] = Timeline(self.time, CREATED_MODE[kind])
         model.owners[id_] = Timeline(self.time, (0, 0))
         model.chains_of[id_] = []
         if kind == "file":
@@ -370,11 +415,15 @@ class Builder:
         target: str = "",
         device: str = "",
         number: int | None = None,
+        slot: Slot | None = None,
     ) -> int:
-        """number: its st_ino, where that is not Step.inode."""
+        """number: its st_ino, where that is not Step.inode. slot: where a symlink at `path` leads to."""
         assert self.step is not None
         number = self.step.inode if number is None else number
-        slot = self.parent(path)
+        through = slot is not None and self.now.get(self.parent(path))
+        slot = self.parent(path) if slot is None else slot
+        if through and self.model.inodes[through].number == number:
+            raise self._wrong("the inode number that was recorded is that of the symlink it went through")
         if slot in self.now:
             raise self._wrong(f"{path} was there already")
         if number == 0:
@@ -393,8 +442,19 @@ class Builder:
             self._set(new, inode)
             self.stir(inode)
             self.chain_at[new] = chain
+            if model.kind(inode) == "dir" and old[0] != new[0]:
+                self._new_parent(inode, exchanged=len(moves) > 1)
             model.chains[chain].slots.append((self.time, new))
             model.renames.append(Rename(self.time, chain, inode, old, new, replaced, len(moves) > 1))
+
+    def _new_parent(self, directory: int, exchanged: bool) -> None:
+        """Its ".." is another: fs/xfs/libxfs/xfs_dir2.c xfs_dir_exchange_children() sets its time (ip1_flags,
+        ip2_flags); fs/f2fs/dir.c f2fs_set_link() sets that of any directory in which an entry changes (5.10
+        does so where no whiteout is left)."""
+        if self.filesystem == "xfs" and exchanged:
+            self.touch(directory)
+        if self.filesystem == "f2fs":
+            self.touch(directory, surely=False)
 
     def add_name(self, slot: Slot, inode: int) -> None:
         self._set(slot, inode)
@@ -490,7 +550,9 @@ class Builder:
         self.beside.append((step, inode, start, end))
 
     def file(self, operation: Operation) -> int:
-        inode = self.there(operation.path, follow=True)
+        return self.regular(self.there(operation.path, follow=True), operation)
+
+    def regular(self, inode: int, operation: Operation) -> int:
         if self.model.kind(inode) != "file":
             raise self._wrong(f"{operation.path} is no file")
         return inode
@@ -580,6 +642,8 @@ def _snapshot(fs: Builder, operation: Operation) -> None:
     below = fs.tree(source)
     if fs.subvolumes & {inode for _, inode in below}:
         raise fs._wrong(f"{operation.path} holds a subvolume: what a snapshot shows for it is not modelled")
+    # fs/btrfs/transaction.c create_pending_snapshot(): the tree is copied before its parent's time is set
+    seconds = {inode: line.last for inode, line in fs.model.mtimes.items()}
     copies = {source: fs.copy(operation, source, tree)}
     fs.subvolumes.add(copies[source])
     for _, inode in below:
@@ -589,7 +653,8 @@ def _snapshot(fs: Builder, operation: Operation) -> None:
     for (directory, name), inode in below:
         fs.add_name((copies[directory], name), copies[inode])
     for inode, copy in copies.items():  # after the names, which touch directories
-        fs.carry(fs.model.mtimes, inode, copy)
+        if inode in seconds:
+            fs.model.mtimes[copy] = Timeline(fs.time, seconds[inode])
 
 
 def _symlink(fs: Builder, operation: Operation) -> None:
@@ -630,15 +695,22 @@ def _rename(fs: Builder, operation: Operation) -> None:
     if operation.mode == "whiteout":
         assert fs.step is not None
         left = fs.step.left_inode
-        fs.make(operation, "chr", operation.path, device=WHITEOUT_DEVICE, number=left)
+        inode = fs.make(operation, "chr", operation.path, device=WHITEOUT_DEVICE, number=left)
+        fs.model.modes[inode] = Timeline(fs.time, WHITEOUT_MODE)
 
 
 def _write(fs: Builder, operation: Operation) -> None:
     assert fs.step is not None
     fs.model.extending.add(fs.time)
     makes = not operation.parallel and operation.path not in fs.kept  # agent/calls.c: write_stamped()
-    missing = makes and fs.parent(operation.path) not in fs.now
-    inode = fs.make(operation, "file", operation.path) if missing else fs.file(operation)
+    slot = fs.opened(operation.path) if makes else None
+    if makes and slot not in fs.now:
+        inode = fs.make(operation, "file", operation.path, slot=slot)
+    else:
+        inode = fs.there(operation.path, follow=True)
+    if fs.model.kind(inode) in DRIVEN:
+        return
+    inode = fs.regular(inode, operation)
     old = fs.model.content[inode].last
     start = contents.size_of(old) if operation.word == "append" else operation.offset
     end = start + operation.length
@@ -700,7 +772,7 @@ def _chmod(fs: Builder, operation: Operation) -> None:
 
 
 def _setfacl(fs: Builder, operation: Operation) -> None:
-    inode, entries = fs.there(operation.path, follow=True), acl.entries(operation.value)
+    inode, entries = fs.there(operation.path, follow=False), acl.entries(operation.value)
     line = fs.model.xattrs[inode].setdefault(acl.ACCESS, Timeline(0, None))
     line.change(fs.time, acl.encoded(entries).hex())
     fs.model.modes[inode].change(fs.time, acl.mode_of(entries))
@@ -747,11 +819,12 @@ def _msync(fs: Builder, operation: Operation) -> None:
 
 def _open(fs: Builder, operation: Operation) -> None:
     flags = operation.mode.split(",")
-    if "creat" in flags and fs.parent(operation.path) not in fs.now:
-        inode = fs.make(operation, "file", operation.path)
+    slot = fs.opened(operation.path) if "creat" in flags and operation.path != "." else None
+    if slot is not None and slot not in fs.now:
+        inode = fs.make(operation, "file", operation.path, slot=slot)
     else:
         inode = fs.there(operation.path, follow=True)
-    if "trunc" in flags:
+    if "trunc" in flags and fs.model.kind(inode) == "file":
         _resize(fs, inode, 0)
     fs.kept[operation.descriptor] = (inode, operation.mode)
 
@@ -814,13 +887,13 @@ _FALLOCATED: dict[str, Callable[[Content, int, int], Content]] = {
 
 
 def _setxattr(fs: Builder, operation: Operation) -> None:
-    inode = fs.there(operation.path, follow=True)
+    inode = fs.there(operation.path, follow=False)
     timeline = fs.model.xattrs[inode].setdefault(operation.name, Timeline(0, None))
     timeline.change(fs.time, operation.value.encode().hex())
 
 
 def _removexattr(fs: Builder, operation: Operation) -> None:
-    inode = fs.there(operation.path, follow=True)
+    inode = fs.there(operation.path, follow=False)
     timeline = fs.model.xattrs[inode].setdefault(operation.name, Timeline(0, None))
     timeline.change(fs.time, None)
 

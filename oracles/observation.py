@@ -150,6 +150,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
                   where that was not asked.
     mended:       of a damaged state: the damaged block was on the disk as it had been before the damage when
                   the first mount had ended.
+    used_up:      an unmount failed: the report ends there, and the guest was replaced.
     """
 
     mount_errno: int = 0
@@ -170,3 +171,4 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     fault: FaultRun | None = None
     reads: tuple[tuple[int, int], ...] = ()
     mended: bool = False
+    used_up: bool = False

@@ -16,11 +16,12 @@ import functools
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
-from oracles.content import Content, Piece, merged_pieces, size_of
+from oracles.content import Content, Piece, collapsed, inserted, merged_pieces, size_of
 from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
-from oracles.observation import noun
+from oracles.observation import TREE_SHIFT, noun
 from oracles.profiles import Profile, asked_keys, promises_of
 from oracles.promises import Promise
+from oracles.timeline import Timeline
 from oracles.verdict import Tier
 from workloads.text import format_operation as words
 
@@ -34,6 +35,8 @@ KEEPING_RESERVATION = ("creat", "write", "append", "link", "rename", "unlink", "
 # inode first takes the old one out and adds the new one in a later transaction. An inode of 512 B
 # has room for this much beside its other content.
 XFS_XATTR_IN_INODE_BYTES = 64
+
+SUBVOLUME_TOP = 256  # include/uapi/linux/btrfs_tree.h: BTRFS_FIRST_FREE_OBJECTID
 
 # Of the latest times, from one window to the next: each is a whole tree, and a history may have thousands of
 # times. A recovered tree is mostly that of one of the last.
@@ -141,6 +144,8 @@ class Window:
                 self._take(persist)
 
     def _take(self, persist: Persist) -> None:
+        if persist.inode >= 0:
+            self._take_beside(persist)
         if persist.inode < 0:
             self.all = self._floor(persist, "sync", "synced")
             self.ranges.clear()
@@ -151,6 +156,13 @@ class Window:
             self._take_file(persist)
         else:
             self._take_fdatasync(persist)
+
+    def _take_beside(self, persist: Persist) -> None:
+        """What is not about the object itself."""
+        if self.asks("fsync-former-owners"):
+            self._promise_former_owners(persist)
+        if self.asks("new-name-of-logged"):
+            self._promise_new_names_of_logged(persist)
 
     def _promise_chains_of_everything(self) -> None:
         for index, chain in enumerate(self.model.chains):
@@ -168,16 +180,16 @@ class Window:
 
     def _take_directory(self, persist: Persist) -> None:
         """fdatasync of a directory: its entries are its data."""
-        directory, time = persist.inode, persist.time
+        directory = persist.inode
         entries = self._floor(persist, "fsync-directory", "entry of fsynced directory")
-        self.directories[directory] = entries
-        for name in self.model.names_at(directory, time):
-            self._promise_chain_at((directory, name), entries)
+        self._promise_entries(directory, entries)
         if persist.like == "fsync":
             itself = self._floor(persist, "fsync-attributes", "fsynced")
             self.attributes[directory] = itself
             if self.asks("fsync-names"):
                 self._promise_names(persist)
+            if self.asks("fsync-new-directories"):
+                self._promise_new_directories(persist)
 
     def _take_file(self, persist: Persist) -> None:
         inode = persist.inode
@@ -185,6 +197,8 @@ class Window:
         self.attributes[inode] = self._floor(persist, "fsync-attributes", "fsynced")
         if self.asks("fsync-names"):
             self._promise_names(persist)
+        if self.asks("fsync-parents"):
+            self._promise_parents(persist)
 
     def _take_data(self, persist: Persist, floor: Floor) -> None:
         """Of a call about a range, that range alone: neither other bytes nor all the blocks."""
@@ -197,6 +211,8 @@ class Window:
         self.ranges.pop(inode, None)
         if persist.like == "fsync":
             self.blocks[inode] = self._floor(persist, "fsync-attributes", "fsynced")
+        elif self.asks("fdatasync-blocks"):
+            self.blocks[inode] = self._floor(persist, "fdatasync-blocks", "fdatasynced")
 
     def _take_fdatasync(self, persist: Persist) -> None:
         """Of names only the one that a new file was made with: its inode did not exist before, so
@@ -231,11 +247,15 @@ class Window:
 
     def _promise_names(self, persist: Persist) -> None:
         inode, time = persist.inode, persist.time
-        if self._exchanged_unlogged(inode, time):
+        if self._exchanged_unlogged(inode, time) or self._renamed_subvolume(inode, time):
             return
         floor = self._floor(persist, "fsync-names", "fsynced")
-        self.names[inode] = floor
         above = floor._replace(reach=f"directory above fsynced {noun(self.model.kind(inode))}")
+        self._promise_names_of(inode, floor, above)
+
+    def _promise_names_of(self, inode: int, floor: Floor, above: Floor) -> None:
+        time = floor.time
+        self.names[inode] = floor
         for index in self.model.chains_of[inode]:
             chain = self.model.chains[index]
             if chain.lives_at(time):
@@ -244,6 +264,180 @@ class Window:
                 self.chains[index] = floor
                 self._promise_ancestors(slot[0], time, above)
 
+    def _promise_entries(self, directory: int, floor: Floor) -> None:
+        self.directories[directory] = floor
+        for name in self.model.names_at(directory, floor.time):
+            self._promise_chain_at((directory, name), floor)
+
+    def _promise_parents(self, persist: Persist) -> None:
+        """btrfs: the directories that have the file in the last commit, when it got or lost a name since, and
+        nothing was logged before. After an earlier fsync a directory may be in the log already, or all may be
+        in a commit (fs/btrfs/tree-log.c btrfs_log_inode_parent(), need_log_inode())."""
+        model, inode, time = self.model, persist.inode, persist.time
+        since = self.all.time
+        links = [model.chains[index] for index in model.chains_of[inode]]
+        renamed = ((rename.time, rename.inode) for rename in model.renames if not rename.exchanged)
+        changes = [*renamed, *((when, changed) for when, changed, _ in model.linked)]
+        if (
+            not any(changed == inode and since < when < time for when, changed in changes)
+            or any(since < each < time for each in model.may_commit)
+            or not any(link.lives_at(time) for link in links)
+        ):
+            return
+        floor = self._floor(persist, "fsync-parents", "entry of a directory that had the fsynced file")
+        for link in links:
+            if link.lives_at(since):
+                directory = link.slot_at(since)[0]
+                homes = [model.chains[index] for index in model.chains_of[directory]]
+                if directory == model.root or any(home.lives_at(time) for home in homes):
+                    self._promise_entries(directory, floor)
+
+    def _promise_former_owners(self, persist: Persist) -> None:
+        """btrfs: of those that had, in the last commit, a name that the fsynced object has now, and so on
+        (fs/btrfs/tree-log.c btrfs_check_ref_name_override(), add_conflicting_inode()): the names they have.
+        Not after an earlier fsync, as above, nor of what lost a name to a rename over it."""
+        model, time, since = self.model, persist.time, self.all.time
+        if persist.like != "fsync" or any(since < each < time for each in model.may_commit):
+            return
+        floor = self._floor(persist, "fsync-former-owners", "former owner of a fsynced name")
+        reached = [persist.inode]
+        for inode in reached:
+            for slot in self._names_at(inode, time):
+                owner = model.entry(slot, since)
+                if owner is not None and owner not in reached and self._names_at(owner, time):
+                    reached.append(owner)
+        replaced = {rename.replaced for rename in model.renames if since < rename.time <= time}
+        for owner in reached[1:]:
+            if owner not in replaced and model.kind(owner) in ("file", "dir"):
+                self._promise_names_of(owner, floor, floor)
+
+    def _promise_new_names_of_logged(self, persist: Persist) -> None:
+        """btrfs: of what was fsynced, or left a directory that was, and then got a new name: that name goes
+        into the log at once (fs/btrfs/tree-log.c btrfs_log_new_name()), and onto the disk with the next
+        fsync. Asked where the first fsync must have logged, and nothing before it makes it commit instead."""
+        model, time, since = self.model, persist.time, self.all.time
+        earlier = [each for each in model.may_commit if since < each < time]
+        logged = [each for each in model.persists if earlier and each.time == earlier[0]]
+        if len(earlier) != 1 or not logged or not self._surely_logged(logged[0]):
+            return
+        first = logged[0]
+        if not self._changed(persist.inode, first.time if persist.inode == first.inode else since, time):
+            return  # with nothing to write it writes nothing
+        between = [model.steps[each - 1] for each in range(first.time + 1, time)]
+        if any(step.operation.word == "evict" for step in between):
+            return  # FINDINGS.md: A renamed file keeps its old name when its logged directory left the cache
+        named = [
+            (when, inode) for when, inode, word in model.linked if word == "link" and inode == first.inode
+        ]
+        named += [
+            (rename.time, rename.inode)
+            for rename in model.renames
+            if first.inode in (rename.inode, rename.old[0])
+            and rename.replaced is None
+            and not rename.exchanged
+        ]
+        floor = self._floor(persist, "new-name-of-logged", "logged")
+        for when, inode in sorted(named):
+            if (
+                first.time < when < time
+                and model.kind(inode) in ("file", "dir")
+                and self._names_at(inode, time)
+            ):
+                self._promise_names_of(inode, floor, floor)
+                if inode == first.inode and model.kind(inode) == "file":
+                    self.attributes[inode] = floor._replace(time=when)
+
+    def _surely_logged(self, persist: Persist) -> bool:
+        """It had something to write, and no name has gone or come that would make it commit everything."""
+        since = self.all.time
+        changes = [rename.time for rename in self.model.renames] + [when for when, _, _ in self.model.linked]
+        if persist.like != "fsync" or any(since < when < persist.time for when in changes):
+            return False
+        return self._changed(persist.inode, since, persist.time)
+
+    def _changed(self, inode: int, since: int, time: int) -> bool:
+        """Whether an fsync of it at that time has something to write."""
+        model = self.model
+        lines: list[Timeline[Any]] = [model.modes[inode], model.owners[inode], *model.xattrs[inode].values()]
+        if model.kind(inode) == "file":
+            lines.append(model.content[inode])
+        if model.kind(inode) == "dir":
+            lines += [line for slot, line in model.entries.items() if slot[0] == inode]
+        named = [(rename.time, rename.inode) for rename in model.renames]
+        named += [(when, linked) for when, linked, _ in model.linked]
+        return (
+            model.inodes[inode].born > since
+            or any(line.changes(since, time) for line in lines)
+            or any(since < when <= time and changed == inode for when, changed in named)
+        )
+
+    def _names_at(self, inode: int, time: int) -> list[Slot]:
+        chains = (self.model.chains[index] for index in self.model.chains_of[inode])
+        return [chain.slot_at(time) for chain in chains if chain.lives_at(time)]
+
+    def _promise_new_directories(self, persist: Persist) -> None:
+        """Of the directories below it that are new, and of those that are new in them, the entries."""
+        made = self._floor(persist, "fsync-new-directories", "entry of new directory below fsynced one")
+        names_at, reached = self.model.names_at, [(persist.inode, persist.time)]
+        for above, earlier in reached:
+            then = names_at(above, earlier)
+            for name, inode in names_at(above, persist.time).items():
+                born = self.model.inodes[inode].born
+                if self.model.kind(inode) != "dir" or then.get(name) != inode or born <= self.all.time:
+                    continue
+                floor = made._replace(time=self._entries_taken_along(inode, persist.time))
+                held = self.directories.get(inode)
+                if held is None or held.time < floor.time:
+                    self.directories[inode] = floor
+                kept = names_at(inode, persist.time)
+                for child, object_ in names_at(inode, floor.time).items():
+                    if kept.get(child) == object_:
+                        self._promise_chain_at((inode, child), floor)
+                reached.append((inode, floor.time))
+
+    def _entries_taken_along(self, directory: int, time: int) -> int:
+        """The latest time as of which a new directory has its entries on disk, once the fsync of the one
+        above it has returned at `time`. ext4 and f2fs write everything. xfs writes the checkpoint of the
+        last change of the directory above. When a call since the new one was made may have ended that, what
+        came before the call is on disk already, and what came after it is in the next.
+
+        btrfs logs the new one unless it is in the log (fs/btrfs/tree-log.c need_log_inode()). It may be there
+        as it was when the log was last written into. It may also be there without entries, as a directory
+        above what was logged. Seen on 6.12.117: "mkdir dir; creat dir/c; creat dir/a; fsync dir/a; fsync ."
+        leaves dir/c out."""
+        if self.filesystem in ("ext4", "f2fs"):
+            return time
+        model = self.model
+        born = model.inodes[directory].born
+        until = next((each for each in model.may_commit if born <= each < time), time)
+        if self.filesystem == "btrfs":
+            for when, inode in self._logged_between(born, time):
+                until = min(until, when)
+                if self._is_at_or_below(inode, directory, when):
+                    return born
+        return until
+
+    def _logged_between(self, since: int, before: int) -> list[tuple[int, int]]:
+        """(time, object) that btrfs may have written into its log then: what was fsynced and, once there is a
+        log, what got a new name (fs/btrfs/tree-log.c btrfs_log_new_name())."""
+        model = self.model
+        logged = [(persist.time, persist.inode) for persist in model.persists if persist.inode >= 0]
+        if any(self.all.time < each < before for each in model.logging):
+            logged += [(rename.time, rename.inode) for rename in model.renames]
+            logged += [(time, inode) for time, inode, word in model.linked if word == "link"]
+        return [(time, inode) for time, inode in logged if since <= time < before]
+
+    def _is_at_or_below(self, inode: int, directory: int, time: int) -> bool:
+        """By any of the names it had at that time."""
+        model = self.model
+        above = [inode]
+        for each in above:
+            if each == directory:
+                return True
+            chains = (model.chains[index] for index in model.chains_of[each])
+            above += [chain.slot_at(time)[0] for chain in chains if chain.lives_at(time)]
+        return False
+
     def _exchanged_unlogged(self, inode: int, time: int) -> bool:
         """xfs: fs/xfs/xfs_inode.c xfs_cross_rename() changes the two entries and logs the directories that
         hold them, not the inodes exchanged (but for directories that change parents), so an fsync of one
@@ -251,6 +445,16 @@ class Window:
         return self.filesystem == "xfs" and any(
             rename.exchanged and rename.inode == inode and self.all.time < rename.time <= time
             for rename in self.model.renames
+        )
+
+    def _renamed_subvolume(self, inode: int, time: int) -> bool:
+        """btrfs: the name of a subvolume lies in the tree that holds it. fs/btrfs/inode.c btrfs_rename() and
+        btrfs_rename_exchange() leave its top directory's inode as it was, so an fsync of that finds nothing
+        to do, and fs/btrfs/tree-log.c log_new_ancestors_fast() ends where `root != inode->root`. The entry is
+        promised by an fsync of the directory that has it (fsync(2), DESCRIPTION)."""
+        tree, number = divmod(self.model.inodes[inode].number, 1 << TREE_SHIFT)
+        return (tree > 0 and number == SUBVOLUME_TOP) and any(
+            each.inode == inode and self.all.time < each.time <= time for each in self.model.renames
         )
 
     def _promise_ancestors(self, directory: int, time: int, floor: Floor) -> None:
@@ -438,8 +642,28 @@ class Window:
             for time, (moved, offset) in self.model.moving.items():
                 if moved == inode and first < time <= self.now:
                     zero_from = min(zero_from, offset)
-            self._pieces[key] = merged_pieces(values, zero_from)
+            self._pieces[key] = merged_pieces([*values, *self._not_moved(inode, first)], zero_from)
         return self._pieces[key]
+
+    def _not_moved(self, inode: int, first: int) -> list[Content]:
+        """
+        What the file holds where a move is not on disk and a write after it is. collapse-range and
+        insert-range change the map of the file, in a transaction that may not be on disk; a later write goes
+        in place to the blocks that were moved (fs/ext4/extents.c ext4_insert_range(), fs/xfs/xfs_bmap_util.c
+        xfs_insert_file_space(): neither commits), and the old map shows them where they were.
+        """
+        timeline, found = self.model.content[inode], list[Content]()
+        moves = [
+            time
+            for time, (moved, _) in self.model.moving.items()
+            if moved == inode and first < time <= self.now
+        ]
+        for time in reversed(moves):
+            move = self.model.steps[time - 1].operation
+            back = inserted if move.mode == "collapse-range" else collapsed
+            since = [*timeline.within(time, self.now), *found]
+            found += [back(each, move.offset, move.length) for each in since]
+        return found
 
     def contents(self, inode: int, first: int) -> list[Content]:
         return self.model.content[inode].within(first, self.now)
@@ -493,8 +717,9 @@ class Window:
 
     def allocated(self, inode: int, first: int) -> Ranges:
         """The ranges that had blocks at all of these times; () when they changed."""
-        values = self.model.allocated[inode].within(first, self.now)
-        return values[0] if len(values) == 1 else ()
+        timeline = self.model.allocated[inode]
+        values = timeline.within(first, self.now)
+        return values[0] if len(values) == 1 and timeline.start <= first else ()
 
 
 def _latest(first: Floor, *others: Floor | None) -> Floor:

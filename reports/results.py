@@ -149,16 +149,28 @@ class Repeat(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
+class Attribution(msgspec.Struct, frozen=True):
+    """A finding of one workload on one profile went away with this series (joined by "+"): it is the bug that
+    FINDINGS.md tells under this heading, or one of these, joined by "; "."""
+
+    profile: str
+    workload: str
+    heading: str
+    series: str
+
+
 class Triage(msgspec.Struct, frozen=True):
     """followups.json: what was learnt of a finding after its run.
 
     minimal: the run that minimize left, as a path. exports: files, relative to the run where they lie in it,
-    that were tried on guests before they were kept, each with what was seen.
+    that were tried on guests before they were kept, each with what was seen. attributed: by the command of
+    that name.
     """
 
     repeats: tuple[Repeat, ...] = ()
     minimal: str = ""
     exports: tuple[tuple[str, str], ...] = ()
+    attributed: tuple[Attribution, ...] = ()
 
 
 class Finding(msgspec.Struct, frozen=True):

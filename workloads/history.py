@@ -1,12 +1,15 @@
 """
 What happened: every operation's result and its place in the log.
 
-In:       the agent's answers while a workload was recorded.
-Out:      History, kept as history.json; oracles judge from it without a guest.
-Not here: the log itself (harness/states/log.py), what was promised (oracles/).
+In:       Steps, and the marks of their log: of a workload that was recorded, or of any other source.
+Out:      History, kept as history.json; oracles judge from it without a guest. history_of() makes it.
+Not here: the log itself (harness/states/log.py), recording (harness/stages/record.py), what was promised
+          (oracles/).
 """
 
+import itertools
 from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -22,7 +25,8 @@ class Step(msgspec.Struct, frozen=True):
                  The operation had begun in a prefix of k entries when begin_entry < k and had
                  returned when end_entry < k.
     inode:       st_ino of the object at operation.path (path2 for link and rename) after the
-                 operation; 0 where there is none (after unlink, sync ...).
+                 operation, or of what a symlink there leads to where the call follows it; 0 where there is
+                 none (after unlink, sync ...).
     blocks:      st_blocks (512 B units) of that object then.
                  In a btrfs subvolume as oracles/observation.py's Node.ino.
     times:       st_mtim and st_ctim of that object then, in nanoseconds since 1970; 0 where it is not there.
@@ -84,6 +88,80 @@ class History(msgspec.Struct, frozen=True):
         """The operations that had begun and not returned: several at most while threads run."""
         return tuple(step for step in self.run if step.begin_entry < prefix <= step.end_entry)
 
+
+# --- steps and marks make a history ---------------------------------------------------------------
+
+BEGIN, DONE = "begin", "done"  # a mark's text is one of these, "-" and Step.index
+
+
+class NoHistory(Exception):
+    """Steps and marks do not fit together; the message names the step."""
+
+
+def history_of(
+    setup: Iterable[Step],
+    run: Iterable[Step],
+    marks: Mapping[str, int],
+    entry_count: int,
+    *,
+    profile: str,
+    kernel: str,
+    root_inode: int,
+    name: str = "-",
+    workload: Workload | None = None,
+    live: msgspec.Raw | None = None,
+) -> History:
+    """
+    The history of anything that was done to a filesystem while its writes were logged.
+
+    setup, run: steps that have no place in the log yet; those of setup were durable before it began.
+    marks:      by their text the entry_index of a log of entry_count entries.
+    workload:   what was done, where it was written down before; else it is made of the steps, with this name.
+    Errors: NoHistory.
+    """
+    before = tuple(sorted(setup, key=lambda step: step.index))
+    placed = tuple(sorted((_placed(step, marks) for step in run), key=lambda step: step.begin_entry))
+    _check_order(before, placed, entry_count)
+    if workload is None:
+        done = sorted(placed, key=lambda step: step.index)
+        workload = Workload(name, tuple(s.operation for s in before), tuple(s.operation for s in done))
+    return History(
+        workload=workload,
+        profile=profile,
+        kernel=kernel,
+        setup=before,
+        run=placed,
+        entry_count=entry_count,
+        root_inode=root_inode,
+        parallel=workload.parallel,
+        live=live or msgspec.Raw(b"null"),
+    )
+
+
+def _placed(step: Step, marks: Mapping[str, int]) -> Step:
+    begin, end = (marks.get(f"{word}-{step.index}", -1) for word in (BEGIN, DONE))
+    if begin < 0 or end < 0:  # it would count as done before the log began
+        raise NoHistory(f"the log has no marks of operation {step.index} ({step.operation.word})")
+    if begin >= end:
+        raise NoHistory(f"operation {step.index} ({step.operation.word}) ends before it begins")
+    return msgspec.structs.replace(step, begin_entry=begin, end_entry=end)
+
+
+def _check_order(setup: tuple[Step, ...], run: tuple[Step, ...], entry_count: int) -> None:
+    """What the oracles take for granted: indexes that count, and places in the log; operations that overlap
+    stand in parallel blocks."""
+    found = sorted(step.index for step in (*setup, *run))
+    if found != list(range(len(found))) or [step.index for step in setup] != found[: len(setup)]:
+        raise NoHistory(f"operations are counted from 0 over setup and run, and these are {found[:20]}")
+    for step, following in itertools.pairwise(run):
+        in_turn = step.index < following.index and step.end_entry < following.begin_entry
+        if not in_turn and not (step.operation.parallel and following.operation.parallel):
+            raise NoHistory(f"operations {step.index} and {following.index} are not one after the other")
+    if late := next((step for step in run if step.end_entry >= entry_count), None):
+        raise NoHistory(f"operation {late.index} ends behind the log of {entry_count} entries")
+
+
+# --- what a write fills its range with ------------------------------------------------------------
 
 CELL_BYTES = 8
 CELL_MAGIC = 0xC5B7

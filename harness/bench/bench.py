@@ -39,7 +39,7 @@ from harness.experiments.crash_states import CrashStates
 from harness.experiments.examination import Setting
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import GuestSlot, GuestSpec
+from harness.guests.guest import DISK, LOG, GuestSlot, GuestSpec
 from harness.host.progress import Progress
 from harness.host.workspace import Workspace, workspace
 from harness.runs.run import LOG_BYTES, machine_facts, processors
@@ -47,7 +47,7 @@ from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge
 from harness.stages.record import Recording, record
 from harness.stages.recover import SLOTS, Recovered, Recovery
-from harness.states.disk import copy_sparse, open_disk, writes_of
+from harness.states.disk import open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, Log, open_log, write_log
 from kernel.build import build
 from oracles.profiles import Profile, profile
@@ -195,13 +195,13 @@ def bare_s(guest_slot: GuestSlot, one: Profile, device: str) -> float:
 
 def put_end_on_disk(guest_slot: GuestSlot, recording: Recording) -> None:
     """The disk as the whole log makes it, on the guest's plain block device."""
-    with (
-        open_disk(guest_slot.guest().folder / "disk", recording.base) as disk,
-        open_log(recording.log) as log,
-    ):
+    guest = guest_slot.guest()
+    end = guest.scratch / "end.disk"
+    with open_disk(end, recording.base) as disk, open_log(recording.log) as log:
         for entry in log.entries():
             for write in writes_of(entry):
                 disk.apply(write)
+    guest.load(DISK, end)
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -316,10 +316,9 @@ def window_rates(
 
 def restart_loop(guest_slot: GuestSlot, one: Profile, recording: Recording) -> float:
     """Seconds a crash point, over points spread evenly over the log."""
-    folder = guest_slot.guest().folder
-    copy_sparse(recording.base, folder / "disk")
-    with (folder / "log").open("r+b") as file:
-        file.write(recording.log.read_bytes())
+    guest = guest_slot.guest()
+    guest.load(DISK, recording.base)
+    guest.write(LOG, 0, recording.log.read_bytes())
     options = one.mount_options or "-"
     total = 0.0
     for point in range(RESTART_POINTS):
@@ -427,9 +426,9 @@ def rates_of(
 def peak_bytes(guest_slot: GuestSlot, space: Workspace) -> int:
     """Our peak, the guest's (its memory is a file, mapped), and what lies in the scratch folder."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    status = Path(f"/proc/{guest_slot.guest().process.pid}/status").read_text()
+    status = Path(f"/proc/{guest_slot.guest().pid}/status").read_text()
     guest = next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))
-    files = sum(path.stat().st_blocks * 512 for path in space.path.iterdir() if path.is_file())
+    files = sum(path.stat().st_blocks * 512 for path in space.path.rglob("*") if path.is_file())
     return own + guest + files
 
 

@@ -19,6 +19,7 @@ from harness.bisect.bisect import BadBisect, add_bisect
 from harness.bisect.git import NotBisected
 from harness.commands import perf
 from harness.commands.arguments import positive
+from harness.commands.attribute import add_attribute, command_attribute
 from harness.commands.bench import add_bench, command_bench
 from harness.commands.bisect import command_bisect
 from harness.commands.compare import (
@@ -125,6 +126,7 @@ def parser() -> argparse.ArgumentParser:
     add_minimize(smallest, positive)
     add_export(commands.add_parser("export", help="a reproducer that needs none of this: sh, C, fstests"))
     add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
+    add_attribute(commands.add_parser("attribute", help="which known bug each new finding is, by its fix"))
     add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
     add_list(commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line"))
     add_generate(commands.add_parser("generate", help="workloads of given bounds, all of them or a sample"))
@@ -156,6 +158,7 @@ COMMANDS = {
     "judge": command_judge,
     "report": command_report,
     "repro": command_repro,
+    "attribute": command_attribute,
     "minimize": command_minimize,
     "export": command_export,
     "kernel": command_kernel,

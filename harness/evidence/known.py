@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import msgspec
 
 from oracles.profiles import PROFILES, profile
-from reports.results import CRASH, FAULTS, Summary
+from reports.results import CRASH, FAULTS, Attribution, Summary
 
 EVERYWHERE = "*"
 
@@ -63,6 +63,11 @@ RESERVED_SIGNATURES = (
     "durable: preallocation lost (fsynced file)",
     "durable: preallocation lost (synced file)",
 )
+RESERVED_BEHIND = "Space reserved behind the end of a file is lost when its directory is fsynced"
+LINKED_TMPFILE = "A file that had no name is lost when it was linked into a new directory and fsynced"
+SYMLINK = "A renamed symlink keeps its old name although its directory was fsynced"
+BEFORE_A_NAME = "What was fsynced before the file had a name is lost when only its directory is fsynced"
+FIRST_NODE = "The first fsync after a checkpoint does not wait for its node"
 REMOVED = "A removed file that is fsynced through its last descriptor comes back"
 REMOVED_SIGNATURES = ("durable: name came back (unlinked fsynced file)",)
 # With little space left the fsync commits, as 7.2.13 does on btrfs-single.
@@ -221,7 +226,7 @@ KNOWN = (
         "durable: size lost (fsynced file)",
     ),
     KnownBug(
-        heading="The first fsync after a checkpoint does not wait for its node",
+        heading=FIRST_NODE,
         kernels=("6.12", "7.2"),
         filesystem="f2fs",
         workload=EVERYWHERE,
@@ -260,7 +265,7 @@ KNOWN = (
         signatures=("atomic: both names (renamed file)", "durable: name came back (renamed fsynced file)"),
     ),
     KnownBug(
-        heading="A renamed symlink keeps its old name although its directory was fsynced",
+        heading=SYMLINK,
         kernels=BOTH,
         filesystem="btrfs",
         workload="synced-symlink-renamed",
@@ -337,10 +342,21 @@ KNOWN = (
         )
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
+    *(
+        KnownBug(RESERVED_BEHIND, BOTH, "btrfs", workload, ("durable: preallocation lost (synced file)",))
+        for workload in ("linked-file-keeps-reservation", "renamed-file-keeps-reservation")
+    ),
+    KnownBug(
+        LINKED_TMPFILE,
+        BOTH,
+        "btrfs",
+        "tmpfile-linked-into-new-directory",
+        ("durable: object lost (directory above fsynced file)",),
+    ),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(
-        heading="What was fsynced before the file had a name is lost when only its directory is fsynced",
+        heading=BEFORE_A_NAME,
         kernels=BOTH,
         filesystem="btrfs",
         workload="tmpfile-fsynced-then-linked",
@@ -428,6 +444,33 @@ KNOWN = (
 )
 
 
+class Fix(msgspec.Struct, frozen=True):
+    """A series that takes bugs of a stock kernel away. headings: theirs, in FINDINGS.md. With it a finding of
+    any workload is held against them (harness/runs/attribution.py)."""
+
+    series: str
+    filesystem: str
+    headings: tuple[str, ...]
+
+
+# In the order in which they are tried: those first that mend what the log holds, then those that commit in its
+# place, and so hide what else it may hold.
+FIXES = (
+    Fix("fix/btrfs-rename-logs-the-name-that-replaces-a-logged-one", "btrfs", (REPLACED,)),
+    Fix("fix/btrfs-rename-notes-the-replaced-name", "btrfs", (REPLACED_NAME,)),
+    Fix("fix/btrfs-log-reservation-across-the-end", "btrfs", (RESERVED,)),
+    Fix("fix/btrfs-logged-name-keeps-the-reservation", "btrfs", (RESERVED_BEHIND,)),
+    Fix("fix/btrfs-symlink-is-logged-whole-with-its-new-name", "btrfs", (SYMLINK,)),
+    Fix("fix/btrfs-linked-tmpfile-logs-its-new-directories", "btrfs", (LINKED_TMPFILE,)),
+    Fix("fix/btrfs-no-log-is-not-the-first-log", "btrfs", (ON_ITS_WAY,)),
+    Fix("fix/btrfs-whiteout-is-not-logged-in-part", "btrfs", (WHITEOUT,)),
+    Fix("fix/btrfs-fsync-without-links-commits", "btrfs", (REMOVED, BEFORE_A_NAME)),
+    Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
+    Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
+    Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
+)
+
+
 def found_in(summary: Summary) -> set[tuple[str, str]]:
     """(signature, workload) of a run of one profile, as expected_findings() has them."""
     return {(one.signature, workload) for one in summary.findings for workload in one.workloads}
@@ -458,13 +501,21 @@ def signatures_everywhere(kernel: str, profile_name: str, kind: str = CRASH) -> 
     }
 
 
-def known_heading(kernel: str, signature: str, places: Iterable[tuple[str, str]]) -> str:
+def known_heading(
+    kernel: str,
+    signature: str,
+    places: Iterable[tuple[str, str]],
+    attributed: Iterable[Attribution] = (),
+) -> str:
     """Where FINDINGS.md tells this finding, or "" when one of its places (profile and workload) is news. The
     headings of several bugs that show alike are joined by "; ".
-    kernel: a kernel spec; a series on top of a source takes none of the source's own bugs away."""
+    kernel: a kernel spec; a series on top of a source takes none of the source's own bugs away.
+    attributed: to which bugs this finding was, where its workload is named nowhere."""
     source = kernel.partition("+")[0]
-    found = [_heading(source, signature, *place) for place in places]
-    return "; ".join(dict.fromkeys(found)) if all(found) else ""
+    by_fix = {(one.profile, one.workload): one.heading for one in attributed}
+    found = [_heading(source, signature, *place) or by_fix.get(place, "") for place in places]
+    headings = (heading for each in found for heading in each.split("; "))
+    return "; ".join(dict.fromkeys(headings)) if all(found) else ""
 
 
 def _heading(source: str, signature: str, profile_name: str, workload: str) -> str:

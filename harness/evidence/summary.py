@@ -19,7 +19,7 @@ from harness.evidence.known import known_heading
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of
 from oracles.finding import Group, Witness, group
-from oracles.spec import model_of, place_of, presumed
+from oracles.spec import LIVE, is_live, model_of, operation_of, place_of, presumed
 from oracles.verdict import Answer, Verdict
 from reports.formats import NOT_KNOWN
 from reports.pages.damage import kinds_of
@@ -84,6 +84,7 @@ class Tally:
         self.entries = 0
         self.flushes = 0
         self.planned = self.checked = self.identical = self.unknown = 0
+        self.live = 0  # states of a kernel that recorded, among those checked
         self.verdicts: dict[str, Counter[Answer]] = {}
         self.judged: list[tuple[Witness, Verdict]] = []
         self.troubles: list[str] = []
@@ -107,10 +108,11 @@ class Tally:
         reached = len(experiment.judgement.states)
         experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
         self.examined[facts.kernel, facts.profile] = experiments + 1, states + reached
-        by_model = (facts.planned or {"O": len(facts.entries) + 1}) if experiment.history is not None else {}
+        by_model = dict(facts.planned or {"O": len(facts.entries) + 1}) if experiment.history else {}
         planned = (
             sum(by_model.values()) if facts.kind != FAULTS else reached
         )  # a sweep's are known at its end
+        by_model.pop(LIVE, None)  # of no model
         if facts.kind != CRASH:
             by_model = {}
         self.planned += planned
@@ -143,7 +145,7 @@ class Tally:
             if verdict.answer is Answer.BROKEN:
                 self.judged.append((witness_of(experiment, spec), verdict))
         of_model: Counter[str] = Counter()  # of a point of a sweep: counted nowhere
-        if experiment.facts.kind == CRASH:
+        if experiment.facts.kind == CRASH and not is_live(spec):
             of_model = self.by_model.setdefault(model_of(spec), of_model)
         of_model["broken"] += any(verdict.answer is Answer.BROKEN for verdict in verdicts)
         if any(verdict.answer is Answer.UNKNOWN for verdict in verdicts) or not verdicts:
@@ -157,6 +159,7 @@ class Tally:
             of_model["skipped_identical"] += 1
         else:
             self.checked += 1
+            self.live += is_live(spec)
             of_model["checked"] += 1
 
     def reasons(self) -> list[str]:
@@ -210,7 +213,10 @@ def witness_of(experiment: Experiment, spec: str) -> Witness:
 
 
 def ordering(experiment: Experiment, spec: str) -> int:
-    """What orders the states of one experiment: the prefix of the log, or the place in a sweep."""
+    """What orders the states of one experiment: the prefix of the log, or the place in a sweep; of the
+    kernel that recorded, the operation."""
+    if is_live(spec):
+        return operation_of(spec)
     if experiment.facts.kind != FAULTS:
         return place_of(spec)
     return next(at for at, state in enumerate(experiment.judgement.states) if state.spec == spec)
@@ -218,6 +224,7 @@ def ordering(experiment: Experiment, spec: str) -> int:
 
 def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Finding:
     witness, violation = found.witness, found.violation
+    after = triage_of(followups, witness.kernel, found.signature)
     return Finding(
         id=f"F{number}",
         signature=found.signature,
@@ -238,10 +245,10 @@ def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Find
         workloads=found.workloads,
         profiles=found.profiles,
         repro=f"./powercut repro {shown(run)} F{number}",
-        known=known_heading(witness.kernel, found.signature, found.places),
+        known=known_heading(witness.kernel, found.signature, found.places, after.attributed),
         models=found.models,
         presumes=presumed(found.models),
-        after=triage_of(followups, witness.kernel, found.signature),
+        after=after,
     )
 
 
@@ -257,7 +264,7 @@ def nothing_examined(tally: Tally) -> str:
     """Why a run without BROKEN and UNKNOWN still says nothing, or ""."""
     if not tally.checked and not tally.unknown:
         return "no state was examined"
-    if not tally.flushes and tally.checked:
+    if not tally.flushes and tally.checked > tally.live:
         return "no log held a FLUSH or FUA: nothing was ever promised to be on disk"
     if tally.checked and not tally.verdicts:
         return "every oracle was skipped"

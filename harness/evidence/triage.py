@@ -14,6 +14,7 @@ import msgspec
 from harness.evidence.store import NoResults, reading, write_pretty, write_summary
 from reports import formats
 from reports.results import (
+    Attribution,
     Experiment,
     Finding,
     Summary,
@@ -50,6 +51,17 @@ def keep_triage(run: Path, findings: Iterable[Finding]) -> None:
     """What these findings know by now, into followups.json."""
     followups = read_triage(run)
     followups |= {key_of(one.kernel, one.signature): one.after for one in findings if one.after != Triage()}
+    write_pretty(run / FILE, _Kept(dict(sorted(followups.items()))))
+
+
+def add_attributed(run: Path, found: dict[tuple[str, str], list[Attribution]]) -> None:
+    """Into followups.json, by kernel and signature; judging again then has them. Errors: NoResults."""
+    followups = read_triage(run)
+    for (kernel, signature), ones in found.items():
+        before = triage_of(followups, kernel, signature)
+        kept = {(one.profile, one.workload): one for one in (*before.attributed, *ones)}
+        attributed = tuple(kept[place] for place in sorted(kept))
+        followups[key_of(kernel, signature)] = msgspec.structs.replace(before, attributed=attributed)
     write_pretty(run / FILE, _Kept(dict(sorted(followups.items()))))
 
 

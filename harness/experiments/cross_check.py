@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import GuestSlot
+from harness.guests.guest import DISK, LOG, OUTBOX, GuestSlot
 from harness.stages.record import recorded
 from harness.stages.recover import Recovery, walk_flags_of_words
 from harness.states.disk import BLOCK_BYTES, Disk, copy_sparse, open_disk, private_disk, writes_of
@@ -84,10 +84,13 @@ def _cross(
 ) -> Crossing:
     guest = guest_slot.guest()
     cut_ns = recorded(guest, "drop", profile, workload, pristine).cut_ns
-    folder = guest.folder
-    with open_log(folder / "log", until_end_mark=True) as log:
+    with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
         cut = log.mark_index("cut")
-        with open_disk(scratch / "cross.disk", pristine) as disk, private_disk(folder / "disk") as dropped:
+        with (
+            guest.as_file(DISK) as left,
+            open_disk(scratch / "cross.disk", pristine) as disk,
+            private_disk(left) as dropped,
+        ):
             for entry in log.entries(0, cut):
                 for write in writes_of(entry):
                     disk.apply(write)
@@ -100,17 +103,12 @@ def _cross(
     asks = walk_flags_of_words(op.word for op in (*workload.setup, *workload.run))
     options = profile.mount_options or "-"
     walk = guest.ask(f"dropped {asks} {profile.filesystem} {options}", 60)
-    theirs = msgspec.json.decode(_read(folder, walk), type=DroppedWalk)
+    theirs = msgspec.json.decode(guest.read(OUTBOX, 0, int(walk[1])), type=DroppedWalk)
     recovery = Recovery(guest_slot, profile, False, scratch, asks)
     with open_log(scratch / "cross.log") as log:
         (recovered,) = recovery.run(base, log, [State(cut)])
     ours = msgspec.json.decode(recovered.observation, type=Observation)
     return _crossing(workload, profile, index, len(differing), unexplained, ours, theirs, cut_ns)
-
-
-def _read(folder: Path, answer: list[str]) -> bytes:
-    with (folder / "outbox").open("rb") as file:
-        return file.read(int(answer[1]))
 
 
 def differing_blocks(ours: Disk, theirs: Disk) -> list[int]:

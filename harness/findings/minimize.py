@@ -35,7 +35,7 @@ from kernel.build import build
 from kernel.word import source_word
 from oracles.faults.damage import split
 from oracles.profiles import profile
-from oracles.spec import MODELS, model_of
+from oracles.spec import LIVE, MODELS, model_of
 from oracles.verdict import Tier
 from reports.results import CRASH, DAMAGE, Experiment, Finding
 from reports.text.reruns import rerun_words
@@ -314,7 +314,7 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
     where = shown(folder)
     told = [finding.signature]
     bare = msgspec.structs.replace(workload, comment=())
-    of_crash = "|fstests" if model_of(finding.state) in MODELS else ""
+    of_crash = "|fstests" if model_of(finding.state) in (*MODELS, LIVE) else ""
     told += [f"  {line}" for line in format_workload(bare).splitlines()]
     return [
         *told,

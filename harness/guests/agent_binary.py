@@ -2,11 +2,12 @@
 The agent as a static binary, compiled once for each version of its source.
 
 In:       harness/guests/agent/*.c and the host's C compiler.
-Out:      the path of the binary in the user's cache.
+Out:      the binary in the user's cache, and the hash that names it on any machine.
 Not here: what it does (agent/agent.c), where it runs (guest.py).
 """
 
 import hashlib
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -23,18 +24,34 @@ class AgentError(Exception):
     """The agent does not compile here; the message holds the compiler's first error."""
 
 
+def agent_hash() -> str:
+    """Of this checkout's agent: equal only for equal source, compiled alike."""
+    digest = hashlib.sha256(" ".join(COMPILE).encode())
+    for source in sorted(SOURCE.glob("*.[ch]")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def agent_of(wanted: str) -> Path:
+    """The binary of this hash. Errors: AgentError when it is neither here nor this checkout's; OSError."""
+    binary = cache.root() / "agents" / wanted
+    if wanted == agent_hash():
+        return agent_binary()
+    if not re.fullmatch(r"[0-9a-f]{16}", wanted) or not binary.is_file():
+        raise AgentError(f"agent {wanted!r} is not here, and that of this checkout is {agent_hash()}")
+    cache.use(binary)
+    cache.touch(binary)
+    return binary
+
+
 def agent_binary() -> Path:
     """Errors: AgentError, OSError."""
-    sources = sorted(SOURCE.glob("*.[ch]"))
-    digest = hashlib.sha256(" ".join(COMPILE).encode())
-    for source in sources:
-        digest.update(source.read_bytes())
     folder = cache.root() / "agents"
-    binary = folder / digest.hexdigest()[:16]
+    binary = folder / agent_hash()
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "lock"):
         if not binary.exists():
-            _compile([str(source) for source in sources if source.suffix == ".c"], binary)
+            _compile([str(source) for source in sorted(SOURCE.glob("*.c"))], binary)
         cache.use(binary)
         cache.touch(binary)
     return binary

@@ -3,7 +3,7 @@ A guest as a machine in QEMU: x86_64 on "microvm", emulated (TCG) or by KVM.
 
 In:       a GuestSpec, a folder with its devices' files.
 Out:      BACKEND: its initramfs, its channel, its command line.
-Not here: starting it and talking with it (guest.py), whether KVM works here (probe.py).
+Not here: starting it and talking with it (local.py), whether KVM works here (probe.py).
 
 The disks are virtio with a write-back cache: the host's page cache, so that guest and host see the same
 bytes of the inbox and the outbox at any time. Each has one request under way at a time. With more, QEMU
@@ -35,6 +35,7 @@ PROCESSOR = {
 
 def prepare(spec: GuestSpec, folder: Path) -> None:
     """The guest's root, in memory: the agent and empty mount points, nothing of the host."""
+    assert not spec.files, "they are for scripts that need the host's programs, which only UML has"
     (folder / INITRAMFS).write_bytes(archive(spec.agent.read_bytes()))
 
 

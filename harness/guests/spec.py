@@ -3,10 +3,10 @@ What a guest is made of, whatever kind it is.
 
 In:       nothing.
 Out:      GuestSpec; Backend and Channel, which each kind fills in; the sizes and names that all kinds share.
-Not here: the kinds (uml.py, qemu.py), a running guest (guest.py).
+Not here: the kinds (uml.py, qemu.py), a running guest (interface.py).
 
-Devices, each a file on tmpfs: the recorded disk, its log, the inbox (host to guest), the outbox (guest to
-host), in this order. Commands and answers are lines on a channel of their own.
+Devices: the recorded disk, its log, the inbox (host to guest), the outbox (guest to host), in this order; of
+a guest on this machine each is a file on tmpfs. Commands and answers are lines on a channel of their own.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,9 @@ from typing import NamedTuple
 import msgspec
 
 from kernel.kernel import Arch
+
+DISK, LOG, INBOX, OUTBOX = "disk", "log", "inbox", "outbox"  # the devices
+FILES = "experiment"  # in the guest's root: what GuestSpec.files names
 
 UML, QEMU_TCG, QEMU_KVM = "uml", "qemu-tcg", "qemu-kvm"
 KINDS = (UML, QEMU_TCG, QEMU_KVM)
@@ -40,7 +43,8 @@ def arch_of(kind: str) -> Arch:
 
 class GuestSpec(msgspec.Struct, frozen=True):
     """What a guest is made of. processor: the host processor to pin it to, None for any. kind: of KINDS.
-    memory_mib: what it has for itself; its disks are beside."""
+    memory_mib: what it has for itself; its disks are beside. files: of this machine, put below FILES in the
+    guest's root; only of kind UML."""
 
     kernel: Path
     agent: Path
@@ -49,14 +53,15 @@ class GuestSpec(msgspec.Struct, frozen=True):
     processor: int | None = None
     kind: str = UML
     memory_mib: int = MEMORY_MIB
+    files: tuple[Path, ...] = ()
 
     def devices(self) -> tuple[tuple[str, int], ...]:
-        """File name and size of each block device, in the guest's order."""
+        """Name and size of each block device, in the guest's order."""
         return (
-            ("disk", self.device_bytes),
-            ("log", self.log_bytes),
-            ("inbox", INBOX_BYTES),
-            ("outbox", OUTBOX_BYTES),
+            (DISK, self.device_bytes),
+            (LOG, self.log_bytes),
+            (INBOX, INBOX_BYTES),
+            (OUTBOX, OUTBOX_BYTES),
         )
 
 
@@ -69,10 +74,10 @@ class Channel(NamedTuple):
 
 
 class Backend(NamedTuple):
-    """How a kind is started.
+    """How a kind is started that is a program of this machine.
 
-    prepare(spec, folder) makes what it boots from; line() opens its channel; command(spec, folder, theirs)
-    is what to run. nudge: the channel may need one to be seen (guest.py).
+    prepare(spec, folder) makes what it boots from; channel() opens its channel; command(spec, folder, theirs)
+    is what to run. nudge: the channel may need one to be seen (local.py).
     """
 
     prepare: Callable[[GuestSpec, Path], None]

@@ -3,7 +3,7 @@ A guest as a program of the host: User Mode Linux.
 
 In:       a GuestSpec, a folder with its devices' files.
 Out:      BACKEND: its root, its channel, its command line.
-Not here: starting it and talking with it (guest.py).
+Not here: starting it and talking with it (local.py).
 
 Commands and answers are lines on ttyS0, a pair of pipes. Measured per 4 KiB on one machine, pinned to a
 processor: ubd 49 us to read; a file on hostfs 83 us to write and sync; a line on a tty 33 us, but no more
@@ -15,7 +15,7 @@ import os
 import shutil
 from pathlib import Path
 
-from harness.guests.spec import LINE_BYTES, LOOPS_PER_JIFFY, Backend, Channel, GuestSpec
+from harness.guests.spec import FILES, LINE_BYTES, LOOPS_PER_JIFFY, Backend, Channel, GuestSpec
 
 
 def prepare(spec: GuestSpec, folder: Path) -> None:
@@ -28,6 +28,9 @@ def prepare(spec: GuestSpec, folder: Path) -> None:
         if not (root / name).is_symlink():
             (root / name).symlink_to(f"usr/{name}")
     shutil.copy(spec.agent, root / "init")
+    for file in spec.files:
+        (root / FILES).mkdir(exist_ok=True)
+        shutil.copy(file, root / FILES / file.name)
 
 
 def channel() -> Channel:

@@ -15,7 +15,6 @@ import contextlib
 import os
 import re
 import shlex
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,12 +22,11 @@ from pathlib import Path
 import msgspec
 
 from harness.guests.filesystem import make_filesystem
-from harness.guests.guest import Guest, GuestSpec, boot
+from harness.guests.guest import DISK, INBOX, OUTBOX, Guest, GuestSpec, boot
 from harness.host.workspace import Workspace
 from oracles.profiles import PROFILES, Profile
 from workloads.perf.experiment import Case, PerfExperiment, mkfs_of, mount_of
 
-FILES = "experiment"  # in the guest's root: $FILES of a script
 DEVICE_WRITES = 200
 DEVICE_TIMEOUT_S = 60.0
 GRACE_S = 60.0  # of the agent, to end what is left when a deadline has passed
@@ -69,7 +67,10 @@ class MeasuredGuest:
     ) -> Ran:
         """The script on a fresh filesystem. started: called when it is mounted.
         Errors: NotMeasured; NoFilesystemTool; LostGuest, GuestTrouble."""
-        make_filesystem(profile, self.guest.folder / "disk")
+        fresh = self.guest.scratch / "fresh"
+        make_filesystem(profile, fresh)
+        self.guest.load(DISK, fresh)
+        fresh.unlink()
         options = profile.mount_options or "-"
         answer = self.guest.ask(f"enter {profile.filesystem} {options}", timeout_s=MOUNT_TIMEOUT_S)
         if int(answer[1]):
@@ -89,13 +90,11 @@ class MeasuredGuest:
 
     def execute(self, script: str, deadline_s: float) -> Ran:
         content = script.encode()
-        with (self.guest.folder / "inbox").open("r+b") as file:
-            file.write(content)
-        before = processor_s(self.guest.process.pid)
+        self.guest.write(INBOX, 0, content)
+        before = processor_s(self.guest.pid)
         answer = self.guest.ask(f"execute {len(content)} {deadline_s:g}", timeout_s=deadline_s + GRACE_S)
-        spent = processor_s(self.guest.process.pid) - before
-        with (self.guest.folder / "outbox").open("rb") as file:
-            report = msgspec.json.decode(file.read(int(answer[1])), type=ScriptReport)
+        spent = processor_s(self.guest.pid) - before
+        report = msgspec.json.decode(self.guest.read(OUTBOX, 0, int(answer[1])), type=ScriptReport)
         return Ran(report, report.took_ms / 1000, max(spent, 0.001))
 
     def device_us(self) -> float:
@@ -128,11 +127,8 @@ def _check(report: ScriptReport, profile: Profile, deadline_s: float) -> None:
 @contextlib.contextmanager
 def bench(spec: GuestSpec, space: Workspace, experiment: PerfExperiment) -> Iterator[MeasuredGuest]:
     """Errors: LostGuest, GuestTrouble, OSError."""
-    place = space.path / "root" / FILES
-    place.mkdir(parents=True, exist_ok=True)
-    for name in experiment.files:
-        shutil.copy(Path(experiment.place).parent / name, place / name)
-    with boot(spec, space) as guest:
+    files = tuple(Path(experiment.place).parent / name for name in experiment.files)
+    with boot(msgspec.structs.replace(spec, files=files), space) as guest:
         guest.ask("programs")
         yield MeasuredGuest(guest)
 

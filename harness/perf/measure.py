@@ -297,7 +297,7 @@ class Course:
         assert one.profile is not None
         output = space.path / "perf.data"
         output.unlink(missing_ok=True)
-        pid = guest.guest.process.pid
+        pid = guest.guest.pid
         with contextlib.ExitStack() as stack:
             profile = profile_of(one, case, one.device_mib << 20)
             guest.run(

@@ -40,8 +40,9 @@ from harness.evidence.store import (
 )
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.evidence.sweep import Part
-from harness.experiments.experiment import Outcome, Plan, not_done, run_experiment
-from harness.guests.agent_binary import AgentError, agent_binary
+from harness.experiments.experiment import Outcome, not_done, run_experiment
+from harness.experiments.plan import Plan
+from harness.guests.agent_binary import AgentError, agent_binary, agent_of
 from harness.guests.filesystem import make_filesystem, tool_version
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import NoGuest, accelerated, prefer
@@ -54,7 +55,7 @@ from harness.runs.reruns import rerun_new
 from harness.stages.explore import DEFAULT_BUDGET, StatePlan
 from harness.states.crash import DEFAULT_MODELS
 from harness.states.log import SECTOR_BYTES
-from kernel.build import build
+from kernel.build import build, by_key
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.judge import EVERY_ORACLE
@@ -113,10 +114,8 @@ class RunSpec(msgspec.Struct, frozen=True):
 
 
 class Worker(msgspec.Struct, frozen=True):
-    """What a worker process is started with."""
+    """What a worker process is started with: all that is of its machine. What is to be done says its Plan."""
 
-    agent: str
-    log_bytes: int
     processor: int | None
     run: str
 
@@ -140,7 +139,7 @@ def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = 
     guest = accelerated(guest, next(iter(kernels.values())))
     agent = agent_binary()
     started = time.monotonic()
-    plans = plans_of(run_spec, kernels, guest)
+    plans = plans_of(run_spec, kernels, guest, agent.name)
     folder = resume or new_run(out)
     with only_one(folder), told_how_to_go_on(folder, progress):
         if resume is None:
@@ -149,7 +148,7 @@ def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = 
             remove_partial(folder)
             require_same_question(folder, run_spec, plans)
         try:
-            boots = do_experiments(plans, run_spec, folder, agent, progress)
+            boots = do_experiments(plans, run_spec, folder, progress)
         except WorkerFailed:
             with contextlib.suppress(OSError, NoResults):  # the disk may be full
                 finish(folder, time.monotonic() - started, 0)
@@ -266,8 +265,9 @@ def on_profile(workload: Workload, profile: Profile) -> Workload:
     return msgspec.structs.replace(workload, setup=(*first, *workload.setup))
 
 
-def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> list[Plan]:
-    """One plan for each kernel, profile and workload, in this order: the same RunSpec, the same numbers."""
+def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str = "") -> list[Plan]:
+    """One plan for each kernel, profile and workload, in this order: the same RunSpec, the same numbers.
+    agent: its hash."""
     recordings = COMPARED_RECORDINGS if run_spec.against else 1
     wanted = [
         (part, workload, config_of(run_spec, part.profile, workload))
@@ -278,7 +278,8 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> list[Plan
         Plan(
             number,
             part.kernel,
-            kernels[part.kernel, config].path,
+            kernels[part.kernel, config].provenance.key,
+            agent,
             part.profile,
             on_profile(workload, part.profile),
             run_spec.tier,
@@ -294,6 +295,7 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> list[Plan
                 run_spec.damages,
             ),
             FAULTS if workload.faulty else part.kind or run_spec.kind,
+            run_spec.log_bytes,
         )
         for number, (part, workload, config) in enumerate(wanted, 1)
     ]
@@ -317,9 +319,7 @@ def require_same(plan: Plan, folder: Path) -> None:
         raise NoResults(f"{folder}: the workload {plan.workload.name} has changed since; start a new run")
 
 
-def do_experiments(
-    plans: list[Plan], run_spec: RunSpec, folder: Path, agent: Path, progress: Progress
-) -> int:
+def do_experiments(plans: list[Plan], run_spec: RunSpec, folder: Path, progress: Progress) -> int:
     """All that are not done yet; how many guests were booted for it."""
     done = {int(path.name): path for path in experiment_folders(folder)}
     for plan in plans:
@@ -328,10 +328,7 @@ def do_experiments(
     todo = [plan for plan in plans if plan.number not in done]
     jobs = job_count(run_spec, len(todo)) if todo else 0
     cpus = processors()
-    settings = [
-        Worker(str(agent), run_spec.log_bytes, cpus[-1 - number % len(cpus)], str(folder))
-        for number in range(jobs)
-    ]
+    settings = [Worker(cpus[-1 - number % len(cpus)], str(folder)) for number in range(jobs)]
     progress.experiments(len(todo), len(plans))
     boots = 0
     try:
@@ -402,7 +399,7 @@ class Workbench:
         self._settings = settings
         self._space = space
         self._stack = contextlib.ExitStack()
-        self._for: tuple[str, str] | None = None
+        self._for: tuple[object, ...] | None = None  # what decides which guest it is
         self._guest_slot: GuestSlot | None = None
         self._boots_before = 0
 
@@ -446,12 +443,12 @@ class Workbench:
         return outcome
 
     def _keeper_for(self, plan: Plan) -> GuestSlot:
-        wanted = (plan.kernel_path, plan.profile.name)
+        wanted = (plan.kernel_key, plan.agent, plan.guest, plan.log_bytes, plan.profile)
         if self._guest_slot is None or self._for != wanted:
+            spec = guest_spec(self._settings, plan)
             self._boots_before = self.boots
             self._stack.close()
             make_filesystem(plan.profile, self._space.path / "pristine")
-            spec = guest_spec(self._settings, plan)
             self._guest_slot = self._stack.enter_context(GuestSlot(spec, self._space))
             self._for = wanted
         return self._guest_slot
@@ -489,11 +486,12 @@ class Counted:
 
 
 def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
+    """The plan's guest on this machine. Errors: BuildFailed, AgentError: what it names is not here."""
     return GuestSpec(
-        kernel=Path(plan.kernel_path),
-        agent=Path(settings.agent),
+        kernel=Path(by_key(plan.kernel_key).path),
+        agent=agent_of(plan.agent),
         device_bytes=plan.profile.size_bytes,
-        log_bytes=settings.log_bytes,
+        log_bytes=plan.log_bytes,
         processor=settings.processor,
         kind=plan.guest,
     )

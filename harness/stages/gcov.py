@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import Guest
+from harness.guests.guest import OUTBOX, Guest
 from harness.stages.record import record
 from kernel.kernel import Kernel
 from kernel.make import OBJECTS
@@ -95,11 +95,10 @@ def count(guest: Guest, kernel: Kernel, profile: Profile, workload: Workload, pr
         raise NotCounted(f"{kernel.provenance.word} counts nothing: build it with the config variant gcov")
     record(guest, profile, workload, pristine, kernel.provenance.word)
     size = int(guest.ask("counters", timeout_s=60)[1])
-    with (guest.folder / "outbox").open("rb") as file:
-        counters = dict(counters_in(file.read(size)))
+    counters = dict(counters_in(guest.read(OUTBOX, 0, size)))
     if not counters:
         raise NotCounted(f"{kernel.provenance.word}: the guest shows no counters below debugfs")
-    with tempfile.TemporaryDirectory(dir=guest.folder) as scratch:
+    with tempfile.TemporaryDirectory(dir=guest.scratch) as scratch:
         return counts_of(counters, notes, Path(scratch))
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import Guest, GuestSlot, GuestTrouble, LostGuest
+from harness.guests.guest import INBOX, OUTBOX, Guest, GuestSlot, GuestTrouble, LostGuest
 from harness.stages.fault_points import fault_program
-from harness.stages.recover import Session, held
+from harness.stages.recover import USED_UP, Session, held
 from harness.states.disk import nonzero_blocks
 from oracles.observation import Observation
 from oracles.profiles import Profile
@@ -47,7 +47,10 @@ class Faulting:
         """
         program = fault_program(self._profile, workload, point, entries)
         try:
-            return self._ask(program)
+            report = self._ask(program)
+            if report.endswith(USED_UP):
+                self._drop()
+            return report
         except LostGuest as death:
             self.deaths += 1
             first = death
@@ -68,12 +71,10 @@ class Faulting:
     def _ask(self, program: str) -> bytes:
         guest = self._open()
         text = program.encode()
-        with (guest.folder / "inbox").open("r+b", buffering=0) as inbox:
-            inbox.write(text)
+        guest.write(INBOX, 0, text)
         guest.stage = ""
         answer = guest.ask(f"faults {self._asks} {len(text)}", RUN_TIMEOUT_S)
-        with (guest.folder / "outbox").open("rb") as outbox:
-            return outbox.read(int(answer[1]))
+        return guest.read(OUTBOX, 0, int(answer[1]))
 
     def _open(self) -> Guest:
         guest = self._guest_slot.guest()
@@ -82,7 +83,6 @@ class Faulting:
             blocks = nonzero_blocks(self._pristine)
             session.load(blocks)
             session.flush()
-            session.close()
             guest.held = held(blocks)
             self._guest = guest
         return guest

@@ -16,13 +16,17 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import Guest
-from harness.states.disk import copy_sparse, open_disk, writes_of
+from harness.guests.guest import DISK, INBOX, LOG, OUTBOX, Guest, LostGuest
+from harness.guests.symbols import with_functions
+from harness.stages.live import Live, died, live_of
+from harness.states.disk import open_disk, writes_of
 from harness.states.log import Log, open_log, write_log
 from oracles.profiles import Profile
 from workloads import acl
-from workloads.history import History, Step
+from workloads.history import History, NoHistory, Step, history_of
 from workloads.workload import Operation, Workload
+
+CONSOLE_LINES = 600  # a WARNING or two of long traces before the panic
 
 
 class NotRecorded(Exception):
@@ -30,7 +34,8 @@ class NotRecorded(Exception):
 
 
 class StepReport(msgspec.Struct, frozen=True):
-    """The agent's answer for one operation."""
+    """The agent's answer for one operation. log_lines: of the kernel log when it had returned, 0 of
+    threads."""
 
     index: int
     result: int
@@ -38,12 +43,14 @@ class StepReport(msgspec.Struct, frozen=True):
     blocks: int
     left: int
     times: tuple[int, int] = (0, 0)
+    log_lines: int = 0
 
 
 class RecordReport(msgspec.Struct, frozen=True):
     """The agent's answer for a recording; device holds queue attributes of the recorded device.
     tree: of a workload with parallel blocks, as History.live.
-    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970."""
+    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970.
+    umount_errno: of the unmount at its end; then the device stays busy, and this guest is of no more use."""
 
     mount_errno: int
     root_inode: int
@@ -52,16 +59,21 @@ class RecordReport(msgspec.Struct, frozen=True):
     kernel_log: tuple[str, ...]
     tree: msgspec.Raw = msgspec.Raw(b"null")
     cut_ns: int = 0
+    umount_errno: int = 0
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """base: the disk's image at the mark "run". log: the file with what follows, up to the mark "end"."""
+    """What there is to examine, whatever its source: record() gives it of a workload, and nothing that
+    examines it asks for more. base: the disk's image where the log begins. log: the file with the writes from
+    there on and the marks of the operations. history: of history_of(). device: its queue's attributes.
+    live: what the kernel that recorded it did wrong; None where it was content."""
 
     base: Path
     log: Path
     history: History
     device: dict[str, str]
     kernel_log: tuple[str, ...]
+    live: Live | None = None
 
 
 def program(profile: Profile, workload: Workload) -> str:
@@ -91,15 +103,27 @@ def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
     return "\t".join(str(field) for field in fields)
 
 
-def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str) -> Recording:
+def record(
+    guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str, hung: str | None = None
+) -> Recording:
     """
-    pristine: the image as mkfs left it, of profile.size_bytes.
-    Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
+    pristine: the image as mkfs left it, of profile.size_bytes. hung: of died().
+    Errors: Died, where the kernel ended and said so; NotRecorded; LostGuest and GuestTrouble from the guest.
     """
-    report = recorded(guest, "record", profile, workload, pristine)
-    folder = guest.folder
-    with open_log(folder / "log", until_end_mark=True) as log:
-        return _split(log, report, profile, workload, pristine, kernel, folder)
+    guest.forget_console()
+    try:
+        report = recorded(guest, "record", profile, workload, pristine)
+    except LostGuest as lost:
+        console = with_functions(guest.console(CONSOLE_LINES), guest.kernel)
+        if death := died(lost, workload, profile.name, kernel, console, hung):
+            raise death from lost
+        raise
+    with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
+        recording = _split(log, report, profile, workload, pristine, kernel, guest.scratch)
+    lines_by_step = [(step.index, step.log_lines) for step in report.steps]
+    live = live_of(report.kernel_log, report.umount_errno, lines_by_step)
+    guest.used_up |= live is not None
+    return msgspec.structs.replace(recording, live=live)
 
 
 def recorded(
@@ -111,19 +135,14 @@ def recorded(
     request: the agent's word for the way it records.
     Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
     """
-    folder = guest.folder
-    copy_sparse(pristine, folder / "disk")
-    with (folder / "log").open("r+b") as file:
-        log_bytes = (folder / "log").stat().st_size
-        file.truncate(0)
-        file.truncate(log_bytes)
+    guest.load(DISK, pristine)
+    guest.empty(LOG)
     text = program(profile, workload).encode()
-    with (folder / "inbox").open("r+b") as file:
-        file.write(text)
+    guest.write(INBOX, 0, text)
     answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
-    with (folder / "outbox").open("rb") as file:
-        report = _read_report(file.read(int(answer[1])))
-    _check(report, profile, log_bytes)
+    guest.stage = ""
+    report = _read_report(guest.read(OUTBOX, 0, int(answer[1])))
+    _check(report, profile, guest.size(LOG))
     return report
 
 
@@ -160,7 +179,39 @@ def _split(
     kernel: str,
     folder: Path,
 ) -> Recording:
-    run, end = log.mark_index("run"), log.mark_index("end")
+    part = cut(log, pristine, folder)
+    steps = [_step(answer, workload) for answer in report.steps]
+    setup_count = len(workload.setup)
+    try:
+        history = history_of(
+            (step for step in steps if step.index < setup_count),
+            (step for step in steps if step.index >= setup_count),
+            part.marks,
+            part.entry_count,
+            profile=profile.name,
+            kernel=kernel,
+            root_inode=report.root_inode,
+            workload=workload,
+            live=report.tree,
+        )
+    except NoHistory as error:
+        raise NotRecorded(str(error)) from error
+    return Recording(part.base, part.log, history, report.device, report.kernel_log)
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A part of a log as a log of its own, and the disk where it begins. marks: by text, in that log."""
+
+    base: Path
+    log: Path
+    entry_count: int
+    marks: dict[str, int]
+
+
+def cut(log: Log, pristine: Path, folder: Path, first: str = "run", last: str = "end") -> Part:
+    """What lies between two marks of a log that began with the disk `pristine`, as files of the folder.
+    Errors: BadLog, BadEntry, OSError."""
+    run, end = log.mark_index(first), log.mark_index(last)
     base = folder / "base"
     with open_disk(base, pristine) as disk:
         for entry in log.entries(0, run):
@@ -169,34 +220,15 @@ def _split(
     kept = folder / "recorded.log"
     write_log(kept, log.entries(run + 1, end))
     marks = {text: index - run - 1 for index, text in log.marks.items() if run < index < end}
-    steps = [_step(answer, workload, marks) for answer in report.steps]
-    steps.sort(key=lambda step: step.begin_entry)  # -1 in setup; of what threads did, as it began
-    setup_count = len(workload.setup)
-    for step in steps[setup_count:]:
-        if step.begin_entry < 0 or step.end_entry < 0:
-            raise NotRecorded(f"the log has no marks of operation {step.index} ({step.operation.word})")
-    history = History(
-        workload=workload,
-        profile=profile.name,
-        kernel=kernel,
-        setup=tuple(steps[:setup_count]),
-        run=tuple(steps[setup_count:]),
-        entry_count=end - run - 1,
-        root_inode=report.root_inode,
-        parallel=workload.parallel,
-        live=report.tree,
-    )
-    return Recording(base, kept, history, report.device, report.kernel_log)
+    return Part(base, kept, end - run - 1, marks)
 
 
-def _step(answer: StepReport, workload: Workload, marks: dict[str, int]) -> Step:
+def _step(answer: StepReport, workload: Workload) -> Step:
     operations: tuple[Operation, ...] = workload.setup + workload.run
     return Step(
         index=answer.index,
         operation=operations[answer.index],
         result=answer.result,
-        begin_entry=marks.get(f"begin-{answer.index}", -1),
-        end_entry=marks.get(f"done-{answer.index}", -1),
         inode=answer.inode,
         blocks=answer.blocks,
         left_inode=answer.left,

@@ -22,13 +22,23 @@ from pathlib import Path
 import msgspec
 
 from harness.guests.filesystem import check_filesystem
-from harness.guests.guest import INBOX_BYTES, OUTBOX_BYTES, Guest, GuestSlot, GuestTrouble, LostGuest
+from harness.guests.guest import (
+    DISK,
+    INBOX,
+    INBOX_BYTES,
+    LOG,
+    OUTBOX,
+    OUTBOX_BYTES,
+    Guest,
+    GuestSlot,
+    GuestTrouble,
+    LostGuest,
+)
 from harness.states.disk import (
     BLOCK_BYTES,
     RUN_BYTES,
     ZERO_BLOCK,
     DiskWrite,
-    copy_sparse,
     data_blocks,
     open_image,
     writes_of,
@@ -67,6 +77,8 @@ HELD_BYTES = 16 << 20
 STAGED_DEATHS = 5
 # How the agent's report begins when recovery succeeded: only then is there something to check.
 MOUNTED = b'{"mount_errno":0,'
+# How it ends when an unmount failed (agent/recover.c): the guest can recover no other state.
+USED_UP = b',"used_up":true}'
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -153,12 +165,6 @@ class Session:
         self._flags = (WANT_CHANGES if with_fsck else 0) | asks
         self._half = 0
         self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
-        self._inbox = (guest.folder / "inbox").open("r+b", buffering=0)
-        self._outbox = (guest.folder / "outbox").open("rb", buffering=0)
-
-    def close(self) -> None:
-        self._inbox.close()
-        self._outbox.close()
 
     def load(self, blocks: dict[int, bytes]) -> None:
         """Make the guest's disk have these blocks, and zeros elsewhere: only what differs from what it holds
@@ -219,8 +225,7 @@ class Session:
         assert len(body) <= HALF_BYTES
         offset = self._half * HALF_BYTES
         self._half = 1 - self._half
-        self._inbox.seek(offset)
-        self._inbox.write(body)
+        self.guest.write(INBOX, offset, body)
         profile = self._profile
         options = profile.mount_options or "-"
         self.guest.say(
@@ -236,18 +241,26 @@ class Session:
             self.guest.told = words[2].encode("latin-1")
         if words[0] != "done":
             return self.guest.told, []
-        self._outbox.seek(request.sequence % SLOTS * SLOT_BYTES)
-        raw = self._outbox.read(int(words[2]))
+        raw = self.guest.read(OUTBOX, request.sequence % SLOTS * SLOT_BYTES, int(words[2]))
+        if len(raw) < REPLY.size:
+            raise GuestTrouble(f"the answer {request.sequence} has {len(raw)} bytes in the outbox")
         magic, sequence, report_bytes, change_count = REPLY.unpack_from(raw)
         if magic != REPLY_MAGIC or sequence != request.sequence:
             raise GuestTrouble(f"the outbox holds no answer {request.sequence}")
         report = raw[REPLY.size : REPLY.size + report_bytes]
         numbers_end = REPLY.size + report_bytes + 8 * change_count
-        numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
         start = numbers_end + -numbers_end % BLOCK_BYTES
+        if len(raw) != start + change_count * BLOCK_BYTES:
+            raise GuestTrouble(
+                f"the answer {sequence} has {len(raw)} bytes in the outbox: too few for a report of "
+                f"{report_bytes} bytes and {change_count} changed blocks"
+                if len(raw) < start + change_count * BLOCK_BYTES
+                else f"the answer {sequence} has {len(raw)} bytes in the outbox: more than it names"
+            )
+        numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
         changes = [
             DiskWrite(number * BLOCK_BYTES, BLOCK_BYTES, raw[at : at + BLOCK_BYTES])
-            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=False)
+            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=True)
         ]
         return report, changes
 
@@ -312,9 +325,7 @@ class Recovery:
             try:
                 yield from self._work(ahead, states)
             finally:
-                if self._session is not None:
-                    self._session.close()
-                    self._session = None
+                self._session = None
 
     def record(
         self, base: Path, log: Log, states: Iterable[State], recoveries: Recoveries
@@ -330,7 +341,7 @@ class Recovery:
                 ahead.move(state)
                 if guest is None:
                     guest = self._guest_slot.guest()
-                    copy_sparse(base, guest.folder / "disk")
+                    guest.load(DISK, base)
                     ahead.dirty.update(ahead.disk.nonzero_blocks(), data_blocks(base))
                 try:
                     self._record_one(guest, ahead, state, recoveries)
@@ -340,18 +351,16 @@ class Recovery:
                     self._guest_slot.drop()
 
     def _record_one(self, guest: Guest, ahead: Rebuilding, state: State, recoveries: Recoveries) -> None:
-        with (guest.folder / "disk").open("r+b", buffering=0) as disk:
-            for write in block_writes(ahead.disk.image, sorted(ahead.dirty)):
-                assert write.data is not None
-                disk.seek(write.offset)
-                disk.write(write.data)
+        for write in block_writes(ahead.disk.image, sorted(ahead.dirty)):
+            assert write.data is not None
+            guest.write(DISK, write.offset, write.data)
         ahead.dirty.clear()
         profile = self._profile
         options = profile.mount_options or "-"
         words = guest.ask(f"recovery {profile.size_bytes // SECTOR} {profile.filesystem} {options}")
         if words[:1] != ["recovery"]:
             raise GuestTrouble(f"expected the end of a recovery, got {words}")
-        with open_log(guest.folder / "log") as log:
+        with guest.as_file(LOG) as path, open_log(path) as log:
             end = log.mark_index("dm-log-writes-end")
             recoveries.add(state, log, end)
             for entry in log.entries(0, end):  # what it wrote is not the state's
@@ -409,8 +418,6 @@ class Recovery:
 
     def _end_session(self) -> None:
         """The guest is of no more use."""
-        if self._session is not None:
-            self._session.close()
         self._session = None
         self._guest_slot.drop()
 
@@ -445,14 +452,18 @@ class Recovery:
             report = msgspec.json.encode(Observation(trouble=str(trouble)))
             self._restart(request, outstanding)
         else:
+            used_up = report.endswith(USED_UP)
             report = self._whole(request, report, changes)
+            if used_up:
+                self._restart(request, outstanding)
         outstanding.popleft()
         reports[request.state.spec] = report
 
     def _whole(self, request: Request, report: bytes, changes: list[DiskWrite]) -> bytes:
         """The guest's report with what the host adds to it."""
         self._settle(request.writes)
-        if self._with_fsck and report.startswith(MOUNTED):
+        # Of a guest that is used up there is no disk that was left clean, to be checked.
+        if self._with_fsck and report.startswith(MOUNTED) and not report.endswith(USED_UP):
             report = _with_fsck(report, self._check(changes))
         if request.damaged and is_mended(request.damaged, changes):
             report = report[:-1] + b',"mended":true}'

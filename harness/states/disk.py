@@ -165,7 +165,7 @@ def nonzero_blocks(path: Path) -> dict[int, bytes]:
 def data_runs(path: Path) -> Iterator[tuple[int, bytes]]:
     """Offset and bytes of what is not zero, neighbouring blocks as one run of at most RUN_BYTES."""
     for offset, content in _data(path):
-        yield from _nonzero_runs(offset, content)
+        yield from nonzero_runs(offset, content)
 
 
 def _data(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -185,7 +185,8 @@ def _data(path: Path) -> Iterator[tuple[int, bytes]]:
                 at += len(content)
 
 
-def _nonzero_runs(offset: int, content: bytes) -> Iterator[tuple[int, bytes]]:
+def nonzero_runs(offset: int, content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Offset and bytes of what is not zero in content, which stands at an offset; whole blocks."""
     start = 0
     for at in range(0, len(content), BLOCK_BYTES):
         block = content[at : at + BLOCK_BYTES]

@@ -7,6 +7,7 @@ Not here: the whole library (test_crash.py), planted bugs (test_planted.py), doc
 """
 
 import json
+import os
 import subprocess
 import sys
 import zlib
@@ -15,9 +16,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.evidence.pack import unpack
+from harness.evidence.store import write_question
+from harness.evidence.summary import sum_up
+from harness.experiments.plan import encoded
+from harness.guests.agent_binary import agent_hash
 from harness.guests.guest import GuestTrouble
 from harness.host.progress import Progress
-from harness.runs.run import RunSpec, run
+from harness.runs.run import RunSpec, plans_of, question_of, run
 from harness.stages.judge import decode
 from harness.stages.record import NotRecorded, record
 from harness.stages.recover import Recovery
@@ -239,3 +245,44 @@ def test_a_guest_that_swept_faults_recovers_states_afterwards(tmp_path, kernel_w
         _, summary = run(run_spec, tmp_path / "results", progress)
     assert (summary.exit, summary.findings, summary.states.unknown) == (0, (), 0)
     assert summary.rates["guest_boots"] == 1
+
+
+# What another machine does with a plan: its words, its folder, nothing else from us.
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from harness.evidence.pack import pack
+from harness.experiments.plan import decoded
+from harness.host.workspace import workspace
+from harness.runs.run import Worker, Workbench
+plan, run = decoded(sys.stdin.buffer.read()), Path.cwd()
+with workspace() as space, Workbench(Worker(None, str(run)), space) as bench:
+    outcome = bench.do(plan, lambda count: None)
+pack(run / "experiments" / f"{outcome.number:04d}", run / "pack")
+print(outcome.trouble, end="")
+"""
+
+
+def test_an_experiment_goes_out_as_bytes_and_comes_back_as_a_pack(tmp_path, stock_kernel, kernel_word):
+    """Done in another process and folder, it sums up as what is done here."""
+    run_spec = RunSpec((load("replace-by-rename"),), (profile("btrfs"),), (kernel_word,))
+    kernels = {(kernel_word, ()): stock_kernel}
+    (plan,) = plans_of(run_spec, kernels, agent=agent_hash())
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        (folder / "experiments").mkdir(parents=True)
+        write_question(folder, question_of(run_spec, kernels))
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE],
+        input=encoded(plan),
+        capture_output=True,
+        check=False,
+        cwd=there,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")
+    unpack(there / "pack", here / "experiments/0001")
+    summary = sum_up(here, 0.0)
+    assert (summary.exit, summary.experiments, summary.reasons) == (0, 1, ())
+    assert summary.states.planned == summary.log_entries + 1 > 10
+    assert summary == sum_up(there, 0.0)

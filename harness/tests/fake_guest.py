@@ -1,19 +1,23 @@
 """
-A guest without a kernel: reads the inbox and fills the outbox as the agent does, and dies as it is told.
+A guest without a kernel: reads the inbox and fills the outbox as the agent does, and dies as it is told. Its
+devices are in our memory, so that nothing that is tested with it can reach them by a path.
 
 In:       fates: what becomes of a request by its sequence number, one word each time it comes up.
 Out:      FakeGuestSlot, to be given to Recovery; its reports tell the digest of the disk that it was asked
-          about, so a test sees whether guest and log agree.
+          about, so a test sees whether guest and log agree. MemoryDevices, of other guests that are made up.
 Not here: the real one (guest.py and agent/).
 """
 
+import contextlib
 import hashlib
 import json
+import mmap
+import tempfile
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness.guests.guest import INBOX_BYTES, OUTBOX_BYTES, GuestTrouble, LostGuest
+from harness.guests.guest import DISK, INBOX, INBOX_BYTES, LOG, OUTBOX, OUTBOX_BYTES, GuestTrouble, LostGuest
 from harness.stages.recover import (
     BUILD_ONLY,
     FIRST_PROBE,
@@ -30,6 +34,7 @@ from harness.stages.recover import (
 from harness.states.log import Entry, write_log
 from workloads.entries import EntryFlag
 
+CUT_OFF_BYTES = 4096  # of an answer that is "short"
 CONSOLE = ("Kernel panic - not syncing: as the test wants it",)
 
 
@@ -42,23 +47,73 @@ def report_on(image: bytes) -> bytes:
     return b'{"mount_errno":0,"kernel_log":["6 %s"]}' % digest(image).encode()
 
 
-class FakeGuest:
+class MemoryDevices:
+    """The part of a Guest (guests/interface.py) that is about devices. What is not written takes none."""
+
+    def __init__(self, scratch: Path, sizes: dict[str, int]) -> None:
+        self.scratch = scratch
+        self.pid = 0
+        self.stage = ""
+        self.kernel, self.used_up = scratch / "no kernel", False
+        self.held: dict[int, bytes] | None = {}
+        self.told = b""
+        self.devices = {name: mmap.mmap(-1, size_bytes) for name, size_bytes in sizes.items()}
+
+    def size(self, device: str) -> int:
+        return len(self.devices[device])
+
+    def read(self, device: str, offset: int, length: int) -> bytes:
+        return self.devices[device][offset : offset + length]
+
+    def write(self, device: str, offset: int, data: bytes) -> None:
+        assert offset + len(data) <= self.size(device)
+        self.devices[device][offset : offset + len(data)] = data
+
+    def load(self, device: str, image: Path) -> None:
+        self.devices[device] = mmap.mmap(-1, image.stat().st_size)
+        self.write(device, 0, image.read_bytes())
+
+    def empty(self, device: str) -> None:
+        self.devices[device] = mmap.mmap(-1, self.size(device))
+
+    @contextlib.contextmanager
+    def as_file(self, device: str) -> Iterator[Path]:
+        """A copy with a name of its own, gone afterwards: as of a guest on another machine."""
+        with tempfile.TemporaryDirectory() as folder:
+            (copy := Path(folder) / "fetched").write_bytes(self.devices[device])
+            yield copy
+
+    def console(self, count: int = 80) -> tuple[str, ...]:
+        return ()
+
+    def forget_console(self) -> None:
+        pass
+
+    def close(self) -> None:
+        for device in self.devices.values():
+            device.close()
+
+    def put_log(self, entries: list[Entry]) -> None:
+        """What dm-log-writes leaves."""
+        with tempfile.TemporaryDirectory() as folder:
+            write_log(Path(folder) / "made", entries)
+            self.write(LOG, 0, (Path(folder) / "made").read_bytes())
+
+
+class FakeGuest(MemoryDevices):
     """Does nothing until it is listened to, like a guest that is slower than its host."""
 
     def __init__(self, guest_slot: "FakeGuestSlot") -> None:
-        self.folder = guest_slot.folder
-        self.held: dict[int, bytes] | None = {}
+        size_bytes = guest_slot.size_bytes
+        log_bytes = size_bytes + (1 << 20)
+        super().__init__(
+            guest_slot.folder,
+            {DISK: size_bytes, LOG: log_bytes, INBOX: INBOX_BYTES, OUTBOX: OUTBOX_BYTES},
+        )
         self._guest_slot = guest_slot
         self._disk = bytearray(guest_slot.size_bytes)
         self._todo: deque[Callable[[], list[str]]] = deque()
         self._alive = True
-        for name, size_bytes in (
-            ("inbox", INBOX_BYTES),
-            ("outbox", OUTBOX_BYTES),
-            ("disk", guest_slot.size_bytes),
-        ):
-            with (self.folder / name).open("wb") as file:
-                file.truncate(size_bytes)
 
     def say(self, command: str) -> None:
         if not self._alive:
@@ -73,9 +128,7 @@ class FakeGuest:
         assert word == "check"
         offset, size_bytes = int(words[0]), int(words[1])
         assert int(words[2]) * SECTOR == self._guest_slot.size_bytes
-        with (self.folder / "inbox").open("rb") as file:
-            file.seek(offset)
-            self._take(file.read(size_bytes))
+        self._take(self.read(INBOX, offset, size_bytes))
 
     def _take(self, inbox: bytes) -> None:
         at = 0
@@ -110,18 +163,16 @@ class FakeGuest:
     def _recovery(self) -> list[str]:
         """It writes the digest of the disk into its last sector, and leaves it there. No two are alike: a
         mark says the digest, too."""
-        path = self.folder / "disk"
-        image = bytearray(path.read_bytes())
+        image = self.devices[DISK]
         if self._guest_slot.next_fate(-2) == "panic":
             self._alive = False
             raise LostGuest("panic", CONSOLE, "as the test wants it")
         found = digest(image)
         written = found.encode().ljust(SECTOR, b"!")
         image[-SECTOR:] = written
-        path.write_bytes(image)
         last = len(image) // SECTOR - 1
         marks = [Entry(0, 0, EntryFlag.MARK, b"", text) for text in (found, "dm-log-writes-end")]
-        write_log(self.folder / "log", [Entry(last, 1, EntryFlag.FUA, written), *marks])
+        self.put_log([Entry(last, 1, EntryFlag.FUA, written), *marks])
         return ["recovery", "0"]
 
     def _do(self, sequence: int, flags: int, place: int, writes: list[tuple[int, bytes]]) -> list[str]:
@@ -140,15 +191,19 @@ class FakeGuest:
         if fate == "trouble":
             raise GuestTrouble("recover: ENOMEM")
         report = b"{not json" if fate == "garbage" else report_on(self._disk)
-        return self._answer(sequence, place, report, self._guest_slot.changes if flags & WANT_CHANGES else {})
+        if fate == "busy":
+            report = report[:-1] + b',"umount_errno":16,"used_up":true}'
+            self._alive = False  # it says that an unmount failed, and ends
+        changes = self._guest_slot.changes if flags & WANT_CHANGES else {}
+        return self._answer(sequence, place, report, changes, CUT_OFF_BYTES if fate == "short" else 0)
 
-    def _answer(self, sequence: int, place: int, report: bytes, changes: dict[int, bytes]) -> list[str]:
+    def _answer(
+        self, sequence: int, place: int, report: bytes, changes: dict[int, bytes], cut_off: int = 0
+    ) -> list[str]:
         head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes)) + report
         head += b"".join(number.to_bytes(8, "little") for number in changes)
         answer = head + bytes(-len(head) % 4096) + b"".join(changes.values())
-        with (self.folder / "outbox").open("r+b") as file:
-            file.seek(place)
-            file.write(answer)
+        self.write(OUTBOX, place, answer[: len(answer) - cut_off])
         return ["done", str(sequence), str(len(answer))]
 
 

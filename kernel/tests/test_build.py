@@ -1,3 +1,4 @@
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from kernel import build as building
 from kernel import cache
-from kernel.build import build, built, key, parse
+from kernel.build import build, built, by_key, key, parse
 from kernel.fragments import fragments, requests
 from kernel.kernel import BadKernel, BuildFailed, Kernel
 from kernel.make import environment
@@ -299,3 +300,11 @@ def test_what_is_missing_on_the_machine_is_told_at_once(tree: Path, monkeypatch:
 def test_provenance_goes_through_json(tree: Path) -> None:
     kernel = build(str(tree))
     assert msgspec.json.decode(msgspec.json.encode(kernel), type=Kernel) == kernel
+
+
+def test_a_key_alone_finds_the_kernel(tree: Path, patch: Path) -> None:
+    kernel = build(f"{tree}+{patch}")
+    assert by_key(kernel.provenance.key) == kernel
+    shutil.rmtree(Path(kernel.path).parent)
+    with pytest.raises(BuildFailed, match=f"no kernel '{kernel.provenance.key}' is built here"):
+        by_key(kernel.provenance.key)

@@ -279,6 +279,10 @@ def program(one: Reproducer, file: str) -> str:
             '\t\tputs("an error was told, so nothing was promised");',
         ]
         verdict = "told ? 0 : ask()"
+    elif one.way == "plain":
+        start = f"{ATTACH.format(image='disk')} && dmesg -C && {mount_line(one)}"
+        end = [*closing, '\tcheck(chdir("/"), "chdir");']
+        verdict = "ask()"
     else:
         start = f"{ATTACH.format(image='disk')} && dmsetup create $N --table {FLAKEY_ON} && {mount_line(one)}"
         end = [
@@ -305,7 +309,9 @@ def program(one: Reproducer, file: str) -> str:
         + (replay(one) if log else "")
         + MAIN.format(
             ask=c_text("\n".join(asked(one))),
-            module={"log": "dm-log-writes", "flakey": "dm-flakey", "fault": "dm-flakey dm-delay"}[one.way],
+            module={"log": "dm-log-writes", "flakey": "dm-flakey", "fault": "dm-flakey dm-delay"}.get(
+                one.way, ""
+            ),
             mkfs=c_text(f'{shlex.join(one.mkfs)} "$W/disk" >/dev/null'),
             start=c_text(start),
             operations=body,

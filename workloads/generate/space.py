@@ -3,10 +3,11 @@ The workloads that somebody asked for, of bounds that are too large to write dow
 
 In:       Asked: bounds, length, and which part: all, one of so many shards, or a sample.
 Out:      one Workload after the other, and None for each that an earlier one equals.
-Not here: the bounds themselves (ace.py, own.py); running them (harness/).
+Not here: the bounds themselves (ace.py, own.py), random workloads (drawn.py); running them (harness/).
 
 A workload is made from its number alone, so nothing is kept from one to the next but, of a sample, the
-numbers drawn. Which number makes which workload is fixed.
+numbers drawn. Which number makes which workload is fixed. There is no end of random workloads: of these a
+sample is asked for, and holds the numbers from 0 on of its seed.
 """
 
 import random
@@ -14,11 +15,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from workloads.generate import ace, own
+from workloads.generate import ace, drawn, own
 from workloads.workload import Workload
 
-BOUNDS = ("ace", *own.BOUNDS)
-LENGTH_MAX = 3
+ENUMERATED = ("ace", *own.BOUNDS)
+BOUNDS = (*ENUMERATED, drawn.BOUNDS)
+LENGTH_MAX = 3  # of those that are enumerated
 
 
 class BadBounds(Exception):
@@ -47,8 +49,9 @@ def check(bounds: str, length: int) -> tuple[str, int]:
     """Errors: BadBounds."""
     if bounds not in BOUNDS:
         raise BadBounds(f"no bounds {bounds!r}; there are: {', '.join(BOUNDS)}")
-    if not 1 <= length <= LENGTH_MAX:
-        raise BadBounds(f"{bounds}: no workloads of length {length}; lengths are 1 to {LENGTH_MAX}")
+    longest = drawn.LENGTH_MAX if bounds == drawn.BOUNDS else LENGTH_MAX
+    if not 1 <= length <= longest:
+        raise BadBounds(f"{bounds}: no workloads of length {length}; lengths are 1 to {longest}")
     return bounds, length
 
 
@@ -63,7 +66,12 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 
 def total(asked: Asked) -> int:
-    """How many there are in the bounds, equal ones included, whatever part is asked for."""
+    """How many there are in the bounds, equal ones included, whatever part is asked for; of random ones the
+    sample. Errors: BadBounds."""
+    if asked.bounds == drawn.BOUNDS:
+        if not asked.sample:
+            raise BadBounds(f"{asked.bounds}: there is no end of them; say how many, --sample N")
+        return asked.sample
     return ace.count(asked.length) if asked.bounds == "ace" else own.count(asked.bounds, asked.length)
 
 
@@ -83,16 +91,18 @@ def workloads(asked: Asked) -> Iterator[Workload | None]:
     """In the order of their numbers; of a sample, in the order drawn. Errors: BadBounds."""
     planned(asked)
     number, parts = asked.shard
-    if asked.sample:
-        for place, drawn in enumerate(_drawn(asked)):
+    if asked.sample and asked.bounds != drawn.BOUNDS:
+        for place, found in enumerate(_drawn(asked)):
             if place % parts == number - 1:
-                yield drawn
+                yield found
         return
     for each in range(number - 1, total(asked), parts):
         yield _made(asked, each)
 
 
 def _made(asked: Asked, number: int) -> Workload | None:
+    if asked.bounds == drawn.BOUNDS:
+        return drawn.workload(asked.length, asked.seed, number)
     if asked.bounds == "ace":
         return ace.workload(asked.length, number)
     return own.workload(asked.bounds, asked.length, number)

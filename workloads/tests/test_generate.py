@@ -162,7 +162,7 @@ def test_all_words_are_in_the_full_bounds():
 # --- parts ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bounds", space.BOUNDS)
+@pytest.mark.parametrize("bounds", space.ENUMERATED)
 def test_shards_split_and_a_name_is_the_same_in_each(bounds):
     """Together they are the whole."""
     whole = [workload.name for workload in made(Asked(bounds, 1))]
@@ -174,7 +174,7 @@ def test_shards_split_and_a_name_is_the_same_in_each(bounds):
     )
 
 
-@pytest.mark.parametrize("bounds", space.BOUNDS)
+@pytest.mark.parametrize("bounds", space.ENUMERATED)
 def test_a_sample_is_that_of_its_seed(bounds):
     """Different workloads, the same again for the same seed, others for another; its shards split it."""
     sample = [workload.name for workload in made(Asked(bounds, 2, sample=12, seed=7))]
@@ -194,7 +194,7 @@ def test_a_sample_of_all_is_all():
 
 def test_generated_workloads_are_plain_text_without_a_header():
     """They can be written down and read again; no name is one of the library."""
-    for bounds in space.BOUNDS:
+    for bounds in space.ENUMERATED:
         for workload in made(Asked(bounds, 1))[::10]:
             again = text.parse(text.format(workload), workload.name)
             assert text.canonical(workload).run == again.run

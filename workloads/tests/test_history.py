@@ -1,8 +1,9 @@
-"""The bytes that tell which operation wrote them."""
+"""The bytes that tell which operation wrote them; histories of steps and marks."""
 
 import pytest
 
-from workloads.history import CELL_MAGIC, stamped
+from workloads.history import CELL_MAGIC, History, NoHistory, Step, history_of, stamped
+from workloads.workload import Operation
 
 
 def test_a_cell_names_its_operation_and_place():
@@ -29,3 +30,74 @@ def test_no_two_operations_and_no_two_places_look_alike():
 def test_the_last_allowed_operation_has_a_stamp():
     """60,000 operations fit in the u16 of a stamp."""
     assert stamped(59_999, 0, 2) == (60_000).to_bytes(2, "little")
+
+
+# --- of steps and marks ---------------------------------------------------------------------------
+
+
+def step(index: int, word: str = "creat", **fields: object) -> Step:
+    return Step(index, Operation(word, path="foo", **fields), 0)
+
+
+def marks_of(**places: tuple[int, int]) -> dict[str, int]:
+    """s3=(4, 6): step 3 begins at entry 4 and is done at entry 6."""
+    return {
+        f"{word}-{name[1:]}": place
+        for name, both in places.items()
+        for word, place in zip(("begin", "done"), both, strict=True)
+    }
+
+
+def made(setup: list[Step], run: list[Step], marks: dict[str, int], entry_count: int = 20) -> History:
+    return history_of(
+        setup, run, marks, entry_count, profile="ext4", kernel="test", root_inode=2, name="made"
+    )
+
+
+def test_steps_are_placed_by_their_marks() -> None:
+    """Marks of nobody do no harm; the workload is what was done."""
+    marks = {"checkpoint": 0, **marks_of(s1=(2, 5), s2=(6, 9))}
+    history = made([step(0, "mkdir")], [step(2, "fsync"), step(1)], marks)
+    assert [(one.begin_entry, one.end_entry) for one in (*history.setup, *history.run)] == [
+        (-1, -1),
+        (2, 5),
+        (6, 9),
+    ]
+    assert [op.word for op in (*history.workload.setup, *history.workload.run)] == ["mkdir", "creat", "fsync"]
+    assert (history.workload.name, history.parallel, history.entry_count) == ("made", False, 20)
+    assert (history.begun_count(6), history.completed_count(6)) == (1, 1)
+
+
+def test_what_overlaps_stands_in_a_parallel_block_in_the_order_of_its_beginnings() -> None:
+    beside = {"parallel": 1}
+    run = [step(0, thread=1, **beside), step(1, "fsync", thread=2, **beside), step(2, "sync")]
+    history = made([], run, marks_of(s0=(3, 8), s1=(1, 5), s2=(9, 10)))
+    assert [one.index for one in history.run] == [1, 0, 2]
+    assert [op.word for op in history.workload.run] == ["creat", "fsync", "sync"]
+    assert history.parallel
+    assert history.returned(6) == {1}
+
+
+@pytest.mark.parametrize(
+    ("setup", "run", "marks", "message"),
+    [
+        ([], [step(0)], {"begin-0": 3}, r"no marks of operation 0 \(creat\)"),
+        ([], [step(0)], {"done-0": 3}, r"no marks of operation 0 \(creat\)"),
+        ([], [step(0)], marks_of(s0=(5, 4)), r"operation 0 \(creat\) ends before it begins"),
+        ([], [step(0)], marks_of(s0=(5, 20)), "operation 0 ends behind the log of 20 entries"),
+        ([], [step(1)], marks_of(s1=(0, 1)), r"counted from 0 over setup and run, and these are \[1\]"),
+        ([step(1)], [step(0)], marks_of(s0=(0, 1)), "counted from 0 over setup and run"),
+        ([step(0)], [step(0)], marks_of(s0=(0, 1)), "counted from 0 over setup and run"),
+        ([], [step(0), step(1)], marks_of(s0=(0, 4), s1=(2, 6)), "0 and 1 are not one after the other"),
+        ([], [step(0), step(1)], marks_of(s0=(4, 5), s1=(0, 2)), "1 and 0 are not one after the other"),
+    ],
+    ids=[
+        *("not done", "not begun", "backwards", "behind the log", "a gap", "setup after run", "twice"),
+        *("overlapping", "in another order"),
+    ],
+)
+def test_steps_and_marks_that_do_not_fit_are_refused(
+    setup: list[Step], run: list[Step], marks: dict[str, int], message: str
+) -> None:
+    with pytest.raises(NoHistory, match=message):
+        made(setup, run, marks)

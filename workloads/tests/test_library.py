@@ -10,6 +10,7 @@ from workloads import text
 from workloads.library import BadSelection, library, matches, select
 from workloads.workload import Operation, Workload
 
+README = Path(__file__).parent.parent.parent / "README.md"
 ALL = pytest.mark.parametrize("workload", library(), ids=lambda workload: workload.name)
 
 
@@ -383,3 +384,11 @@ def test_the_readme_counts_the_library():
     themes = {workload.theme for workload in library()}
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     assert f"has {len(library())} of them in {len(themes)} themes" in readme
+
+
+def test_the_readme_counts_the_library_once_and_right() -> None:
+    """Two figures stood there, 248 and 249."""
+    said = README.read_text()
+    themes = {workload.theme for workload in library()}
+    assert f"`workloads/library/` has {len(library())} of them in {len(themes)} themes" in said
+    assert re.findall(r"library (?:of|\() ?(\d+) workloads", said) == []

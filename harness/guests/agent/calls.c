@@ -615,12 +615,27 @@ static int wait_ms(uint64_t milliseconds)
 	return usleep(milliseconds * 1000);
 }
 
+/* Whether a symlink at the end of its path is followed. */
+bool follows(const struct operation *operation)
+{
+	static const char *const words[] = { /* those whose own object may be a symlink, and evict, which has none */
+		"creat",  "mkdir",  "mknod",  "mkfifo", "symlink",  "link",	   "unlink",  "rmdir",
+		"rename", "subvol", "setxattr", "setfacl", "removexattr", "snapshot", "evict",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (is(operation, words[i]))
+			return false;
+	return true;
+}
+
 /* What an operation worked on, as it is then; false when there is nothing. */
-bool object_status(const char *path, struct stat *status, uint64_t *number)
+bool object_status(const char *path, bool follow, struct stat *status, uint64_t *number)
 {
 	struct stat top;
+	int (*look)(const char *, struct stat *) = follow ? stat : lstat;
 
-	if (is_kept(path) ? find_kept(path) == NULL || fstat(find_kept(path)->file, status) : lstat(path, status))
+	if (is_kept(path) ? find_kept(path) == NULL || fstat(find_kept(path)->file, status) : look(path, status))
 		return false;
 	*number = status->st_ino;
 	if (stat(".", &top) || status->st_dev == top.st_dev)
@@ -629,7 +644,9 @@ bool object_status(const char *path, struct stat *status, uint64_t *number)
 	char directory[PATH_BYTES];
 
 	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
-	*number |= tree_of(is_kept(path) || S_ISDIR(status->st_mode) ? path_of(path) : directory) << TREE_SHIFT;
+	bool itself = is_kept(path) || S_ISDIR(status->st_mode) || (follow && S_ISREG(status->st_mode));
+
+	*number |= tree_of(itself ? path_of(path) : directory) << TREE_SHIFT;
 	return true;
 }
 

@@ -140,7 +140,7 @@ uint64_t left_by_rename(const struct operation *operation)
 	uint64_t left = 0;
 
 	if (!strcmp(operation->word, "rename"))
-		object_status(operation->path, &status, &left);
+		object_status(operation->path, false, &status, &left);
 	return left;
 }
 
@@ -152,7 +152,7 @@ struct outcome look(const struct operation *operation, int result)
 
 	if (operation->descriptor[0])
 		object = operation->descriptor;
-	if (!object[0] || !object_status(object, &status, &outcome.number))
+	if (!object[0] || !object_status(object, follows(operation), &status, &outcome.number))
 		return outcome;
 	outcome.blocks = status.st_blocks;
 	outcome.modified = nanoseconds(&status.st_mtim);
@@ -204,7 +204,7 @@ static void perform(const struct operation *operation, bool first)
 		mark_done(operation);
 	put(&report, first ? "" : ",");
 	put_step(operation, result, left_by_rename(operation));
-	put(&report, "}");
+	put(&report, ",\"log_lines\":%d}", kernel_log_lines());
 }
 
 void put_queue(const char *device)
@@ -245,6 +245,9 @@ void record(char *text)
 
 	report.length = 0;
 	clear_kernel_log();
+	kernel_log_lines();
+	console_level(CONSOLE_WARNINGS); /* of a kernel that dies the console is all that is left */
+	answer("stage mount");
 	log_writes_create(program.sectors, program.threads);
 	int error = enter(log_writes_device, &program) ? errno : 0;
 
@@ -258,6 +261,7 @@ void record(char *text)
 			counters_reset();
 			running = true;
 		}
+		answer("stage operation %d", operation.index);
 		if (operation.beside)
 			perform_block(&program, &operation, first);
 		else
@@ -272,9 +276,17 @@ void record(char *text)
 		walk(&report);
 	}
 	close_all_kept();
-	leave(); /* fails after umount as the last word: then there is nothing to leave */
-	log_writes_remove();
-	put(&report, ",\"kernel_log\":");
+	answer("stage unmount");
+	int left = leave() ? errno : 0;
+
+	if (left == EINVAL)
+		left = 0; /* after umount as the last word there is nothing to leave */
+	if (left)
+		log_writes_flush(); /* what is mounted keeps the device */
+	else
+		log_writes_remove();
+	console_level(CONSOLE_QUIET);
+	put(&report, ",\"umount_errno\":%d,\"kernel_log\":", left);
 	put_kernel_log(&report);
 	put(&report, "}");
 }

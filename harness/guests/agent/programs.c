@@ -21,7 +21,7 @@
 #define SAID "/tmp/said"
 #define COMPLAINED "/tmp/complained"
 #define SHELL "/usr/bin/bash"
-#define FILES "/experiment" /* what comes with the script: harness/perf/boot.py puts it into the root */
+#define FILES "/experiment" /* what comes with the script: harness/guests/uml.py puts it into the root */
 #define SAID_BYTES (2 << 20) /* of each; its end is cut off */
 #define DEADLINE_PASSED (-1)
 

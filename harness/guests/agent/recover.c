@@ -74,9 +74,11 @@ static void probe_empty(void)
 	char buffer[4096];
 	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
 	long length = root < 0 ? -1 : syscall(SYS_getdents64, root, buffer, sizeof(buffer));
+	int error = length < 0 ? errno : ENOTEMPTY;
 
-	close(root);
-	errno = length < 0 ? errno : ENOTEMPTY;
+	if (root >= 0)
+		close(root);
+	errno = error;
 	/* "." and ".." take 24 bytes each; btrfs, ext4 and xfs all list them. */
 	step(length >= 0 && length <= 48, "empty", MOUNT_POINT);
 }
@@ -89,7 +91,11 @@ static bool unlock(const char *path)
 
 	flags &= ~(FS_IMMUTABLE_FL | FS_APPEND_FL);
 	done = done && !ioctl(file, FS_IOC_SETFLAGS, &flags);
-	close(file);
+	int error = errno; /* of the call that failed: step() reports it */
+
+	if (file >= 0)
+		close(file);
+	errno = error;
 	return done;
 }
 
@@ -164,8 +170,8 @@ static void second_walk(const struct recovery *recovery, size_t tree, size_t tre
 	}
 }
 
-/* The probe, in whatever mount there is, and its unmount. */
-static void probe_and_unmount(const struct recovery *recovery)
+/* The probe, in whatever mount there is, and its unmount: whether that succeeded. */
+static bool probe_and_unmount(const struct recovery *recovery)
 {
 	int error;
 
@@ -176,11 +182,11 @@ static void probe_and_unmount(const struct recovery *recovery)
 	errno = error;
 	step(!error, "umount", MOUNT_POINT);
 	put(&report, "],\"probe_steps\":%d", probe_steps);
-	if (error)
-		die("unmount after the probe");
+	return !error;
 }
 
-static void second_mount(const struct recovery *recovery, size_t tree, size_t tree_length)
+/* Whether nothing is mounted any more at its end. */
+static bool second_mount(const struct recovery *recovery, size_t tree, size_t tree_length)
 {
 	int error;
 
@@ -188,9 +194,9 @@ static void second_mount(const struct recovery *recovery, size_t tree, size_t tr
 	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
 	put(&report, ",\"second_mount_errno\":%d", error);
 	if (error)
-		return;
+		return true;
 	second_walk(recovery, tree, tree_length);
-	probe_and_unmount(recovery);
+	return probe_and_unmount(recovery);
 }
 
 /*
@@ -205,12 +211,18 @@ static bool untouched(const struct recovery *recovery)
 	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
 	bool synced = root >= 0 && !syncfs(root);
 
-	close(root);
+	if (root >= 0)
+		close(root);
 	return synced && state_device_written() == WRITTEN_NOTHING;
 }
 
-void recover(const struct recovery *recovery, struct changed_blocks *changed)
+/*
+ * Whether the filesystem is unmounted again. When an unmount fails, the report ends there and says so
+ * ("used_up"): the device stays busy, so this guest can recover no other state.
+ */
+bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 {
+	bool unmounted = true;
 	int error;
 
 	report.length = 0;
@@ -233,7 +245,7 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 			put(&report, ",\"untouched\":true");
 			if (changed)
 				changed->count = 0;
-			probe_and_unmount(recovery);
+			unmounted = probe_and_unmount(recovery);
 		} else {
 			if (recovery->first_probe) {
 				stage(recovery, "probe of the first mount");
@@ -242,14 +254,16 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 			stage(recovery, "unmount");
 			error = unmount();
 			put(&report, ",\"umount_errno\":%d", error);
-			if (error)
-				die("unmount");
-			if (changed)
-				changed->count = changes_read(changed->bytes, changed->capacity, changed->numbers);
-			second_mount(recovery, tree, tree_length);
+			unmounted = !error;
+			if (changed) /* of a disk that is still mounted they are not all there is */
+				changed->count = unmounted ? changes_read(changed->bytes, changed->capacity,
+									  changed->numbers) : 0;
+			if (unmounted)
+				unmounted = second_mount(recovery, tree, tree_length);
 		}
 	}
 	put(&report, ",\"kernel_log\":");
 	put_kernel_log(&report);
-	put(&report, "}");
+	put(&report, unmounted ? "}" : ",\"used_up\":true}");
+	return unmounted;
 }

@@ -98,7 +98,7 @@ static void perform_beside(struct doing *doing)
 	struct stat status;
 
 	if (operation->path[0])
-		object_status(operation->path, &status, &before);
+		object_status(operation->path, follows(operation), &status, &before);
 	called.known = false;
 	mark_begin(operation);
 	int result = do_operation(operation) ? -errno : 0;

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -502,6 +503,12 @@ def test_a_small_wish_with_bad_values_is_wrong_usage(
 
 
 # --- the rest -------------------------------------------------------------------------------------
+
+
+def test_every_command_of_the_help_does_something() -> None:
+    text = parser().format_help()
+    assert set(re.findall(r"^    (\w+) ", text, re.MULTILINE)) == set(COMMANDS)
+    assert "not built" not in text
 
 
 def test_words_for_the_tests_are_passed_on_as_they_are(monkeypatch) -> None:

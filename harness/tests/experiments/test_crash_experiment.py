@@ -1,8 +1,7 @@
 """What an experiment keeps, of a recording made by hand."""
 
-from pathlib import Path
-
-from harness.experiments.experiment import Plan, facts_of, keep_evidence
+from harness.experiments.experiment import facts_of, keep_evidence
+from harness.experiments.plan import Plan
 from harness.stages.judge import Ledger
 from harness.stages.record import Recording
 from harness.states.log import Entry, open_log, write_log
@@ -30,7 +29,7 @@ def test_the_kernel_log_of_the_recording_comes_before_that_of_the_states(tmp_pat
     base.write_bytes(bytes(DEVICE_BYTES))
     write_log(log, [Entry(0, 1, EntryFlag.FLUSH, bytes(512))])
     recording = Recording(base, log, BENCH.history, {}, ("4 while it ran",))
-    plan = Plan(1, "test", Path("linux"), profile("btrfs"), BENCH.history.workload, Tier.FS, False)
+    plan = Plan(1, "test", "key", "agent", profile("btrfs"), BENCH.history.workload, Tier.FS, False)
     examination = Examined(judged().ledger)
     with open_log(log) as opened:
         facts = facts_of(plan, "recovering: gone", recording, opened)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.guests import agent_binary as subject
-from harness.guests.agent_binary import AgentError, agent_binary
+from harness.guests.agent_binary import AgentError, agent_binary, agent_hash, agent_of
 
 
 @pytest.fixture(autouse=True)
@@ -50,3 +50,15 @@ def test_a_missing_compiler_is_told_with_the_fix(tiny_agent: Path) -> None:
     (tiny_agent / "gcc").unlink()
     with pytest.raises(AgentError, match="apt-get install gcc libc6-dev"):
         agent_binary()
+
+
+def test_its_hash_names_it_as_long_as_it_is_kept(tiny_agent: Path) -> None:
+    """An older one, too; one that was never here is refused with both names."""
+    older = agent_binary()
+    assert older.name == agent_hash()
+    (tiny_agent / "source/agent.c").write_text("int main(void) { return 1; }\n")
+    assert agent_of(older.name) == older
+    assert agent_of(agent_hash()).exists()
+    older.unlink()
+    with pytest.raises(AgentError, match=f"agent '{older.name}' is not here.*{agent_hash()}"):
+        agent_of(older.name)

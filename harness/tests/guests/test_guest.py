@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.guests.guest import Guest, GuestSpec, LostGuest
-from harness.guests.spec import Channel
+from harness.guests.interface import LostGuest
+from harness.guests.local import LocalGuest
+from harness.guests.spec import Channel, GuestSpec
 from harness.host import workspace
 
 
-def started(folder: Path, script: str) -> Guest:
+def started(folder: Path, script: str) -> LocalGuest:
     """Its console is standard output, its line descriptor 9."""
     guest_in, to_guest = os.pipe()
     from_guest, guest_out = os.pipe()
@@ -26,10 +27,10 @@ def started(folder: Path, script: str) -> Guest:
     os.close(guest_in)
     os.close(guest_out)
     spec = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20)
-    return Guest(process, Channel(to_guest, from_guest, ()), spec, folder)
+    return LocalGuest(process, Channel(to_guest, from_guest, ()), spec, folder, {})
 
 
-def lost(guest: Guest, timeout_s: float = 20.0) -> LostGuest:
+def lost(guest: LocalGuest, timeout_s: float = 20.0) -> LostGuest:
     began = time.monotonic()
     with pytest.raises(LostGuest) as raised:
         guest.hear(timeout_s)
@@ -41,7 +42,7 @@ def lost(guest: Guest, timeout_s: float = 20.0) -> LostGuest:
 def test_a_guest_that_dies_behind_an_answer_is_lost_at_the_next_question(tmp_path: Path) -> None:
     """The answer counts; whoever asks again must not wait for ever."""
     guest = started(tmp_path, "echo done 1 >&9; kill -9 $$")
-    guest.process.wait()
+    guest._process.wait()
     assert guest.hear() == ["done", "1"]
     assert lost(guest).kind == "exit"
 

@@ -77,5 +77,5 @@ def test_the_kind_says_what_runs_the_processor(tmp_path: Path, kind: str, accele
 
 
 def test_every_kind_has_its_way_its_patience_and_its_kernels() -> None:
-    assert set(guest.BACKENDS) == set(PATIENCE) == set(KINDS)
+    assert set(guest.STARTS) == set(PATIENCE) == set(KINDS)
     assert [arch_of(kind) for kind in (UML, "qemu", QEMU_TCG, QEMU_KVM)] == ["um", *["x86_64"] * 3]

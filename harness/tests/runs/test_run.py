@@ -10,8 +10,9 @@ from harness.evidence.store import NoResults, experiment_folder, new_run
 from harness.evidence.summary import sum_up
 from harness.experiments import examination
 from harness.experiments.examination import Setting, record_in
-from harness.experiments.experiment import Outcome, Plan
-from harness.guests.guest import LostGuest
+from harness.experiments.experiment import Outcome
+from harness.experiments.plan import Plan
+from harness.guests.interface import LostGuest
 from harness.host import workspace as scratch
 from harness.host.progress import Progress
 from harness.runs import run as subject
@@ -24,7 +25,7 @@ from reports.formats import NOT_KNOWN
 from reports.results import read_experiment, read_question
 from workloads.library import load
 
-PLAN = Plan(1, "test", "linux", profile("btrfs"), BENCH.history.workload, Tier.FS, False)
+PLAN = Plan(1, "test", "key", "hash", profile("btrfs"), BENCH.history.workload, Tier.FS, False)
 LOST = Lost(PLAN, "killed by signal 9")
 
 
@@ -74,7 +75,7 @@ class Slot:
 @pytest.fixture
 def bench(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
     """One that needs no guest."""
-    made = Workbench(Worker("agent", 0, None, str(run)), scratch.Workspace(tmp_path))
+    made = Workbench(Worker(None, str(run)), scratch.Workspace(tmp_path))
     monkeypatch.setattr(made, "_keeper_for", lambda _: Slot())
     return made
 

@@ -46,7 +46,7 @@ def test_a_sweep_builds_only_what_its_parts_need() -> None:
 def test_each_experiment_has_the_kernel_it_needs_and_keeps_what_that_was() -> None:
     run_spec = RunSpec((PLAIN, NEEDS_DEBUG), (BTRFS,), ("6.12", "6.1"))
     plans = plans_of(run_spec, kernels(run_spec))
-    assert [(plan.kernel_path, plan.config) for plan in plans] == [
+    assert [(plan.kernel_key, plan.config) for plan in plans] == [
         ("/6.12/", ()),
         ("/6.12/debug", ("debug",)),
         ("/6.1/", ()),

@@ -1,0 +1,106 @@
+"""Which known bug a finding of a generated workload is: the one whose fix takes it away."""
+
+from pathlib import Path
+
+from harness.evidence.known import FIXES, KNOWN, known_heading
+from harness.evidence.triage import add_attributed, read_triage, triage_of
+from harness.runs.attribution import Shown, attributions, fixes_for
+from kernel.build import series
+from reports.results import Attribution
+from workloads.generate import drawn
+
+LOST, GONE = "btrfs durable: name lost (synced file)", "btrfs atomic: replaced name gone (renamed file)"
+BTRFS = [fix for fix in FIXES if fix.filesystem == "btrfs"]
+
+
+def shown(number, *signatures, profile="btrfs"):
+    return Shown(number, "6.12", profile, drawn.workload(5, 1, number), frozenset(signatures))
+
+
+def a_kernel(without):
+    """examine() as of kernels on which without[N, signature] are the series that, together, take a signature
+    of experiment N away."""
+
+    def examine(kernel, ones):
+        series_on_it = set(kernel.split("+")[1:])
+        return [
+            frozenset(name for name in one.signatures if not without[one.experiment, name] <= series_on_it)
+            for one in ones
+        ]
+
+    return examine
+
+
+def test_a_finding_is_the_bug_whose_fix_takes_it_away():
+    """Each signature of a workload by itself."""
+    first, second = BTRFS[0], BTRFS[1]
+    found = attributions(
+        [shown(0, LOST, GONE)], a_kernel({(0, LOST): {second.series}, (0, GONE): {first.series}})
+    )
+    name = drawn.workload(5, 1, 0).name
+    assert found == {
+        ("6.12", LOST): [Attribution("btrfs", name, "; ".join(second.headings), second.series)],
+        ("6.12", GONE): [Attribution("btrfs", name, "; ".join(first.headings), first.series)],
+    }
+
+
+def test_what_two_bugs_show_alike_goes_away_with_all_fixes():
+    """Then it is one of them all, and says so."""
+    needed = {BTRFS[0].series, BTRFS[2].series}
+    (one,) = attributions([shown(0, LOST)], a_kernel({(0, LOST): needed}))["6.12", LOST]
+    assert needed <= set(one.series.split("+"))
+    assert {heading for fix in BTRFS for heading in fix.headings} == set(one.heading.split("; "))
+
+
+def test_what_no_fix_takes_away_stays_new():
+    """And so does what its own kernel does not show again, or what could not be examined."""
+    never = {"fix/of-the-future"}
+    assert attributions([shown(0, LOST)], a_kernel({(0, LOST): never})) == {}
+    assert attributions([shown(0, LOST)], a_kernel({(0, LOST): set()})) == {}
+    assert attributions([shown(0, LOST)], lambda kernel, ones: [None] * len(ones)) == {}
+    lost_with_fix = lambda kernel, ones: [one.signatures if kernel == "6.12" else None for one in ones]  # noqa: E731
+    assert attributions([shown(0, LOST)], lost_with_fix) == {}
+
+
+def test_only_fixes_that_are_for_the_source_are_tried():
+    """5e85262e542d is in 7.2, so the bug is not."""
+    without_links = "fix/btrfs-fsync-without-links-commits"
+    assert without_links in {fix.series for fix in fixes_for("6.12", "btrfs")}
+    assert without_links not in {fix.series for fix in fixes_for("7.2+planted/x", "btrfs")}
+
+
+def test_a_filesystem_without_fixes_is_left_alone():
+    """No kernel is built for it."""
+    assert attributions([shown(0, "ext4 fsck: not clean (filesystem)", profile="ext4")], None) == {}
+
+
+def test_a_finding_is_known_when_each_of_its_places_is():
+    """Those that FINDINGS.md names, and those that were attributed."""
+    one, other = ("btrfs", "random5-1-000000"), ("btrfs", "random5-1-000001")
+    by_fix = [Attribution(*one, "A bug", "fix/a"), Attribution(*other, "A bug; Another", "fix/a+fix/b")]
+    assert known_heading("6.12", LOST, [one]) == ""
+    assert known_heading("6.12", LOST, [one], by_fix) == "A bug"
+    assert known_heading("6.12", LOST, [one, other], by_fix) == "A bug; Another"
+    assert known_heading("6.12", LOST, [one, ("btrfs", "random5-1-000002")], by_fix) == ""
+    assert known_heading("6.12", LOST, [one, ("xfs", one[1])], by_fix) == ""
+
+
+def test_attributions_are_kept_beside_what_is_known_already(tmp_path):
+    """A second command replaces those of a place and leaves the others."""
+    first, second = Attribution("btrfs", "a", "A bug", "fix/a"), Attribution("btrfs", "b", "A bug", "fix/a")
+    add_attributed(tmp_path, {("6.12", LOST): [second, first]})
+    again = Attribution("btrfs", "a", "Another", "fix/b")
+    add_attributed(tmp_path, {("6.12", LOST): [again], ("6.12", GONE): [first]})
+    kept = read_triage(tmp_path)
+    assert triage_of(kept, "6.12", LOST).attributed == (again, second)
+    assert triage_of(kept, "6.12", GONE).attributed == (first,)
+    assert triage_of(kept, "7.2", LOST).attributed == ()
+
+
+def test_every_fix_is_a_series_and_of_bugs_that_are_known():
+    """Their headings are those of KNOWN, of the same filesystem."""
+    assert {fix.series for fix in FIXES} <= {one.name for one in series()}
+    known = {(bug.filesystem, bug.heading) for bug in KNOWN}
+    assert {(fix.filesystem, heading) for fix in FIXES for heading in fix.headings} <= known
+    text = Path("FINDINGS.md").read_text()
+    assert all(heading in text for fix in FIXES for heading in fix.headings)

@@ -1,0 +1,89 @@
+"""Random workloads: each the function of its length, seed and number; every word comes up."""
+
+import hashlib
+
+import pytest
+
+from workloads import text
+from workloads.generate import drawn, space
+from workloads.generate.space import Asked, BadBounds
+from workloads.text import WORDS
+from workloads.workload import FALLOCATE_MODES, PWRITE_MODES, RENAME_MODES
+
+MANY = tuple(drawn.workload(30, 5, number) for number in range(150))
+
+
+def operations(word):
+    return [one for workload in MANY for one in (*workload.setup, *workload.run) if one.word == word]
+
+
+def test_a_workload_is_made_from_its_length_seed_and_number():
+    """The same again for the same three, and another one for any other."""
+    asked = [(10, 1, 0), (10, 1, 1), (10, 2, 0), (11, 1, 0)]
+    assert len({text.format(drawn.workload(*one)) for one in asked}) == len(asked)
+    assert [drawn.workload(*one) for one in asked] == [drawn.workload(*one) for one in asked]
+    assert drawn.workload(10, 1, 1).name == "random10-1-000001"
+
+
+def test_the_workloads_of_a_seed_stay_what_they_are():
+    """Their names stand in reports, so a change of the generator is a change of each."""
+    several = "".join(text.format(drawn.workload(10, 1, number)) for number in range(20))
+    assert hashlib.sha256(several.encode()).hexdigest()[:16] == "eee8731c5ed11119"
+
+
+@pytest.mark.parametrize("length", [1, 10, 60])
+def test_run_has_as_many_operations_as_asked(length):
+    """And setup a few."""
+    for number in range(20):
+        workload = drawn.workload(length, 1, number)
+        assert len(workload.run) == length
+        assert len(workload.setup) <= drawn.SETUP_MAX
+
+
+def test_every_word_is_drawn_but_faults_threads_and_what_fills_the_disk():
+    """With each of its modes."""
+    drawn_words = {one.word for workload in MANY for one in (*workload.setup, *workload.run)}
+    assert drawn_words == set(WORDS) - {"fault", "await", "fill"}
+    assert {one.mode for one in operations("rename")} == {"", *RENAME_MODES}
+    assert {one.mode for one in operations("fallocate")} == set(FALLOCATE_MODES)
+    assert {one.mode for one in operations("pwrite")} == set(PWRITE_MODES)
+
+
+def test_calls_go_through_symlinks_and_descriptors():
+    """Of each kind there are some: a path below a symlink, a symlink as a path, a descriptor."""
+
+    def symlinks(workload):
+        return {one.path for one in (*workload.setup, *workload.run) if one.word == "symlink"}
+
+    writes = [
+        (one, symlinks(w)) for w in MANY for one in w.run if one.word in ("write", "append", "truncate")
+    ]
+    assert any(one.path in links for one, links in writes)
+    assert any(one.path.startswith(f"{link}/") for one, links in writes for link in links)
+    assert any(one.path.startswith("@") for one, _ in writes)
+
+
+def test_a_random_workload_is_plain_text():
+    """It can be written down and read again."""
+    for workload in MANY:
+        again = text.parse(text.format(workload), workload.name)
+        assert (again.setup, again.run) == (
+            text.canonical(workload).setup,
+            text.canonical(workload).run,
+        )
+
+
+def test_a_sample_begins_with_number_0_and_shards_split_it():
+    """So a longer sample of the seed begins with the shorter one."""
+    names = [workload.name for workload in space.workloads(Asked("random", 4, sample=5, seed=9))]
+    assert names == [f"random4-9-{number:06}" for number in range(5)]
+    second = [workload.name for workload in space.workloads(Asked("random", 4, (2, 2), 5, 9))]
+    assert second == names[1::2]
+
+
+def test_a_sample_without_end_is_refused():
+    """There is no last random workload."""
+    with pytest.raises(BadBounds, match="no end of them; say how many, --sample N"):
+        space.planned(Asked("random", 30))
+    with pytest.raises(BadBounds, match="lengths are 1 to 1000"):
+        space.parse_space("random:1001")
