@@ -91,10 +91,11 @@ def record_in(setting: Setting, workload: Workload) -> Recording:
     try:
         return record(guest, setting.profile, workload, setting.pristine, setting.kernel)
     except LostGuest as lost:
-        if isinstance(lost, Died) or lost.kind != "hang":
+        if isinstance(lost, Died) or lost.kind == "panic":
             raise
         setting.guest_slot.drop()
-        guest, stage = setting.guest_slot.guest(), lost.stage
+        # One whose process ended without a word of its kernel was killed by somebody.
+        guest, stage = setting.guest_slot.guest(), lost.stage if lost.kind == "hang" else ""
     return record(guest, setting.profile, workload, setting.pristine, setting.kernel, stage)
 
 

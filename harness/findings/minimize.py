@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from harness.evidence.store import write_whole
-from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown
+from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown, status_of
 from harness.evidence.triage import learnt
 from harness.experiments.interestingness import Answered, InterestingnessTest, Target, trigger_of
 from harness.guests.spec import arch_of
@@ -305,7 +305,8 @@ def conclude(source: Path, finding: Finding, tried: Tried, asked: int) -> int:
     learnt(source, finding, msgspec.structs.replace(finding.after, minimal=str(folder.resolve())))
     write_pages(source)
     print("\n".join(lines(folder, tried.step.workload, found, asked)))
-    return EXIT_HOLDS if all(not repeat.trouble for repeat in found.after.repeats) else EXIT_UNKNOWN
+    sure = all(not repeat.trouble for repeat in found.after.repeats)
+    return status_of(source, EXIT_HOLDS if sure else EXIT_UNKNOWN)
 
 
 def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> list[str]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from harness.guests import qemu, uml
 from harness.guests.interface import ANSWER_TIMEOUT_S, GuestTrouble, LostGuest
 from harness.guests.spec import PATIENCE, QEMU_KVM, QEMU_TCG, UML, Backend, Channel, GuestSpec
-from harness.host.workspace import Workspace
+from harness.host.workspace import Workspace, is_full
 from harness.states.disk import copy_sparse
 
 BACKENDS = {UML: uml.BACKEND, QEMU_TCG: qemu.BACKEND, QEMU_KVM: qemu.BACKEND}
@@ -54,6 +54,7 @@ class LocalGuest:
         self._memory_mib = spec.memory_mib
         self._lines = b""
         self._console = b""
+        self._gone = False  # the console closed, and with it the kernel
         self.stage = ""
         self.held: dict[int, bytes] | None = {}
         self.told = b""
@@ -140,6 +141,9 @@ class LocalGuest:
     # --- the line ---
 
     def _pump(self, deadline: float, timeout_s: float) -> None:
+        if self._gone:
+            self._ended()
+            return
         ready = self._ready.poll(1000 * max(0.0, min(NUDGE_S, deadline - time.monotonic())))
         if not ready and time.monotonic() >= deadline:
             self._lost("hang", f"no answer in {timeout_s:g} s")
@@ -154,9 +158,13 @@ class LocalGuest:
                 self._console = (self._console + chunk)[-65536:]
                 if not chunk:
                     self._ready.unregister(descriptor)
+                    self._gone = True
                     self._ended()
-            else:
+                    return
+            elif chunk:
                 self._lines += chunk
+            else:  # its end of the line is closed; how it died the console tells
+                self._ready.unregister(descriptor)
 
     def _nudge(self) -> None:
         """UML watches its lines edge-triggered: what came before the tty was open stays unseen until more
@@ -175,10 +183,14 @@ class LocalGuest:
 
     def _lost(self, kind: str, detail: str) -> None:
         console = self.console()
+        if kind == "hang" and (status := self._process.poll()) is not None:
+            kind, detail = "exit", f"its process ended ({status})"
         if any("Kernel panic" in line or "Oops" in line for line in console):
             kind = "panic"
         if any("Out of memory" in line for line in console):
             kind, detail = "exit", f"its {self._memory_mib} MiB were too few for this workload; {detail}"
+        if is_full(self._folder):  # its memory and its disks are files there
+            kind, detail = "exit", f"no room in {self._folder.parent} for its memory and disks; {detail}"
         raise LostGuest(kind, console, detail, self.stage)
 
     def close(self) -> None:

@@ -452,16 +452,22 @@ class Recovery:
             report = msgspec.json.encode(Observation(trouble=str(trouble)))
             self._restart(request, outstanding)
         else:
-            if report.endswith(USED_UP):
-                self._restart(request, outstanding)  # nor is there a disk that was left clean, to be checked
-            else:
-                self._settle(request.writes)
-                if self._with_fsck and report.startswith(MOUNTED):
-                    report = _with_fsck(report, self._check(changes))
-            if request.damaged and is_mended(request.damaged, changes):
-                report = report[:-1] + b',"mended":true}'
+            used_up = report.endswith(USED_UP)
+            report = self._whole(request, report, changes)
+            if used_up:
+                self._restart(request, outstanding)
         outstanding.popleft()
         reports[request.state.spec] = report
+
+    def _whole(self, request: Request, report: bytes, changes: list[DiskWrite]) -> bytes:
+        """The guest's report with what the host adds to it."""
+        self._settle(request.writes)
+        # Of a guest that is used up there is no disk that was left clean, to be checked.
+        if self._with_fsck and report.startswith(MOUNTED) and not report.endswith(USED_UP):
+            report = _with_fsck(report, self._check(changes))
+        if request.damaged and is_mended(request.damaged, changes):
+            report = report[:-1] + b',"mended":true}'
+        return report
 
     def _settle(self, writes: Iterable[DiskWrite]) -> None:
         for write in writes:
@@ -503,9 +509,9 @@ class Recovery:
         session = self._open_session()
         try:
             session.send([request], verbose=True)
-            report, _ = session.receive(request)
+            report, changes = session.receive(request)
             if observation.death != "panic":
-                return msgspec.json.decode(report, type=Observation)
+                return msgspec.json.decode(self._whole(request, report, changes), type=Observation)
         except LostGuest as death:
             if death.kind != "exit":
                 observation = Observation(death=death.kind, death_during=death.stage, console=death.console)

@@ -322,9 +322,11 @@ def test_a_guest_that_does_not_start_again_ends_the_recovery_with_the_states_bef
 # --- the checker -------------------------------------------------------------------------------------
 
 
-def test_the_checker_sees_the_state_with_what_recovery_changed(tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("fates", [{}, {9: ["exit"]}], ids=["at once", "in a second guest"])
+def test_the_checker_sees_the_state_with_what_recovery_changed(tmp_path: Path, monkeypatch, fates) -> None:
+    """Also where the first guest was killed, and a second one recovered the state."""
     changes = {60: b"r" * BLOCK_BYTES, 0: b"s" * BLOCK_BYTES}
-    scene = Scene(tmp_path, ENTRIES, changes=changes)
+    scene = Scene(tmp_path, ENTRIES, fates=fates, changes=changes)
     monkeypatch.setattr(
         recover, "check_filesystem", lambda profile, image: Fsck(exit=0, output=digest(image.read_bytes()))
     )
