@@ -22,7 +22,7 @@ class Profile(msgspec.Struct, frozen=True):
     mkfs:       command; the image's path is appended. package: the Debian package that has it.
     mount_options: as for mount -o. size_bytes: of the device.
     fsck:       command; the image's path is appended. Exit status in fsck_clean means clean.
-    promises:   beyond those of every filesystem (COMMON). denies: those of COMMON that it does not make, each
+    promises:   beyond those of every filesystem (COMMON). denies: those of either that it does not make, each
                 with the sentence and the source that say so.
     fsck_noise: lines of the checker with one of these texts in them say nothing.
     config:     variants of the kernel's config that it needs.
@@ -104,6 +104,7 @@ PROFILES = (
         _BTRFS_CHECK,
         mount_options="ssd",
         promises=promises.BTRFS,
+        denies=promises.BTRFS_SINGLE_DENIES,
     ),
     Profile(
         "btrfs-noholes",

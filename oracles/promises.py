@@ -36,6 +36,13 @@ COMMON = (
         "fstests common/rc _check_dmesg(), run after every test",
     ),
     Promise(
+        "live",
+        "While a workload runs on a sound device the kernel neither dies nor hangs, its log has no warning, "
+        "oops or error, and the filesystem unmounts at the end.",
+        "Documentation/admin-guide/bug-hunting.rst and reporting-issues.rst (panics, oopses and warnings are "
+        "bugs of the kernel); umount(2); fstests common/rc _check_dmesg(), run after every test",
+    ),
+    Promise(
         "fsck",
         "The checker finds a recovered filesystem clean.",
         "fstests common/rc _check_scratch_fs(), run after every log replay of generic/455 and generic/482",
@@ -69,6 +76,13 @@ COMMON = (
         "does.",
         "fdatasync(2); msync(2) (MS_SYNC; mm/msync.c calls vfs_fsync_range() with datasync); open(2), NOTES, "
         "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/703",
+    ),
+    Promise(
+        "fdatasync-blocks",
+        "A completed fdatasync of a file puts its blocks on disk, those reserved behind its end as well.",
+        "fstests generic/468, which compares st_blocks after fdatasync; fdatasync(2) asks for no more than "
+        "is needed to read the data: so not tier posix",
+        Tier.FS,
     ),
     Promise(
         "rename-over",
@@ -165,6 +179,14 @@ COMMON = (
 )
 
 _NAMES = "fsync of a file or directory persists the names it has then, and the directories above it exist."
+_NEW_DIRECTORIES = (
+    "fsync of a directory persists the entries of a new directory in it, and of a new directory in that. "
+    "Where a call in between may have committed, those made before that call."
+)
+_LIKE_OTHERS = (
+    "fs/btrfs/tree-log.c, comment of log_new_dir_dentries(): \"that directory's new entries are logged too "
+    '(same behaviour as ext3/4, xfs, f2fs, reiserfs, nilfs2)"; fstests generic/785'
+)
 _NEW_NAME = "fdatasync of a new file persists the name it was made with."
 _ORDER = "Metadata changes (names, link counts, modes, extended attributes) survive as a prefix in order."
 _COMMIT = "Without fsync, what survives is a whole {}: all metadata changes up to a moment."
@@ -178,6 +200,38 @@ BTRFS = (
         "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
         "generic/547; of a file without names, that they are gone: generic/764; btrfs_log_inode_parent() "
         "commits where the subvolume is new; of a deleted snapshot's directory: btrfs/118, btrfs/120",
+        Tier.FS,
+    ),
+    Promise(
+        "fsync-new-directories",
+        _NEW_DIRECTORIES,
+        _LIKE_OTHERS,
+        Tier.FS,
+    ),
+    Promise(
+        "fsync-parents",
+        "The first fsync after a commit, of a file that got or lost a name since, persists the entries of "
+        "the directories that had it in that commit.",
+        'fs/btrfs/tree-log.c btrfs_log_inode_parent(): "we must make sure all our current and old parent '
+        'directory inodes are fully logged"; of a link btrfs_log_new_name(): "this will force the logging '
+        'code to walk the dentry chain up"; fstests generic/104, generic/336, generic/343, generic/376',
+        Tier.FS,
+    ),
+    Promise(
+        "fsync-former-owners",
+        "The first fsync after a commit, of an object with a name that another had in that commit, persists "
+        "the names that the other has now.",
+        'fs/btrfs/tree-log.c add_conflicting_inode(); 56f23fdbb600 ("Btrfs: fix file/data loss caused by '
+        'fsync after rename and new inode"); fstests generic/341, generic/342, generic/502, generic/526, '
+        "generic/527, generic/784",
+        Tier.FS,
+    ),
+    Promise(
+        "new-name-of-logged",
+        "A link or rename of a file that was fsynced before, or out of a directory that was, is on disk "
+        "after the next fsync of anything; of the file, with its attributes at that time.",
+        'fs/btrfs/tree-log.c btrfs_log_new_name(); 75b463d2b47a ("btrfs: do not commit logs and transactions '
+        'during link and rename operations"); fstests generic/066, btrfs/239',
         Tier.FS,
     ),
     Promise(
@@ -203,11 +257,35 @@ BTRFS = (
     ),
 )
 
+BTRFS_SINGLE_DENIES = (
+    Promise(
+        "room",
+        "Metadata has one block group of 8 MiB, most of which is the global reserve. Another one needs space "
+        "that data block groups hold, also empty ones, until the cleaner has removed them.",
+        "fs/btrfs/block-rsv.c btrfs_update_global_block_rsv(); fs/btrfs/block-group.c "
+        "btrfs_delete_unused_bgs(), called by cleaner_kthread()",
+    ),
+)
+
 NEARLY_FULL_DENIES = (
     Promise(
         "room",
         "Little space is left, and what a new file needs of it may be too much.",
         "open(2) and write(2), ERRORS: ENOSPC",
+    ),
+    *(
+        Promise(
+            key,
+            "To find room, any call may commit: then no name has changed since, and nothing is in the log.",
+            "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS",
+        )
+        for key in ("fsync-parents", "fsync-former-owners", "new-name-of-logged")
+    ),
+    Promise(
+        "fsync-new-directories",
+        "To find room, any call may commit: the new directory may be on disk already, without later entries.",
+        "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS; fs/btrfs/tree-log.c log_new_dir_dentries() "
+        "passes over what an earlier transaction made",
     ),
 )
 
@@ -225,6 +303,13 @@ _EXT4_NAMES = (
         _NEW_NAME,
         "fs/ext4/ialloc.c __ext4_new_inode() sets i_datasync_tid by ext4_update_inode_fsync_trans(); the "
         "name is added by the same handle",
+        Tier.FS,
+    ),
+    Promise(
+        "fsync-new-directories",
+        _NEW_DIRECTORIES,
+        "fs/ext4/fsync.c ext4_fsync_journal(): of a directory, ext4_force_commit(), which is everything; "
+        f"{_LIKE_OTHERS}",
         Tier.FS,
     ),
 )
@@ -349,6 +434,14 @@ XFS = (
         Tier.FS,
     ),
     Promise(
+        "fsync-new-directories",
+        _NEW_DIRECTORIES,
+        "fs/xfs/xfs_file.c xfs_dir_fsync() forces the log up to the checkpoint that has the directory's last "
+        "change, which holds all changes since the one before (xfs-delayed-logging-design.rst); "
+        f"{_LIKE_OTHERS}",
+        Tier.FS,
+    ),
+    Promise(
         "metadata-order",
         _ORDER,
         "Documentation/filesystems/xfs/xfs-delayed-logging-design.rst: global ordering, commit records "
@@ -371,6 +464,12 @@ F2FS = (
         _NEW_NAME,
         "fs/f2fs/file.c f2fs_do_sync_file(): both of fdatasync() and fsync() are able to be recovered from "
         "sudden-power-off; recover_dentry() as for fsync",
+        Tier.FS,
+    ),
+    Promise(
+        "fsync-new-directories",
+        _NEW_DIRECTORIES,
+        f"fs/f2fs/file.c need_do_checkpoint(), CP_NON_REGULAR: everything is written; {_LIKE_OTHERS}",
         Tier.FS,
     ),
     Promise(

@@ -15,7 +15,8 @@ from oracles.verdict import Tier, Verdict, Violation
 NAME = "quiet"
 CHECKS = (
     "Every line of the kernel log of this state: BUG, WARNING, Oops, failed assertions, lockdep, UBSAN, "
-    "KASAN, stalls and call traces at any level, and what the filesystem itself logs as an error or worse."
+    "KASAN, stalls and call traces at any level, and what the filesystem itself logs as an error or worse. "
+    "The same of the kernel log of the recording."
 )
 NOT_CHECKED = (
     "Lines of the filesystem at level warning and below, and errors of the block device. btrfs prints at "

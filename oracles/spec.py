@@ -2,7 +2,8 @@
 The name of a crash state: its grammar, and what it says of the disk.
 
 In:       a state spec: "O:812", "R:812-803,805", "T:812/3", "T:812-805/3", "N:O:812/O:7"; of a damaged state
-          "D:O:812/7680^1234".
+          "D:O:812/7680^1234"; of the kernel while the workload was recorded, before any power failure, "L:5"
+          (live, during operation 5; as many as there are operations: at the unmount behind the last).
 Out:      State, and parse() of its spec; its model, the length of its prefix; what each model is, and what it
           presumes of a device.
 Not here: whether a log has such a state, and the disk (harness/states/); fault points, which are no crash
@@ -191,14 +192,33 @@ def _ranges(numbers: tuple[int, ...]) -> str:
     return ",".join(parts)
 
 
+LIVE = "L"
+
+
+def live_spec(operation: int) -> str:
+    """operation: its index over setup and run, from 0."""
+    return f"{LIVE}:{operation}"
+
+
+def is_live(spec: str) -> bool:
+    """Whether it names the running kernel of a recording: no power failed, and there is no disk to
+    recover."""
+    return spec.startswith(f"{LIVE}:")
+
+
+def operation_of(spec: str) -> int:
+    """5 of "L:5"."""
+    return int(spec.partition(":")[2])
+
+
 def model_of(spec: str) -> str:
     """ "N" of "N:O:812/O:7"."""
     return spec[:1]
 
 
 def place_of_model(spec: str) -> int:
-    """What orders models: O first; a fault point (workloads/faults.py) and a damaged state (damage.py) are of
-    none, and come last."""
+    """What orders models: O first; a fault point (workloads/faults.py), a damaged state (damage.py) and a
+    recording are of none, and come last."""
     return [*MODELS, model_of(spec)].index(model_of(spec))
 
 

@@ -17,10 +17,11 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from oracles.content import Content, Piece, collapsed, inserted, merged_pieces, size_of
-from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
+from oracles.model import ALL_BYTES, CutShort, Model, Persist, Ranges, Rename, Slot, Times
 from oracles.observation import TREE_SHIFT, noun
 from oracles.profiles import Profile, asked_keys, promises_of
 from oracles.promises import Promise
+from oracles.timeline import Timeline
 from oracles.verdict import Tier
 from workloads.text import format_operation as words
 
@@ -143,6 +144,8 @@ class Window:
                 self._take(persist)
 
     def _take(self, persist: Persist) -> None:
+        if persist.inode >= 0:
+            self._take_beside(persist)
         if persist.inode < 0:
             self.all = self._floor(persist, "sync", "synced")
             self.ranges.clear()
@@ -153,6 +156,13 @@ class Window:
             self._take_file(persist)
         else:
             self._take_fdatasync(persist)
+
+    def _take_beside(self, persist: Persist) -> None:
+        """What is not about the object itself."""
+        if self.asks("fsync-former-owners"):
+            self._promise_former_owners(persist)
+        if self.asks("new-name-of-logged"):
+            self._promise_new_names_of_logged(persist)
 
     def _promise_chains_of_everything(self) -> None:
         for index, chain in enumerate(self.model.chains):
@@ -170,16 +180,16 @@ class Window:
 
     def _take_directory(self, persist: Persist) -> None:
         """fdatasync of a directory: its entries are its data."""
-        directory, time = persist.inode, persist.time
+        directory = persist.inode
         entries = self._floor(persist, "fsync-directory", "entry of fsynced directory")
-        self.directories[directory] = entries
-        for name in self.model.names_at(directory, time):
-            self._promise_chain_at((directory, name), entries)
+        self._promise_entries(directory, entries)
         if persist.like == "fsync":
             itself = self._floor(persist, "fsync-attributes", "fsynced")
             self.attributes[directory] = itself
             if self.asks("fsync-names"):
                 self._promise_names(persist)
+            if self.asks("fsync-new-directories"):
+                self._promise_new_directories(persist)
 
     def _take_file(self, persist: Persist) -> None:
         inode = persist.inode
@@ -187,6 +197,8 @@ class Window:
         self.attributes[inode] = self._floor(persist, "fsync-attributes", "fsynced")
         if self.asks("fsync-names"):
             self._promise_names(persist)
+        if self.asks("fsync-parents"):
+            self._promise_parents(persist)
 
     def _take_data(self, persist: Persist, floor: Floor) -> None:
         """Of a call about a range, that range alone: neither other bytes nor all the blocks."""
@@ -199,6 +211,8 @@ class Window:
         self.ranges.pop(inode, None)
         if persist.like == "fsync":
             self.blocks[inode] = self._floor(persist, "fsync-attributes", "fsynced")
+        elif self.asks("fdatasync-blocks"):
+            self.blocks[inode] = self._floor(persist, "fdatasync-blocks", "fdatasynced")
 
     def _take_fdatasync(self, persist: Persist) -> None:
         """Of names only the one that a new file was made with: its inode did not exist before, so
@@ -236,8 +250,12 @@ class Window:
         if self._exchanged_unlogged(inode, time) or self._renamed_subvolume(inode, time):
             return
         floor = self._floor(persist, "fsync-names", "fsynced")
-        self.names[inode] = floor
         above = floor._replace(reach=f"directory above fsynced {noun(self.model.kind(inode))}")
+        self._promise_names_of(inode, floor, above)
+
+    def _promise_names_of(self, inode: int, floor: Floor, above: Floor) -> None:
+        time = floor.time
+        self.names[inode] = floor
         for index in self.model.chains_of[inode]:
             chain = self.model.chains[index]
             if chain.lives_at(time):
@@ -245,6 +263,180 @@ class Window:
                 self._raise_entry(slot, floor)
                 self.chains[index] = floor
                 self._promise_ancestors(slot[0], time, above)
+
+    def _promise_entries(self, directory: int, floor: Floor) -> None:
+        self.directories[directory] = floor
+        for name in self.model.names_at(directory, floor.time):
+            self._promise_chain_at((directory, name), floor)
+
+    def _promise_parents(self, persist: Persist) -> None:
+        """btrfs: the directories that have the file in the last commit, when it got or lost a name since, and
+        nothing was logged before. After an earlier fsync a directory may be in the log already, or all may be
+        in a commit (fs/btrfs/tree-log.c btrfs_log_inode_parent(), need_log_inode())."""
+        model, inode, time = self.model, persist.inode, persist.time
+        since = self.all.time
+        links = [model.chains[index] for index in model.chains_of[inode]]
+        renamed = ((rename.time, rename.inode) for rename in model.renames if not rename.exchanged)
+        changes = [*renamed, *((when, changed) for when, changed, _ in model.linked)]
+        if (
+            not any(changed == inode and since < when < time for when, changed in changes)
+            or any(since < each < time for each in model.may_commit)
+            or not any(link.lives_at(time) for link in links)
+        ):
+            return
+        floor = self._floor(persist, "fsync-parents", "entry of a directory that had the fsynced file")
+        for link in links:
+            if link.lives_at(since):
+                directory = link.slot_at(since)[0]
+                homes = [model.chains[index] for index in model.chains_of[directory]]
+                if directory == model.root or any(home.lives_at(time) for home in homes):
+                    self._promise_entries(directory, floor)
+
+    def _promise_former_owners(self, persist: Persist) -> None:
+        """btrfs: of those that had, in the last commit, a name that the fsynced object has now, and so on
+        (fs/btrfs/tree-log.c btrfs_check_ref_name_override(), add_conflicting_inode()): the names they have.
+        Not after an earlier fsync, as above, nor of what lost a name to a rename over it."""
+        model, time, since = self.model, persist.time, self.all.time
+        if persist.like != "fsync" or any(since < each < time for each in model.may_commit):
+            return
+        floor = self._floor(persist, "fsync-former-owners", "former owner of a fsynced name")
+        reached = [persist.inode]
+        for inode in reached:
+            for slot in self._names_at(inode, time):
+                owner = model.entry(slot, since)
+                if owner is not None and owner not in reached and self._names_at(owner, time):
+                    reached.append(owner)
+        replaced = {rename.replaced for rename in model.renames if since < rename.time <= time}
+        for owner in reached[1:]:
+            if owner not in replaced and model.kind(owner) in ("file", "dir"):
+                self._promise_names_of(owner, floor, floor)
+
+    def _promise_new_names_of_logged(self, persist: Persist) -> None:
+        """btrfs: of what was fsynced, or left a directory that was, and then got a new name: that name goes
+        into the log at once (fs/btrfs/tree-log.c btrfs_log_new_name()), and onto the disk with the next
+        fsync. Asked where the first fsync must have logged, and nothing before it makes it commit instead."""
+        model, time, since = self.model, persist.time, self.all.time
+        earlier = [each for each in model.may_commit if since < each < time]
+        logged = [each for each in model.persists if earlier and each.time == earlier[0]]
+        if len(earlier) != 1 or not logged or not self._surely_logged(logged[0]):
+            return
+        first = logged[0]
+        if not self._changed(persist.inode, first.time if persist.inode == first.inode else since, time):
+            return  # with nothing to write it writes nothing
+        between = [model.steps[each - 1] for each in range(first.time + 1, time)]
+        if any(step.operation.word == "evict" for step in between):
+            return  # FINDINGS.md: A renamed file keeps its old name when its logged directory left the cache
+        named = [
+            (when, inode) for when, inode, word in model.linked if word == "link" and inode == first.inode
+        ]
+        named += [
+            (rename.time, rename.inode)
+            for rename in model.renames
+            if first.inode in (rename.inode, rename.old[0])
+            and rename.replaced is None
+            and not rename.exchanged
+        ]
+        floor = self._floor(persist, "new-name-of-logged", "logged")
+        for when, inode in sorted(named):
+            if (
+                first.time < when < time
+                and model.kind(inode) in ("file", "dir")
+                and self._names_at(inode, time)
+            ):
+                self._promise_names_of(inode, floor, floor)
+                if inode == first.inode and model.kind(inode) == "file":
+                    self.attributes[inode] = floor._replace(time=when)
+
+    def _surely_logged(self, persist: Persist) -> bool:
+        """It had something to write, and no name has gone or come that would make it commit everything."""
+        since = self.all.time
+        changes = [rename.time for rename in self.model.renames] + [when for when, _, _ in self.model.linked]
+        if persist.like != "fsync" or any(since < when < persist.time for when in changes):
+            return False
+        return self._changed(persist.inode, since, persist.time)
+
+    def _changed(self, inode: int, since: int, time: int) -> bool:
+        """Whether an fsync of it at that time has something to write."""
+        model = self.model
+        lines: list[Timeline[Any]] = [model.modes[inode], model.owners[inode], *model.xattrs[inode].values()]
+        if model.kind(inode) == "file":
+            lines.append(model.content[inode])
+        if model.kind(inode) == "dir":
+            lines += [line for slot, line in model.entries.items() if slot[0] == inode]
+        named = [(rename.time, rename.inode) for rename in model.renames]
+        named += [(when, linked) for when, linked, _ in model.linked]
+        return (
+            model.inodes[inode].born > since
+            or any(line.changes(since, time) for line in lines)
+            or any(since < when <= time and changed == inode for when, changed in named)
+        )
+
+    def _names_at(self, inode: int, time: int) -> list[Slot]:
+        chains = (self.model.chains[index] for index in self.model.chains_of[inode])
+        return [chain.slot_at(time) for chain in chains if chain.lives_at(time)]
+
+    def _promise_new_directories(self, persist: Persist) -> None:
+        """Of the directories below it that are new, and of those that are new in them, the entries."""
+        made = self._floor(persist, "fsync-new-directories", "entry of new directory below fsynced one")
+        names_at, reached = self.model.names_at, [(persist.inode, persist.time)]
+        for above, earlier in reached:
+            then = names_at(above, earlier)
+            for name, inode in names_at(above, persist.time).items():
+                born = self.model.inodes[inode].born
+                if self.model.kind(inode) != "dir" or then.get(name) != inode or born <= self.all.time:
+                    continue
+                floor = made._replace(time=self._entries_taken_along(inode, persist.time))
+                held = self.directories.get(inode)
+                if held is None or held.time < floor.time:
+                    self.directories[inode] = floor
+                kept = names_at(inode, persist.time)
+                for child, object_ in names_at(inode, floor.time).items():
+                    if kept.get(child) == object_:
+                        self._promise_chain_at((inode, child), floor)
+                reached.append((inode, floor.time))
+
+    def _entries_taken_along(self, directory: int, time: int) -> int:
+        """The latest time as of which a new directory has its entries on disk, once the fsync of the one
+        above it has returned at `time`. ext4 and f2fs write everything. xfs writes the checkpoint of the
+        last change of the directory above. When a call since the new one was made may have ended that, what
+        came before the call is on disk already, and what came after it is in the next.
+
+        btrfs logs the new one unless it is in the log (fs/btrfs/tree-log.c need_log_inode()). It may be there
+        as it was when the log was last written into. It may also be there without entries, as a directory
+        above what was logged. Seen on 6.12.117: "mkdir dir; creat dir/c; creat dir/a; fsync dir/a; fsync ."
+        leaves dir/c out."""
+        if self.filesystem in ("ext4", "f2fs"):
+            return time
+        model = self.model
+        born = model.inodes[directory].born
+        until = next((each for each in model.may_commit if born <= each < time), time)
+        if self.filesystem == "btrfs":
+            for when, inode in self._logged_between(born, time):
+                until = min(until, when)
+                if self._is_at_or_below(inode, directory, when):
+                    return born
+        return until
+
+    def _logged_between(self, since: int, before: int) -> list[tuple[int, int]]:
+        """(time, object) that btrfs may have written into its log then: what was fsynced and, once there is a
+        log, what got a new name (fs/btrfs/tree-log.c btrfs_log_new_name())."""
+        model = self.model
+        logged = [(persist.time, persist.inode) for persist in model.persists if persist.inode >= 0]
+        if any(self.all.time < each < before for each in model.logging):
+            logged += [(rename.time, rename.inode) for rename in model.renames]
+            logged += [(time, inode) for time, inode, word in model.linked if word == "link"]
+        return [(time, inode) for time, inode in logged if since <= time < before]
+
+    def _is_at_or_below(self, inode: int, directory: int, time: int) -> bool:
+        """By any of the names it had at that time."""
+        model = self.model
+        above = [inode]
+        for each in above:
+            if each == directory:
+                return True
+            chains = (model.chains[index] for index in model.chains_of[each])
+            above += [chain.slot_at(time)[0] for chain in chains if chain.lives_at(time)]
+        return False
 
     def _exchanged_unlogged(self, inode: int, time: int) -> bool:
         """xfs: fs/xfs/xfs_inode.c xfs_cross_rename() changes the two entries and logs the directories that
@@ -303,7 +495,31 @@ class Window:
         return _latest(self.all, self.blocks.get(inode))
 
     def data_floor(self, inode: int) -> Floor:
-        return _latest(self.all, self.data.get(inode))
+        floor = _latest(self.all, self.data.get(inode))
+        failed = self._not_written(inode)
+        return floor if floor.time < failed else self._data_floor_before(inode, failed)
+
+    def _not_written(self, inode: int) -> int:
+        """When a call that was to write it out found no room; behind now for never."""
+        unwritten, never = self.model.unwritten, self.now + 1
+        return min(unwritten.get(inode, never), unwritten.get(-1, never))
+
+    def _data_floor_before(self, inode: int, time: int) -> Floor:
+        """What such a call did not write may be lost, whatever later calls say: they tell of an error once
+        (fsync(2), NOTES)."""
+        floor = Floor(self.model.base_time, "sync", Tier.POSIX, "the sync that ends setup", "synced")
+        if self.model.base_time >= time:
+            floor = floor._replace(time=0)
+        for persist in self.model.persists:
+            whole = persist.inode == inode and (persist.start, persist.end) == (0, ALL_BYTES)
+            if persist.time < min(time, self.done + 1) and (whole or persist.inode < 0):
+                key = "sync" if persist.inode < 0 else f"{persist.like}-data"
+                floor = self._floor(persist, key, "synced" if persist.inode < 0 else f"{persist.like}ed")
+        return floor
+
+    def range_floors(self, inode: int) -> tuple[RangeFloor, ...]:
+        failed = self._not_written(inode)
+        return tuple(each for each in self.ranges.get(inode, ()) if each.floor.time < failed)
 
     def existed(self, inode: int, floor: Floor) -> bool:
         """Whether the promise was made about this object at all."""
@@ -429,6 +645,11 @@ class Window:
         for time, old, new in timeline.changes(first, self.now):
             if time in self.model.extending:
                 ranges.append((size_of(old), size_of(new)))
+            elif self.filesystem == "btrfs" and size_of(new) < size_of(old):
+                # Extent by extent, each with the size reached, in as many transactions as there is room for
+                # (fs/btrfs/inode.c btrfs_truncate(), btrfs_truncate_inode_items()).
+                ranges.append((size_of(new), size_of(old)))
+        ranges += [(each.low, each.high) for each in self._cut_short(inode, first)]
         return Sizes(frozenset(exact), tuple(r for r in ranges if r[0] < r[1]))
 
     def pieces(self, inode: int, first: int) -> tuple[Piece, ...]:
@@ -450,6 +671,7 @@ class Window:
             for time, (moved, offset) in self.model.moving.items():
                 if moved == inode and first < time <= self.now:
                     zero_from = min(zero_from, offset)
+            zero_from = min([zero_from, *(each.start for each in self._cut_short(inode, first))])
             self._pieces[key] = merged_pieces([*values, *self._not_moved(inode, first)], zero_from)
         return self._pieces[key]
 
@@ -472,6 +694,19 @@ class Window:
             since = [*timeline.within(time, self.now), *found]
             found += [back(each, move.offset, move.length) for each in since]
         return found
+
+    def _cut_short(self, inode: int, first: int) -> list[CutShort]:
+        """Calls that wrote to it in pieces after `first`."""
+        return [
+            each
+            for time, each in self.model.cut_short.items()
+            if each.inode == inode and first < time <= self.now
+        ]
+
+    def told(self, inode: int) -> bool:
+        """Whether its size and content are known: a call on it may have ended in the middle, and nobody
+        looked."""
+        return self.model.untold.get(inode, self.now + 1) > self.now
 
     def contents(self, inode: int, first: int) -> list[Content]:
         return self.model.content[inode].within(first, self.now)
@@ -512,6 +747,10 @@ class Window:
         model = self.model
         step = model.steps.get(floor.time - 1)
         if floor.promise != "fsync-attributes" or step is None or step.inode != model.inodes[inode].number:
+            return None
+        if any(model.steps[time - 1].inode == step.inode for time in model.failed if time <= self.now):
+            # fs/btrfs/file.c update_time_for_write() sets the times in memory, to be written with what is
+            # written: a write that then finds no room leaves them there.
             return None
         later = (*model.stirred.get(inode, ()), *model.failed)
         # Of a thread the times were read when others may have changed them.

@@ -14,6 +14,7 @@ import zstandard
 
 from oracles.observation import Observation
 from oracles.verdict import Verdict
+from reports import formats
 from workloads.entries import EntrySummary
 from workloads.history import History
 
@@ -307,6 +308,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     sweep 0 when every planted bug was found and the stock kernel gave nothing but what is known, else 1 or 3.
 
     failed_operations: "WORKLOAD: OPERATION: ERROR", each once: they changed nothing, so they test nothing.
+    planned_experiments: as Question.planned. undone_experiments: those that were tried and ended early.
     models: by letter, the states of each crash model. damage: of damage at rest, by profile and kind of
     block.
     """
@@ -319,6 +321,8 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     findings: tuple[Finding, ...]
     rates: dict[str, Any]
     reasons: tuple[str, ...] = ()
+    planned_experiments: int = 0
+    undone_experiments: int = 0
     failed_operations: tuple[str, ...] = ()
     detection: tuple[Detection, ...] = ()
     stock: tuple[Silence, ...] = ()
@@ -333,6 +337,7 @@ class Question(msgspec.Struct, frozen=True):
     profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
     against: of `compare`, the kernel the other one is held against; else "".
     budget: states of an experiment for each model but O.
+    planned: experiments; a run with fewer is not whole. formats.NOT_KNOWN of some older runs.
     """
 
     command: tuple[str, ...]
@@ -349,16 +354,17 @@ class Question(msgspec.Struct, frozen=True):
     jobs: int = 1
     against: str = ""
     budget: int = 0
+    planned: int = 0
 
 
 def read_question(run: Path) -> Question:
-    """Errors: OSError, msgspec.DecodeError when run.json is missing or no Question."""
-    return msgspec.json.decode((run / "run.json").read_bytes(), type=Question)
+    """Errors: OSError, msgspec.DecodeError when run.json is missing or no Question; UnknownFormat."""
+    return formats.read(run / "run.json", Question)
 
 
 def read_summary(run: Path) -> Summary:
     """Errors: as read_question."""
-    return msgspec.json.decode((run / "summary.json").read_bytes(), type=Summary)
+    return formats.read(run / "summary.json", Summary)
 
 
 def read_packed(path: Path) -> bytes:
@@ -368,15 +374,13 @@ def read_packed(path: Path) -> bytes:
 
 
 def read_experiment(folder: Path) -> Experiment:
-    """One experiment's folder. Errors: OSError, msgspec.DecodeError."""
+    """One experiment's folder. Errors: OSError, msgspec.DecodeError, UnknownFormat."""
     history_file = folder / "history.json"
     return Experiment(
         folder=folder.name,
-        facts=msgspec.json.decode((folder / "experiment.json").read_bytes(), type=ExperimentFacts),
+        facts=formats.read(folder / "experiment.json", ExperimentFacts),
         workload_text=(folder / "workload").read_text(),
-        history=msgspec.json.decode(history_file.read_bytes(), type=History)
-        if history_file.exists()
-        else None,
+        history=formats.read(history_file, History) if history_file.exists() else None,
         judgement=msgspec.json.decode(read_packed(folder / "verdicts.json.zst"), type=Judgement),
         observations=msgspec.json.decode(
             read_packed(folder / "observations.json.zst"), type=tuple[Observation, ...]

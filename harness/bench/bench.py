@@ -53,6 +53,7 @@ from kernel.build import build
 from oracles.profiles import Profile, profile
 from oracles.spec import State
 from oracles.verdict import Tier
+from reports.formats import FORMATS
 from reports.pages.bench_history import FIGURES
 from workloads.library import DEMONSTRATION, select
 from workloads.text import parse
@@ -458,6 +459,7 @@ def bench(arguments: argparse.Namespace) -> int:
         progress.line(f"{profiles[0].name}: a log of {HUGE_LOG_ENTRIES:,} entries")
         huge = measure_huge_log(profiles[0], kernel, folder)
     content = {
+        "format": FORMATS["bench.json"],
         "kernel": arguments.kernel,
         "machine": machine_facts(),
         "python": platform.python_version(),

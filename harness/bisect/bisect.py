@@ -37,7 +37,7 @@ from harness.bisect.git import (
     parents,
 )
 from harness.bisect.step import BisectStep, examine, kept_steps, remove_unfinished, words
-from harness.evidence.store import NoResults, new_run, pretty, reading, write_whole
+from harness.evidence.store import NoResults, new_run, reading, write_pretty, write_whole
 from harness.evidence.summary import EXIT_BROKEN, EXIT_UNKNOWN, shown
 from harness.host.progress import Progress
 from harness.runs.run import RESULTS_BYTES, RunSpec, require_room
@@ -45,6 +45,7 @@ from kernel.git import revision_source
 from kernel.kernel import BadKernel
 from oracles.judge import ORACLES
 from oracles.verdict import Tier
+from reports import formats
 from reports.text.counting import number
 
 STATUS = {"good": GOOD, "bad": BAD, "skip": SKIP}
@@ -285,7 +286,7 @@ def told_how_to_go_on(folder: Path, asked: Hunt, progress: Progress) -> Iterator
 
 
 def keep(folder: Path, record: Record) -> None:
-    write_whole(folder / "bisect.json", pretty(record))
+    write_pretty(folder / "bisect.json", record)
 
 
 def read_record(folder: Path) -> Record:
@@ -293,7 +294,7 @@ def read_record(folder: Path) -> Record:
     if not (folder / "bisect.json").is_file():
         raise NoResults(f"{folder}: no bisect of ours: it has no bisect.json")
     with reading(folder):
-        return msgspec.json.decode((folder / "bisect.json").read_bytes(), type=Record)
+        return formats.read(folder / "bisect.json", Record)
 
 
 # --- a step, called by git -----------------------------------------------------------------------

@@ -17,10 +17,11 @@ from typing import Literal
 import msgspec
 
 from harness.bisect.git import Commit
-from harness.evidence.store import new_run, pretty, write_whole
+from harness.evidence.store import new_run, write_pretty
 from harness.host.progress import Progress
 from harness.runs.run import RunSpec, run
 from kernel.kernel import BadKernel, Unbuildable
+from reports import formats
 from reports.results import AnswerCounts, Summary
 
 Answer = Literal["good", "bad", "skip"]
@@ -86,7 +87,7 @@ def examine(
             seen(summary, oracles),
         )
     step = msgspec.structs.replace(step, seconds=round(time.monotonic() - began, 1))
-    write_whole(place / "step.json", pretty(step))
+    write_pretty(place / "step.json", step)
     progress.line(words(step))
     return step
 
@@ -98,7 +99,8 @@ def answer_of(summary: Summary, oracles: tuple[str, ...]) -> tuple[Answer, str]:
     """
     if seen(summary, oracles):
         return "bad", ""
-    if summary.exit not in (0, 1) and not (oracles and summary.states.unknown):
+    whole = summary.experiments >= summary.planned_experiments and not summary.undone_experiments
+    if summary.exit not in (0, 1) and not (oracles and summary.states.unknown and whole):
         return "skip", "; ".join(summary.reasons[:3]) or "UNKNOWN remains"
     for name in oracles:
         counts = summary.verdicts.get(name, AnswerCounts())
@@ -120,11 +122,7 @@ def kept_steps(folder: Path) -> list[BisectStep]:
     """Those that were done, in the order they were done in."""
     paths = (folder / "steps").glob("*/step.json")
     by_age = sorted(paths, key=lambda path: path.stat().st_mtime_ns)
-    return [
-        msgspec.json.decode(path.read_bytes(), type=BisectStep)
-        for path in by_age
-        if not path.parent.is_symlink()
-    ]
+    return [formats.read(path, BisectStep) for path in by_age if not path.parent.is_symlink()]
 
 
 def remove_unfinished(folder: Path) -> None:

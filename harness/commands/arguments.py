@@ -18,6 +18,7 @@ from harness.evidence.summary import (
 from harness.guests.filesystem import find_tool
 from harness.states.log import SECTOR_BYTES
 from oracles.profiles import UnknownProfile, profile
+from reports import formats
 from reports.results import Question, read_question, read_summary
 from reports.terminal.compare import comparison_lines
 from reports.text.comparison import Comparison
@@ -65,6 +66,8 @@ def read_question_of(folder: Path) -> Question:
     """Errors: NoResults."""
     try:
         return read_question(folder)
+    except formats.UnknownFormat as error:
+        raise NoResults(str(error)) from error
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NoResults(f"{folder}: no run of ours: {error}") from error
 
@@ -73,5 +76,5 @@ def compare_lines(folder: Path) -> list[str]:
     """The last lines. Errors: NoResults."""
     with reading(folder):
         question, summary = read_question(folder), read_summary(folder)
-        comparison = msgspec.json.decode((folder / "compare.json").read_bytes(), type=Comparison)
+        comparison = formats.read(folder / "compare.json", Comparison)
     return comparison_lines(comparison, summary, question, Path(shown(folder)) / "report" / "compare.html")

@@ -17,6 +17,7 @@ from harness.commands.arguments import compare_lines, read_question_of
 from harness.commands.report import command_report
 from harness.commands.run import command_run
 from harness.evidence.store import NoResults
+from harness.evidence.summary import status_of
 from harness.host.progress import Progress
 from kernel.build import key, parse
 from kernel.kernel import BadKernel
@@ -91,4 +92,4 @@ def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
         sys.stdout.buffer.write((folder / "compare.json").read_bytes())
     else:
         print("\n".join(compare_lines(folder)))
-    return read_summary(folder).exit
+    return status_of(folder, read_summary(folder).exit)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from harness.evidence.store import write_whole
-from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown
+from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown, status_of
 from harness.evidence.triage import find, learnt
 from harness.findings.export import (
     default_name,
@@ -64,4 +64,5 @@ def command_export(arguments: argparse.Namespace) -> int:
         print(f"  on {one.kernel}: {'fails' if one.shows else 'passes'} ({one.said})")
     if len(seen) == 1:
         print(f"  {seen[0].kernel} is the stock kernel: where it must pass is yours to say")
-    return EXIT_HOLDS if all(one.shows is not None for one in seen) else EXIT_UNKNOWN
+    sure = all(one.shows is not None for one in seen)
+    return status_of(arguments.run, EXIT_HOLDS if sure else EXIT_UNKNOWN)

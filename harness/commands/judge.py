@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from harness.commands.arguments import read_question_of, report_page
-from harness.evidence.store import compress, reading, write_whole
+from harness.evidence.store import compress, only_one, reading, write_whole
 from harness.evidence.summary import (
     experiment_folders,
     shown,
@@ -23,6 +23,7 @@ from harness.runs.run import finish
 from harness.stages.judge import judge_again
 from oracles.profiles import profile
 from oracles.verdict import Tier
+from reports import formats
 from reports.results import read_experiment, read_summary
 from reports.terminal.terminal import summary_lines
 
@@ -40,20 +41,26 @@ def command_judge(arguments: argparse.Namespace) -> int:
     with reading(folder):
         before = read_summary(folder) if (folder / "summary.json").exists() else None
     started = time.monotonic()
-    for place in experiment_folders(folder):
-        with reading(place):
-            experiment = read_experiment(place)
-        if experiment.history is None:
-            continue
-        judgement = judge_again(experiment, profile(experiment.facts.profile), tier)
-        write_whole(place / "verdicts.json.zst", compress(msgspec.json.encode(judgement)))
-        facts = msgspec.structs.replace(experiment.facts, tier=tier)
-        write_whole(place / "experiment.json", msgspec.json.encode(facts))
-    wall_s = before.rates.get("wall_s", 0.0) if before else time.monotonic() - started
-    summary = finish(folder, wall_s, before.rates.get("guest_boots", 0) if before else 0, 0)
+    with only_one(folder):
+        for place in experiment_folders(folder):
+            judge_experiment(place, tier)
+        wall_s = before.rates.get("wall_s", 0.0) if before else time.monotonic() - started
+        summary = finish(folder, wall_s, before.rates.get("guest_boots", 0) if before else 0)
     if not arguments.quiet:
         print("\n".join(summary_lines(summary, question, report_page(folder))))
     if tier != question.tier:
         note = f"judged at tier {tier}, in place of the run's own {question.tier}"
         print(f"{note}, which comes back with: powercut judge {shown(folder)}", file=sys.stderr)
     return summary.exit
+
+
+def judge_experiment(place: Path, tier: Tier) -> None:
+    """Its verdicts, given anew. Errors: NoResults, OSError."""
+    with reading(place):
+        experiment = read_experiment(place)
+    if experiment.history is None:
+        return
+    judgement = judge_again(experiment, profile(experiment.facts.profile), tier)
+    write_whole(place / "verdicts.json.zst", compress(msgspec.json.encode(judgement)))
+    facts = msgspec.structs.replace(experiment.facts, tier=tier)
+    write_whole(place / "experiment.json", formats.encode("experiment.json", facts))

@@ -41,7 +41,7 @@ from harness.commands.minimize import add_minimize, command_minimize
 from harness.commands.report import add_report, command_report
 from harness.commands.repro import add_repro, command_repro
 from harness.commands.run import add_run, command_run
-from harness.evidence.store import NoResults
+from harness.evidence.store import NoResults, RunInUse
 from harness.evidence.summary import (
     EXIT_BAD_INPUT,
     EXIT_UNKNOWN,
@@ -60,6 +60,7 @@ from harness.states.log import BadLog
 from kernel.kernel import BadKernel, KernelError
 from oracles.profiles import UnknownProfile
 from oracles.spec import BadSpec
+from reports.formats import UnknownFormat
 from workloads.generate.space import BadBounds
 from workloads.library import BadSelection
 from workloads.perf.experiment import BadExperiment
@@ -81,6 +82,7 @@ BAD_INPUT = (
     NoHistory,
     NoResults,
     NothingToSweep,
+    UnknownFormat,
     UnknownProfile,
 )
 NOT_DONE = (
@@ -96,6 +98,7 @@ NOT_DONE = (
     NotShown,
     OSError,
     perf.NoTools,
+    RunInUse,
     WorkerFailed,
 )
 

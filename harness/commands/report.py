@@ -11,11 +11,10 @@ from pathlib import Path
 
 from harness.commands import perf
 from harness.commands.arguments import read_question_of, report_page
-from harness.evidence.store import NoResults, reading
-from harness.evidence.summary import (
-    shown,
-)
-from harness.runs.run import write_pages
+from harness.evidence.store import NoResults, only_one, reading
+from harness.evidence.summary import EXIT_HOLDS, experiments_missing, shown, status_of
+from harness.runs.run import finish, write_pages
+from reports.results import read_summary
 
 
 def add_report(command: argparse.ArgumentParser) -> None:
@@ -32,8 +31,12 @@ def command_report(arguments: argparse.Namespace) -> int:
         return 0
     if not (folder / "summary.json").exists():
         raise NoResults(f"{folder}: no summary.json; the run was stopped: powercut run --resume {folder}")
-    with reading(folder):
-        write_pages(folder)
+    with reading(folder), only_one(folder):
+        before = read_summary(folder)
+        if experiments_missing(folder) and before.exit == EXIT_HOLDS:  # what was there then is gone
+            finish(folder, before.rates.get("wall_s", 0.0), before.rates.get("guest_boots", 0))
+        else:
+            write_pages(folder)
     if not arguments.quiet:
         print(report_page(folder))
-    return 0
+    return status_of(folder, EXIT_HOLDS)

@@ -16,6 +16,7 @@ from harness.evidence.summary import (
     EXIT_BROKEN,
     EXIT_HOLDS,
     EXIT_UNKNOWN,
+    status_of,
 )
 from harness.findings.repro import is_finding, locate, repro
 from harness.guests.probe import WANTED
@@ -57,4 +58,4 @@ def command_repeat(arguments: argparse.Namespace) -> int:
     print(f"{finding.id} {finding.signature}: {rerun_words(repeats)}")
     if any(repeat.trouble for repeat in repeats):
         return EXIT_UNKNOWN
-    return EXIT_BROKEN if repeats[0].shown else EXIT_HOLDS
+    return EXIT_BROKEN if repeats[0].shown else status_of(arguments.run, EXIT_HOLDS)

@@ -10,18 +10,21 @@ there already.
 """
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import msgspec
 import zstandard
 
 from harness.states.disk import BLOCK_BYTES, Disk, copy_sparse, data_blocks, open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, open_log, write_log
+from reports import formats
 from reports.results import ExperimentFacts, Judgement, Question, Summary
 from workloads.history import History
 
@@ -33,11 +36,17 @@ class NoResults(Exception):
     """The folder is no results of ours, or not whole; the message names what is missing."""
 
 
+class RunInUse(Exception):
+    """Another process writes to this run; the message names it."""
+
+
 @contextlib.contextmanager
 def reading(folder: Path) -> Iterator[None]:
     """What is damaged or missing there is told as such. Errors: NoResults."""
     try:
         yield
+    except formats.UnknownFormat as error:
+        raise NoResults(str(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, zstandard.ZstdError) as error:
         raise NoResults(f"{folder}: damaged: {error}") from error
     except FileNotFoundError as error:
@@ -74,22 +83,67 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
-def pretty(data: msgspec.Struct) -> bytes:
-    """JSON for people, too."""
-    return msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n"
+def write_pretty(path: Path, data: msgspec.Struct) -> None:
+    """JSON for people, too, with the version of the file of that name. Errors: OSError."""
+    write_whole(path, formats.pretty(path.name, data))
 
 
 def write_question(run: Path, question: Question) -> None:
-    write_whole(run / "run.json", pretty(question))
+    write_pretty(run / "run.json", question)
 
 
 def write_summary(run: Path, summary: Summary) -> None:
-    write_whole(run / "summary.json", pretty(summary))
+    write_pretty(run / "summary.json", summary)
 
 
 def partial_folder(run: Path, number: int) -> Path:
-    """Where an experiment is written before it is whole."""
-    return run / "experiments" / f"{number:04d}{PARTIAL}"
+    """Where this process writes an experiment before it is whole. What another one left half written is
+    removed by a janitor (workspace.py), which must not meet what is written anew."""
+    return run / "experiments" / f"{number:04d}.{os.getpid()}{PARTIAL}"
+
+
+def remove_partial(run: Path) -> None:
+    """What a run left half done that nobody could clear up after, as when the machine stopped. Nobody may
+    write there (only_one)."""
+    for place in (*run.glob(f"*{PARTIAL}"), *(run / "experiments").glob(f"*{PARTIAL}")):
+        shutil.rmtree(place) if place.is_dir() else place.unlink()
+
+
+LOCK = ".lock"
+
+
+@contextlib.contextmanager
+def only_one(run: Path) -> Iterator[None]:
+    """Nobody else writes to this run meanwhile. The kernel lets go of the lock however we end.
+    Errors: RunInUse; OSError."""
+    path = run / LOCK
+    with _locked(path) as file:
+        file.write(str(os.getpid()))
+        file.flush()
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _locked(path: Path) -> TextIO:
+    """The open file, emptied. Errors: RunInUse; OSError."""
+    while True:
+        file = path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                file.truncate(0)
+                return file
+        except BlockingIOError:
+            file.seek(0)
+            pid = file.read().strip() or "of another"
+            file.close()
+            raise RunInUse(
+                f"{path.parent}: process {pid} is at work there; wait for it, or stop it"
+            ) from None
+        file.close()  # the one before us was just done, and took its file away
 
 
 @contextlib.contextmanager
@@ -101,8 +155,11 @@ def experiment_folder(run: Path, number: int) -> Iterator[Path]:
     aside.mkdir(parents=True)
     try:
         yield aside
-        shutil.rmtree(final, ignore_errors=True)
+        older = aside.with_name(f"{final.name}.older{PARTIAL}")
+        with contextlib.suppress(FileNotFoundError):
+            final.rename(older)  # half removed under its name it would be believed
         aside.rename(final)
+        shutil.rmtree(older, ignore_errors=True)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
@@ -195,9 +252,9 @@ def write_experiment(
 ) -> None:
     """All but the log and the base disk, which are files already."""
     (folder / "workload").write_text(workload_text)
-    (folder / "experiment.json").write_bytes(msgspec.json.encode(facts))
+    (folder / "experiment.json").write_bytes(formats.encode("experiment.json", facts))
     if history is not None:
-        (folder / "history.json").write_bytes(pretty(history))
+        (folder / "history.json").write_bytes(formats.pretty("history.json", history))
     (folder / "verdicts.json.zst").write_bytes(compress(msgspec.json.encode(judgement)))
     (folder / "observations.json.zst").write_bytes(compress(observations))
     (folder / "kernel.log").write_text(kernel_log)

@@ -8,6 +8,7 @@ Not here: judging (judge.py), showing it (reports/).
 
 import math
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,9 @@ from harness.evidence.known import known_heading
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of
 from oracles.finding import Group, Witness, group
-from oracles.spec import model_of, place_of, presumed
+from oracles.spec import LIVE, is_live, model_of, operation_of, place_of, presumed
 from oracles.verdict import Answer, Verdict
+from reports.formats import NOT_KNOWN
 from reports.pages.damage import kinds_of
 from reports.results import (
     CRASH,
@@ -41,13 +43,37 @@ from workloads.entries import EntryFlag
 from workloads.text import format_operation
 
 EXIT_HOLDS, EXIT_BROKEN, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
+REASONS_MAX = 50  # of states; beyond that they are counted
 
 
 def experiment_folders(run: Path) -> list[Path]:
     """Whole experiments, by number."""
-    return sorted(
-        path for path in (run / "experiments").glob("[0-9]*") if path.suffix == "" and path.is_dir()
-    )
+    found = (path for path in (run / "experiments").glob("[0-9]*") if path.name.isdecimal() and path.is_dir())
+    return sorted(found, key=lambda path: int(path.name))
+
+
+def experiments_missing(run: Path) -> str:
+    """ "" of a run that is whole; else how many of the planned experiments are missing, and how to go on.
+    Errors: NoResults."""
+    if not (run / "run.json").exists():
+        return "no run.json, so nobody knows how many experiments were planned"
+    with reading(run):
+        planned = read_question(run).planned
+    found = len(experiment_folders(run))
+    way_on = f"go on with: powercut run --resume {shown(run)}"
+    if planned == NOT_KNOWN:
+        return f"an older release did not keep how many experiments it planned; {found} are here; {way_on}"
+    if found < planned:
+        return f"{planned - found:,} of {planned:,} planned experiments are missing; {way_on}"
+    return ""
+
+
+def status_of(run: Path, status: int) -> int:
+    """What a command that speaks of a run ends with, and the word about a run that is not whole: never 0."""
+    if not (missing := experiments_missing(run)):
+        return status
+    print(f"powercut: {shown(run)} is not whole: {missing}", file=sys.stderr)
+    return status or EXIT_UNKNOWN
 
 
 class Tally:
@@ -58,9 +84,12 @@ class Tally:
         self.entries = 0
         self.flushes = 0
         self.planned = self.checked = self.identical = self.unknown = 0
+        self.live = 0  # states of a kernel that recorded, among those checked
         self.verdicts: dict[str, Counter[Answer]] = {}
         self.judged: list[tuple[Witness, Verdict]] = []
-        self.reasons: list[str] = []
+        self.troubles: list[str] = []
+        self.undone = 0
+        self.unknowns: dict[str, tuple[str, int]] = {}  # by reason: the first state, how many in all
         self.failed_operations: dict[str, None] = {}
         self.seconds: Counter[str] = Counter()
         self.kernel_seconds: dict[str, dict[int, float]] = {}
@@ -79,10 +108,11 @@ class Tally:
         reached = len(experiment.judgement.states)
         experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
         self.examined[facts.kernel, facts.profile] = experiments + 1, states + reached
-        by_model = (facts.planned or {"O": len(facts.entries) + 1}) if experiment.history is not None else {}
+        by_model = dict(facts.planned or {"O": len(facts.entries) + 1}) if experiment.history else {}
         planned = (
             sum(by_model.values()) if facts.kind != FAULTS else reached
         )  # a sweep's are known at its end
+        by_model.pop(LIVE, None)  # of no model
         if facts.kind != CRASH:
             by_model = {}
         self.planned += planned
@@ -92,13 +122,14 @@ class Tally:
             self.coverage.setdefault(coverage.model, []).append(coverage)
         self.unknown += planned - reached
         if facts.trouble:
-            self.reasons.append(
+            self.undone += 1
+            self.troubles.append(
                 f"experiment {facts.number} ({facts.profile}, {facts.workload}): {facts.trouble}"
             )
         for step in (*experiment.history.setup, *experiment.history.run) if experiment.history else ():
-            if step.result < 0:
-                what = f"{facts.workload}: {format_operation(step.operation)}: {os.strerror(-step.result)}"
-                self.failed_operations[what] = None
+            said = format_operation(step.operation)
+            if step.result < 0 and experiment.history and said not in experiment.history.workload.may_fail:
+                self.failed_operations[f"{facts.workload}: {said}: {os.strerror(-step.result)}"] = None
         if facts.kind == DAMAGE:
             for (name, outcome), count in kinds_of(experiment).items():
                 key = (facts.profile, facts.kernel, name)
@@ -114,21 +145,32 @@ class Tally:
             if verdict.answer is Answer.BROKEN:
                 self.judged.append((witness_of(experiment, spec), verdict))
         of_model: Counter[str] = Counter()  # of a point of a sweep: counted nowhere
-        if experiment.facts.kind == CRASH:
+        if experiment.facts.kind == CRASH and not is_live(spec):
             of_model = self.by_model.setdefault(model_of(spec), of_model)
         of_model["broken"] += any(verdict.answer is Answer.BROKEN for verdict in verdicts)
         if any(verdict.answer is Answer.UNKNOWN for verdict in verdicts) or not verdicts:
             self.unknown += 1
             of_model["unknown"] += 1
             reason = next((v.reason for v in verdicts if v.answer is Answer.UNKNOWN), "no oracle could judge")
-            if len(self.reasons) < 50 and reason not in " ".join(self.reasons):
-                self.reasons.append(f"{experiment.facts.workload} {spec}: {reason}")
+            first, count = self.unknowns.get(reason, (f"{experiment.facts.workload} {spec}", 0))
+            self.unknowns[reason] = first, count + 1
         elif same_as:
             self.identical += 1
             of_model["skipped_identical"] += 1
         else:
             self.checked += 1
+            self.live += is_live(spec)
             of_model["checked"] += 1
+
+    def reasons(self) -> list[str]:
+        """Why something is UNKNOWN: what ended experiments early, then each reason of states once."""
+        told = [
+            f"{first}: {reason}" + (f" (and in {count - 1:,} more states)" if count > 1 else "")
+            for reason, (first, count) in self.unknowns.items()
+        ]
+        left = [count for _, count in self.unknowns.values()][REASONS_MAX:]
+        more = [f"and {len(left):,} more reasons, in {sum(left):,} states"] if left else []
+        return [*self.troubles, *told[:REASONS_MAX], *more]
 
     def models(self) -> dict[str, ModelCounts]:
         return {
@@ -171,7 +213,10 @@ def witness_of(experiment: Experiment, spec: str) -> Witness:
 
 
 def ordering(experiment: Experiment, spec: str) -> int:
-    """What orders the states of one experiment: the prefix of the log, or the place in a sweep."""
+    """What orders the states of one experiment: the prefix of the log, or the place in a sweep; of the
+    kernel that recorded, the operation."""
+    if is_live(spec):
+        return operation_of(spec)
     if experiment.facts.kind != FAULTS:
         return place_of(spec)
     return next(at for at, state in enumerate(experiment.judgement.states) if state.spec == spec)
@@ -219,23 +264,23 @@ def nothing_examined(tally: Tally) -> str:
     """Why a run without BROKEN and UNKNOWN still says nothing, or ""."""
     if not tally.checked and not tally.unknown:
         return "no state was examined"
-    if not tally.flushes and tally.checked:
+    if not tally.flushes and tally.checked > tally.live:
         return "no log held a FLUSH or FUA: nothing was ever promised to be on disk"
     if tally.checked and not tally.verdicts:
         return "every oracle was skipped"
     return ""
 
 
-def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summary:
-    """expected: experiments that were planned; fewer found means that the run is not whole."""
+def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
+    """Errors: NoResults."""
     tally = Tally()
     for experiment in _experiments(run):
         tally.add(experiment)
-    reasons = tally.reasons
+    reasons = tally.reasons()
     if nothing := nothing_examined(tally):
         reasons.append(nothing)
-    if tally.experiments < expected:
-        reasons.append(f"only {tally.experiments} of {expected} experiments were done")
+    if missing := experiments_missing(run):
+        reasons.insert(0, missing)
     groups, followups = group(tally.judged), read_triage(run)
     findings = tuple(finding_of(n, found, run, followups) for n, found in enumerate(groups, 1))
     rates: dict[str, Any] = {
@@ -265,6 +310,8 @@ def sum_up(run: Path, wall_s: float, boots: int = 0, expected: int = 0) -> Summa
         stock=stock,
         models=tally.models(),
         damage=tuple(DamageCounts(*key, dict(counts)) for key, counts in tally.damage.items()),
+        planned_experiments=read_question(run).planned if (run / "run.json").exists() else NOT_KNOWN,
+        undone_experiments=tally.undone,
     )
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.evidence.store import NoResults, pretty, reading, write_summary, write_whole
+from harness.evidence.store import NoResults, reading, write_pretty, write_summary
+from reports import formats
 from reports.results import (
     Attribution,
     Experiment,
@@ -39,7 +40,7 @@ def read_triage(run: Path) -> Triages:
     if not (run / FILE).exists():
         return {}
     with reading(run):
-        return msgspec.json.decode((run / FILE).read_bytes(), type=_Kept).followups
+        return formats.read(run / FILE, _Kept).followups
 
 
 def triage_of(followups: Triages, kernel: str, signature: str) -> Triage:
@@ -50,7 +51,7 @@ def keep_triage(run: Path, findings: Iterable[Finding]) -> None:
     """What these findings know by now, into followups.json."""
     followups = read_triage(run)
     followups |= {key_of(one.kernel, one.signature): one.after for one in findings if one.after != Triage()}
-    write_whole(run / FILE, pretty(_Kept(dict(sorted(followups.items())))))
+    write_pretty(run / FILE, _Kept(dict(sorted(followups.items()))))
 
 
 def add_attributed(run: Path, found: dict[tuple[str, str], list[Attribution]]) -> None:
@@ -61,7 +62,7 @@ def add_attributed(run: Path, found: dict[tuple[str, str], list[Attribution]]) -
         kept = {(one.profile, one.workload): one for one in (*before.attributed, *ones)}
         attributed = tuple(kept[place] for place in sorted(kept))
         followups[key_of(kernel, signature)] = msgspec.structs.replace(before, attributed=attributed)
-    write_whole(run / FILE, pretty(_Kept(dict(sorted(followups.items())))))
+    write_pretty(run / FILE, _Kept(dict(sorted(followups.items()))))
 
 
 def learnt(run: Path, finding: Finding, after: Triage) -> Summary:

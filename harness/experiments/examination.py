@@ -17,6 +17,7 @@ import msgspec
 
 from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
 from harness.stages.judge import Ledger
+from harness.stages.live import Died
 from harness.stages.record import NotRecorded, Recording, record
 from harness.states.disk import BadEntry
 from harness.states.log import BadLog, Log, open_log
@@ -83,9 +84,19 @@ class Examination(Protocol):
 
 
 def record_in(setting: Setting, workload: Workload) -> Recording:
-    """Errors: UNRECORDED."""
+    """A guest that gave no answer, and whose kernel said nothing about that, is asked again: a hang that
+    comes again during the same operation is the kernel's. Errors: UNRECORDED; of them Died where the kernel
+    ended."""
     guest = setting.guest_slot.guest()
-    return record(guest, setting.profile, workload, setting.pristine, setting.kernel)
+    try:
+        return record(guest, setting.profile, workload, setting.pristine, setting.kernel)
+    except LostGuest as lost:
+        if isinstance(lost, Died) or lost.kind == "panic":
+            raise
+        setting.guest_slot.drop()
+        # One whose process ended without a word of its kernel was killed by somebody.
+        guest, stage = setting.guest_slot.guest(), lost.stage if lost.kind == "hang" else ""
+    return record(guest, setting.profile, workload, setting.pristine, setting.kernel, stage)
 
 
 @contextlib.contextmanager

@@ -35,8 +35,11 @@ from harness.experiments.plan import Plan
 from harness.guests.guest import GuestSlot, LostGuest
 from harness.host.root import ROOT
 from harness.stages.explore import StatePlan
+from harness.stages.judge import Ledger
+from harness.stages.live import Died, Live
 from harness.stages.record import Recording
 from harness.states.log import SECTOR_BYTES, Log, open_log
+from oracles.spec import LIVE
 from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, Judgement, LogFigures
 from reports.text.figures import log_figures
 from workloads.text import format as format_workload
@@ -78,6 +81,9 @@ def run_experiment(
     seconds = {"record": time.monotonic() - started}
     with open_log(recording.log) as log:
         examination = EXAMINATIONS[plan.kind](setting, recording, log, plan.state_plan)
+        if recording.live is not None:
+            add_live(examination.ledger, recording.live, plan)
+            tell(1)
         trouble = ""
         started = time.monotonic()
         try:
@@ -94,7 +100,14 @@ def run_experiment(
         other_recordings=others,
         **examination.facts(),
     )
+    if recording.live is not None:
+        every = {"O": len(facts.entries) + 1} if plan.kind == CRASH else {}
+        facts = msgspec.structs.replace(facts, planned=(facts.planned or every) | {LIVE: 1})
     return keep_evidence(run, plan, facts, recording, examination)
+
+
+def add_live(ledger: Ledger, live: Live, plan: Plan) -> None:
+    ledger.add_live(live.spec, ledger.observe(msgspec.json.encode(live.seen)), plan.profile, plan.tier)
 
 
 def counted(setting: Setting, workload: Workload) -> LogFigures:
@@ -166,8 +179,30 @@ def repro_script(run: Path, number: int) -> str:
 def not_recorded(plan: Plan, guest_slot: GuestSlot, run: Path, error: Exception) -> Outcome:
     """What is kept after one of UNRECORDED; the next experiment has a guest of its own."""
     guest_slot.drop()
+    if isinstance(error, Died):
+        return keep_death(plan, run, error)
     console = "\n".join(error.console) if isinstance(error, LostGuest) else ""
     return not_done(plan, run, f"recording: {error}", console)
+
+
+def keep_death(plan: Plan, run: Path, death: Died) -> Outcome:
+    """The experiment is the one state that there was: the kernel, until it died. There is no log to go on
+    with: what was on it is no longer of interest where the kernel does not get that far."""
+    ledger = Ledger()
+    add_live(ledger, death.live, plan)
+    facts = msgspec.structs.replace(facts_of(plan, ""), planned={LIVE: 1})
+    with experiment_folder(run, plan.number) as folder:
+        write_experiment(
+            folder,
+            facts,
+            format_workload(plan.workload),
+            death.history,
+            ledger.judgement(),
+            ledger.observations(),
+            "\n".join(("== while recording ==", *death.live.seen.console)) + "\n",
+            repro_script(run, plan.number),
+        )
+    return Outcome(plan.number, "")
 
 
 def not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:

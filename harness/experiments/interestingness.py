@@ -24,6 +24,7 @@ from harness.guests.spec import GuestSpec
 from harness.host.workspace import Workspace
 from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge
+from harness.stages.live import Died, Live
 from harness.stages.record import Recording
 from harness.states.crash import DEFAULT_MODELS
 from harness.states.log import Log
@@ -32,8 +33,9 @@ from oracles import fsck
 from oracles.faults import alive
 from oracles.faults.damage import split
 from oracles.finding import signature
+from oracles.live import judge_live
 from oracles.profiles import Profile
-from oracles.spec import MODELS, Damage, model_of
+from oracles.spec import LIVE, MODELS, Damage, is_live, model_of
 from oracles.verdict import Tier, Verdict
 from reports.results import DAMAGE, FAULTS, Experiment, Finding
 from workloads.faults import parse_point
@@ -41,7 +43,8 @@ from workloads.workload import Workload
 
 
 class Trigger(msgspec.Struct, frozen=True):
-    """Which states are looked at of a finding that no power failure alone shows. kind: FAULTS or DAMAGE.
+    """Which states are looked at of a finding that no power failure alone shows. kind: FAULTS, DAMAGE or
+    LIVE, of which there is only the kernel that records.
 
     fault:  its kind: at every point of a workload that kind of fault is tried, and no other.
     damage: done in each state that reads its block. block: the name of the blocks in which others are drawn,
@@ -58,6 +61,8 @@ def trigger_of(finding: Finding, experiment: Experiment) -> Trigger | None:
     """What showed this finding; None for a crash state."""
     facts = experiment.facts
     assert experiment.history is not None
+    if is_live(finding.state):
+        return Trigger(LIVE)
     if facts.kind == FAULTS:
         return Trigger(FAULTS, fault=parse_point(finding.state, experiment.history.workload).kind)
     if facts.kind != DAMAGE:
@@ -90,7 +95,7 @@ DAMAGES = 150  # drawn in a recording: a second or two of recovery
 
 class Answered(msgspec.Struct, frozen=True):
     """By signature the spec of the first state that shows it; entry_count: of the log.
-    trouble: "" or why the workload could not be examined. failed: operations that did nothing."""
+    trouble: "" or why the workload could not be examined. failed: operations that failed."""
 
     first: dict[str, str]
     entry_count: int = 0
@@ -130,13 +135,25 @@ class InterestingnessTest:
             with recorded(self._setting, workload) as (recording, log):
                 first = self._first_shown(recording, log)
                 return Answered(first, len(log), failed=failed_in(recording))
+        except Died as death:
+            self._guest_slot.drop()
+            first = self._of_live(death.live)
+            return Answered(first, trouble="" if first else str(death))
         except UNRECORDED as error:
             self._guest_slot.drop()
             return Answered({}, trouble=str(error))
 
+    def _of_live(self, live: Live) -> dict[str, str]:
+        """By signature the state, of those that the kernel shows that recorded."""
+        verdicts = judge_live(self.target.profile, self.target.tier, live.seen)
+        shown = signatures_of(self.target.profile, verdicts) & {*self.target.signatures}
+        return dict.fromkeys(shown, live.spec)
+
     def _first_shown(self, recording: Recording, log: Log) -> dict[str, str]:
         """By signature the first state that shows it."""
-        first: dict[str, str] = {}
+        first = self._of_live(recording.live) if recording.live is not None else {}
+        if self._has_all(first):
+            return first
         for judged in self._judged(recording, log, first):
             for name in signatures_of(self.target.profile, judged.verdicts) & {*self.target.signatures}:
                 first.setdefault(name, judged.spec)
@@ -152,6 +169,8 @@ class InterestingnessTest:
         trigger, setting = self.target.trigger, self._setting
         if trigger is None:
             yield from self._crash_states(recording, log, first)
+        elif trigger.kind == LIVE:
+            return
         elif trigger.kind == FAULTS:
             yield from FaultSweep(setting, recording, log, StatePlan(), trigger.fault).judged()
         else:

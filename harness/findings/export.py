@@ -140,7 +140,8 @@ def try_on(
     name = "999" if form == "fstests" else f"repro{SUFFIX[form]}"
     for file, text in files_of(one, form, name).items():
         (folder / file).write_text(text)
-    progress.line(f"{form} by dm-{'log-writes' if one.way == 'log' else 'flakey'} on {word} ...")
+    by = {"log": "dm-log-writes", "plain": "the workload alone"}.get(one.way, "dm-flakey")
+    progress.line(f"{form} by {by} on {word} ...")
     if form == "fstests":
         command = check_in(fstests, folder, one) if fstests else stand_ins(folder, one)
     elif form == "c":

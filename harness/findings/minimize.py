@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from harness.evidence.store import write_whole
-from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown
+from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown, status_of
 from harness.evidence.triage import learnt
 from harness.experiments.interestingness import Answered, InterestingnessTest, Target, trigger_of
 from harness.guests.spec import arch_of
@@ -35,7 +35,7 @@ from kernel.build import build
 from kernel.word import source_word
 from oracles.faults.damage import split
 from oracles.profiles import profile
-from oracles.spec import MODELS, model_of
+from oracles.spec import LIVE, MODELS, model_of
 from oracles.verdict import Tier
 from reports.results import CRASH, DAMAGE, Experiment, Finding
 from reports.text.reruns import rerun_words
@@ -305,7 +305,8 @@ def conclude(source: Path, finding: Finding, tried: Tried, asked: int) -> int:
     learnt(source, finding, msgspec.structs.replace(finding.after, minimal=str(folder.resolve())))
     write_pages(source)
     print("\n".join(lines(folder, tried.step.workload, found, asked)))
-    return EXIT_HOLDS if all(not repeat.trouble for repeat in found.after.repeats) else EXIT_UNKNOWN
+    sure = all(not repeat.trouble for repeat in found.after.repeats)
+    return status_of(source, EXIT_HOLDS if sure else EXIT_UNKNOWN)
 
 
 def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> list[str]:
@@ -313,7 +314,7 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
     where = shown(folder)
     told = [finding.signature]
     bare = msgspec.structs.replace(workload, comment=())
-    of_crash = "|fstests" if model_of(finding.state) in MODELS else ""
+    of_crash = "|fstests" if model_of(finding.state) in (*MODELS, LIVE) else ""
     told += [f"  {line}" for line in format_workload(bare).splitlines()]
     return [
         *told,

@@ -22,6 +22,7 @@ from harness.experiments.crash_states import CrashStates
 from harness.experiments.examination import Setting
 from harness.findings.repro_damage import outcome_lines, recover_damaged
 from harness.findings.repro_fault import point_of, run_again, run_lines
+from harness.findings.repro_live import live_lines, record_again
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import accelerated, prefer
@@ -39,7 +40,7 @@ from harness.states.rebuild import Rebuilding
 from kernel.build import build
 from oracles.observation import Observation, Tree
 from oracles.profiles import profile
-from oracles.spec import PRESUMES, BadSpec, State, disk_words
+from oracles.spec import PRESUMES, BadSpec, State, disk_words, is_live
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import FAULTS, Experiment, read_experiment, read_summary
 from workloads.text import format_operation
@@ -96,11 +97,14 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
         experiment = read_experiment(shown.folder)
     if experiment.history is None:
         raise NoResults(f"{shown.folder}: nothing was recorded: {experiment.facts.trouble}")
-    of_fault = experiment.facts.kind == FAULTS
+    of_live = is_live(shown.state)
+    if of_live and (shell or keep is not None):
+        raise NoResults("--keep, --shell: the kernel did this while it recorded; no disk waits for recovery")
+    of_fault = experiment.facts.kind == FAULTS and not of_live
     if of_fault and (shell or keep is not None):
         raise NoResults("--keep, --shell: a fault point is a run, with no disk that waits for recovery")
     facts = experiment.facts
-    state = State(0) if of_fault else parse_spec(shown.state, facts.entries, facts.device_bytes)
+    state = State(0) if of_fault or of_live else parse_spec(shown.state, facts.entries, facts.device_bytes)
     if of_fault:
         point_of(experiment, shown.state)
     if shell and not sys.stdin.isatty():
@@ -123,6 +127,11 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
             processor=processors()[-1],
             kind=accelerated(wanted, kernel),
         )
+        if of_live:
+            with GuestSlot(spec, space) as guest_slot:
+                live, judged = record_again(guest_slot, experiment, space.path)
+            print("\n".join(live_lines(experiment, shown.signature, live, judged)))
+            return status(judged)
         if of_fault:
             with GuestSlot(spec, space) as guest_slot:
                 seen, judged = run_again(guest_slot, experiment, shown.state, space.path)

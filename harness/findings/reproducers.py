@@ -34,7 +34,7 @@ from oracles.model import Model
 from oracles.model import build as build_model
 from oracles.observation import Observation
 from oracles.profiles import profile
-from oracles.spec import model_of, place_of
+from oracles.spec import is_live, model_of, operation_of, place_of
 from oracles.verdict import Tier, Violation
 from reports.programs.export import Reproducer, Way
 from reports.results import DAMAGE, FAULTS, Experiment, Finding, JudgedState
@@ -62,6 +62,8 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
     if experiment.history is None:
         raise NoResults(f"{run}: nothing was recorded: {experiment.facts.trouble}")
     kind = {FAULTS: failed, DAMAGE: damaged}.get(experiment.facts.kind, crashed)
+    if is_live(finding.state):
+        kind = died
     reasons, some = set[str](), False
     for made in kind(finding, experiment, list(states_showing(finding, experiment)), run):
         if isinstance(made, NoCheck):
@@ -77,8 +79,8 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
 
 
 def itself(finding: Finding) -> str:
-    """A point of a failing device has no disk that could be kept: it is a run."""
-    if finding.state.startswith("F:"):
+    """A point of a failing device has no disk that could be kept: it is a run; and so is a recording."""
+    if finding.state.startswith("F:") or is_live(finding.state):
         return f"the run itself: {finding.repro}"
     return f"the disk itself: {finding.repro} --keep FILE"
 
@@ -162,7 +164,11 @@ def of_log(
     return msgspec.structs.replace(
         made,
         # Of a damaged disk nothing has to be run: then the power fails when a sync begins behind setup.
-        run=until_all_have_ended(history, begun) if beside else history.workload.run[:begun] or (SYNC,),
+        run=spelled(
+            until_all_have_ended(history, begun) if beside else history.workload.run[:begun] or (SYNC,),
+            len(history.setup),
+            case.model,
+        ),
         returned=begun == completed,
         model=model_of(state.spec),
         begun=with_marks(history, history.begun(case.prefix)) if beside else (),
@@ -283,6 +289,51 @@ def asked_after(
     return asked, promising(case) if finding.oracle == told.NAME else ()
 
 
+# --- a kernel that dies, or complains, while it records
+
+
+def died(
+    finding: Finding, experiment: Experiment, showing: Showing, run: Path
+) -> Iterator[Reproducer | NoCheck]:
+    """The program is the workload up to the operation that was under way, and shows it when the kernel dies
+    or its log has the report. The whole workload where that alone does not."""
+    assert experiment.history is not None
+    workload = experiment.history.workload
+    if workload.parallel:
+        yield NoCheck("threads meet by chance, and a program that dies cannot be asked again")
+        return
+    for state, violation in showing:
+        made = whole(finding, experiment, violation, run, "plain", (Check("survives"),), None)
+        count = operation_of(state.spec) + 1 - len(workload.setup)
+        if 0 < count < len(workload.run):
+            yield msgspec.structs.replace(made, run=workload.run[:count])
+        yield made
+
+
+def plain_offsets(history: History) -> dict[int, int]:
+    """Where each append begins, by the sizes that the calls before it give a path. The agent died with what
+    is needed for better; a program is tried before it is kept."""
+    sizes: dict[str, int] = {}
+    found: dict[int, int] = {}
+    for index, operation in enumerate((*history.workload.setup, *history.workload.run)):
+        path = operation.path
+        match operation.word:
+            case "append":
+                found[index] = sizes.get(path, 0)
+                sizes[path] = found[index] + operation.length
+            case "write" | "pwrite" | "mmapwrite":
+                sizes[path] = max(sizes.get(path, 0), operation.offset + operation.length)
+            case "truncate":
+                sizes[path] = operation.length
+            case "rename":
+                sizes[operation.path2] = sizes.pop(path, 0)
+            case "link":
+                sizes[operation.path2] = sizes.get(path, 0)
+            case "creat" | "unlink":
+                sizes.pop(path, None)
+    return found
+
+
 # --- all of them
 
 
@@ -293,9 +344,9 @@ def whole(
     run: Path,
     way: Way,
     asked: tuple[Check, ...],
-    model: Model,
+    model: Model | None,
 ) -> Reproducer:
-    """The whole workload, and then the power fails."""
+    """The whole workload, and then the power fails. model: None of a recording, that has none."""
     history, facts = experiment.history, experiment.facts
     assert history is not None
     one = profile(facts.profile)
@@ -313,18 +364,40 @@ def whole(
         mount_options=one.mount_options,
         fsck=one.fsck,
         size_bytes=one.size_bytes,
-        setup=history.workload.setup,
-        run=history.workload.run,
+        setup=spelled(history.workload.setup, 0, model),
+        run=spelled(history.workload.run, len(history.setup), model),
         way=way,
         returned=True,
         checks=asked,
-        offsets={
+        offsets=plain_offsets(history)
+        if model is None
+        else {
             step.index: append_offset(model, step.index)
             for step in (*history.setup, *history.run)
             if step.operation.word == "append"
         },
         atomic_bytes=one.atomic_bytes,
     )
+
+
+def spelled(operations: Sequence[Operation], first: int, model: Model | None) -> tuple[Operation, ...]:
+    """How much `fill` took, it takes again in one call: offset and length. first: the index of the first of
+    them. model: None of a recording that the kernel did not survive, which has no model. Errors: NoCheck."""
+    if model is None and any(operation.word == "fill" for operation in operations):
+        raise NoCheck("how much fill took is not known of a recording that the kernel did not survive")
+    return tuple(
+        filled(operation, index, model) if model and operation.word == "fill" else operation
+        for index, operation in enumerate(operations, first)
+    )
+
+
+def filled(operation: Operation, index: int, model: Model) -> Operation:
+    start = append_offset(model, index)
+    (inode,) = model.ids(model.steps[index].inode, "file", index + 1)[:1]
+    end = size_of(model.content[inode].at(index + 1))
+    if end <= start:
+        raise NoCheck(f"operation {index}: fill gave back more than it had taken")
+    return msgspec.structs.replace(operation, offset=start, length=end - start)
 
 
 def append_offset(model: Model, index: int) -> int:

@@ -12,7 +12,7 @@ requirements pass, since a lack of something shows in the output.
 
 from pathlib import Path
 
-from reports.programs.export import Reproducer
+from reports.programs.export import BUG, Reproducer
 from reports.programs.export_fstests import folder as test_folder
 
 NUMBER = "999"
@@ -142,9 +142,13 @@ _apply()
 _log_writes_replay_log_range() { limit=$1 device=$2; _each_entry _apply; sync; }
 """
 
+CHECK_DMESG = f"dmesg | grep -E '{BUG}' | head -n 1 >>/tmp/out"
+# {dmesg}: what fstests' _check_dmesg looks for behind every test, of what our programs look for.
 TRY = """\
 {devices}export FSCK="{fsck}" MKFS_FORCE={force}
+dmesg -C
 bash ./{number} >/tmp/out 2>&1
+{dmesg}
 diff {number}.out /tmp/out && exit 0
 sed 's/^/BROKEN: /' /tmp/out | grep -v 'QA output\\|Silence is golden'
 exit 1
@@ -188,7 +192,13 @@ def stand_ins(folder: Path, one: Reproducer) -> str:
     for name in ("filter", "attr", "reflink"):
         (common / name).touch()
     (folder / "try").write_text(
-        TRY.format(devices=devices(one), fsck=" ".join(one.fsck), force=force(one), number=NUMBER)
+        TRY.format(
+            devices=devices(one),
+            fsck=" ".join(one.fsck),
+            force=force(one),
+            number=NUMBER,
+            dmesg=CHECK_DMESG if one.way == "plain" else ":",
+        )
     )
     return "bash ./try"
 

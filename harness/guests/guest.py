@@ -61,6 +61,8 @@ class GuestSlot:
 
     def guest(self) -> Guest:
         """Errors: as boot."""
+        if self._guest is not None and self._guest.used_up:
+            self.drop()
         if self._guest is None:
             self._guest = self._stack.enter_context(boot(self._spec, self._space))
             self.boots += 1

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 ANSWER_TIMEOUT_S = 30.0
+CONSOLE_LINES = 80
 
 
 class LostGuest(Exception):
@@ -45,6 +46,8 @@ class Guest(Protocol):
     stage:   the last stage that the agent announced.
     scratch: a folder of this machine, in memory, for what is made of what the guest left. It outlives the
              guest.
+    kernel:  the program of its kernel on this machine, for its symbols.
+    used_up: its kernel is not what it was, and the next experiment has to have a new guest.
     pid:     its process on this machine, whose group has all of its processes; 0 when it runs elsewhere.
     held, told: notes of recover.Session, which go with the guest: the blocks of the disk whose states it
              recovers, all others being zero, None when they are not known; the last report that came by the
@@ -53,6 +56,8 @@ class Guest(Protocol):
 
     stage: str
     scratch: Path
+    kernel: Path
+    used_up: bool
     pid: int
     held: dict[int, bytes] | None
     told: bytes
@@ -85,8 +90,11 @@ class Guest(Protocol):
     def as_file(self, device: str) -> AbstractContextManager[Path]:
         """A file of this machine with what a device holds now, to be read within the block."""
 
-    def console(self) -> tuple[str, ...]:
-        """The last lines of its kernel's console."""
+    def console(self, count: int = CONSOLE_LINES) -> tuple[str, ...]:
+        """The last lines of its kernel's console, no more than count."""
+
+    def forget_console(self) -> None:
+        """What console() tells from here on was said from here on."""
 
     def close(self) -> None:
         """Kill it with all its processes, and wait until they are gone."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from harness.guests import qemu, uml
 from harness.guests.interface import ANSWER_TIMEOUT_S, GuestTrouble, LostGuest
 from harness.guests.spec import PATIENCE, QEMU_KVM, QEMU_TCG, UML, Backend, Channel, GuestSpec
-from harness.host.workspace import Workspace
+from harness.host.workspace import Workspace, is_full
 from harness.states.disk import copy_sparse
 
 BACKENDS = {UML: uml.BACKEND, QEMU_TCG: qemu.BACKEND, QEMU_KVM: qemu.BACKEND}
@@ -42,6 +42,8 @@ class LocalGuest:
     ) -> None:
         self.pid = process.pid
         self.scratch = folder.parent
+        self.kernel = spec.kernel
+        self.used_up = False
         self._process = process
         self._folder = folder
         self._files = files  # kept open: each batch of states writes one and reads another
@@ -52,6 +54,7 @@ class LocalGuest:
         self._memory_mib = spec.memory_mib
         self._lines = b""
         self._console = b""
+        self._gone = False  # the console closed, and with it the kernel
         self.stage = ""
         self.held: dict[int, bytes] | None = {}
         self.told = b""
@@ -63,9 +66,16 @@ class LocalGuest:
         self._ready.register(line.from_guest, select.POLLIN)
         self._ready.register(self._console_fd, select.POLLIN)
 
-    def console(self) -> tuple[str, ...]:
+    def console(self, count: int = CONSOLE_LINES) -> tuple[str, ...]:
         """As Guest's."""
-        return tuple(self._console.decode("latin-1").splitlines()[-CONSOLE_LINES:])
+        return tuple(self._console.decode("latin-1").splitlines()[-count:])
+
+    def forget_console(self) -> None:
+        """As Guest's."""
+        with contextlib.suppress(OSError):  # nothing more waits
+            while os.read(self._console_fd, 65536):
+                pass
+        self._console = b""
 
     def say(self, command: str) -> None:
         """As Guest's."""
@@ -131,6 +141,9 @@ class LocalGuest:
     # --- the line ---
 
     def _pump(self, deadline: float, timeout_s: float) -> None:
+        if self._gone:
+            self._ended()
+            return
         ready = self._ready.poll(1000 * max(0.0, min(NUDGE_S, deadline - time.monotonic())))
         if not ready and time.monotonic() >= deadline:
             self._lost("hang", f"no answer in {timeout_s:g} s")
@@ -145,9 +158,13 @@ class LocalGuest:
                 self._console = (self._console + chunk)[-65536:]
                 if not chunk:
                     self._ready.unregister(descriptor)
+                    self._gone = True
                     self._ended()
-            else:
+                    return
+            elif chunk:
                 self._lines += chunk
+            else:  # its end of the line is closed; how it died the console tells
+                self._ready.unregister(descriptor)
 
     def _nudge(self) -> None:
         """UML watches its lines edge-triggered: what came before the tty was open stays unseen until more
@@ -166,10 +183,14 @@ class LocalGuest:
 
     def _lost(self, kind: str, detail: str) -> None:
         console = self.console()
+        if kind == "hang" and (status := self._process.poll()) is not None:
+            kind, detail = "exit", f"its process ended ({status})"
         if any("Kernel panic" in line or "Oops" in line for line in console):
             kind = "panic"
         if any("Out of memory" in line for line in console):
             kind, detail = "exit", f"its {self._memory_mib} MiB were too few for this workload; {detail}"
+        if is_full(self._folder):  # its memory and its disks are files there
+            kind, detail = "exit", f"no room in {self._folder.parent} for its memory and disks; {detail}"
         raise LostGuest(kind, console, detail, self.stage)
 
     def close(self) -> None:

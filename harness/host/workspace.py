@@ -9,6 +9,7 @@ Not here: results that are kept (store.py).
 
 import contextlib
 import os
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PREFIX = "powercut-"
+FULL_BYTES = 1 << 20  # less room than this is none: guests write in pieces of this size at most
 
 # Reads until our end of the pipe is closed, then kills what `pids` names, removes what `half` names, and
 # last the folder. A number
@@ -73,10 +75,16 @@ def memory_folder() -> Path:
     return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
 
 
+def is_full(folder: Path) -> bool:
+    """Whether what writes there, a guest to its disk among them, may have been refused. Errors: OSError."""
+    room = os.statvfs(folder)
+    return room.f_bavail * room.f_frsize < FULL_BYTES
+
+
 @contextlib.contextmanager
 def workspace() -> Iterator[Workspace]:
     """Errors: OSError when the folder cannot be made."""
-    path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=memory_folder()))
+    path = memory_folder() / f"{PREFIX}{secrets.token_hex(8)}"
     janitor = subprocess.Popen(
         ["/bin/sh", "-c", JANITOR, "janitor", str(path)],
         stdin=subprocess.PIPE,
@@ -85,6 +93,7 @@ def workspace() -> Iterator[Workspace]:
         start_new_session=True,
     )
     try:
+        path.mkdir(mode=0o700)  # after the janitor is there: killed between the two we would leave it
         yield Workspace(path)
     finally:
         assert janitor.stdin is not None

@@ -37,6 +37,7 @@ from harness.states.log import BadLog
 from kernel import cache
 from kernel.build import build, parse
 from kernel.kernel import Kernel
+from reports import formats
 from reports.perf.results import (
     KINDS,
     Boot,
@@ -117,7 +118,7 @@ def measure(run_spec: PerfWish, run: Path, progress: Progress) -> PerfRun:
             progress.line(f"{experiment.name}: {sentence}")
         done.append(one)
         found = told(run_spec, kernels, started, tuple(done))
-        write_whole(perf_folder(run) / "perf.json", msgspec.json.encode(found) + b"\n")
+        write_whole(perf_folder(run) / "perf.json", formats.encode("perf.json", found) + b"\n")
     return found
 
 

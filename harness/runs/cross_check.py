@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.evidence.store import new_run, point_latest, pretty
+from harness.evidence.store import new_run, point_latest, write_pretty
 from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, shown
 from harness.experiments.cross_check import Agreement, Crossing, cross_check
 from harness.guests.agent_binary import agent_binary
@@ -60,7 +60,7 @@ def cross(run_spec: RunSpec, out: Path, progress: Progress) -> tuple[Path, Cross
                 undone.append(each)
     checked = CrossChecked(word, tuple(found), tuple(undone), round(time.monotonic() - started, 1))
     folder = new_run(out)
-    (folder / "cross-check.json").write_bytes(pretty(checked))
+    write_pretty(folder / "cross-check.json", checked)
     point_latest(folder)
     return folder, checked
 

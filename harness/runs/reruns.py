@@ -33,7 +33,7 @@ from kernel.build import find as find_built
 from kernel.kernel import Kernel
 from kernel.word import source_word
 from oracles.profiles import profile
-from oracles.spec import in_order, model_of
+from oracles.spec import LIVE, in_order, is_live, model_of
 from oracles.verdict import Tier
 from reports.results import CRASH, Experiment, Finding, Repeat, Summary, read_experiment
 from workloads.workload import Workload
@@ -57,9 +57,11 @@ def rerun_new(run: Path, summary: Summary, progress: Progress) -> Summary:
             experiment = read_experiment(run / "experiments" / f"{number:04d}")
         if experiment.facts.guest == QEMU_TCG or experiment.facts.kind != CRASH:
             continue
+        live = all(is_live(one.state) for one in ones)
         progress.line(f"{', '.join(one.id for one in ones)}: {TIMES} times more")
         names, models = [one.signature for one in ones], models_of(ones)
-        repeats = repeated(experiment, names, TIMES, progress, build_stock=False, models=models)
+        of = Trigger(LIVE) if live else None
+        repeats = repeated(experiment, names, TIMES, progress, build_stock=False, models=models, of=of)
         after |= {one.id: _with(one, repeats[one.signature]) for one in ones}
     if not after:
         return summary

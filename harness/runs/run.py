@@ -11,15 +11,16 @@ or the death of its parent, takes its guest and its scratch folder with it (work
 
 import contextlib
 import ctypes
-import multiprocessing
+import errno
 import os
 import platform
-import queue
 import shutil
 import signal
 import subprocess
 import time
 import traceback
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -29,14 +30,17 @@ import msgspec
 from harness.evidence.store import (
     NoResults,
     new_run,
+    only_one,
     partial_folder,
     point_latest,
+    reading,
+    remove_partial,
     write_question,
     write_summary,
 )
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.evidence.sweep import Part
-from harness.experiments.experiment import Outcome, run_experiment
+from harness.experiments.experiment import Outcome, not_done, run_experiment
 from harness.experiments.plan import Plan
 from harness.guests.agent_binary import AgentError, agent_binary, agent_of
 from harness.guests.filesystem import make_filesystem, tool_version
@@ -45,7 +49,8 @@ from harness.guests.probe import NoGuest, accelerated, prefer
 from harness.guests.spec import LOG_BYTES, UML, arch_of
 from harness.host.progress import Progress
 from harness.host.root import ROOT
-from harness.host.workspace import Workspace, workspace
+from harness.host.workspace import Workspace, is_full, workspace
+from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
 from harness.runs.reruns import rerun_new
 from harness.stages.explore import DEFAULT_BUDGET, StatePlan
 from harness.states.crash import DEFAULT_MODELS
@@ -59,8 +64,9 @@ from oracles.spec import Damage, in_order
 from oracles.verdict import Tier
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
+from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
-from reports.results import CRASH, FAULTS, Question, Summary
+from reports.results import CRASH, FAULTS, Question, Summary, read_experiment, read_question
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -133,26 +139,56 @@ def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = 
     guest = accelerated(guest, next(iter(kernels.values())))
     agent = agent_binary()
     started = time.monotonic()
-    folder = resume or new_run(out)
-    if resume is None:
-        write_question(folder, question_of(run_spec, kernels, guest))
     plans = plans_of(run_spec, kernels, guest, agent.name)
-    try:
-        boots = do_experiments(plans, run_spec, folder, progress)
-    except KeyboardInterrupt:
-        progress.line(f"go on with: powercut run --resume {shown(folder)}")
-        raise
-    wall_s = time.monotonic() - started
-    # A sweep and a comparison have the other kernel beside them.
-    again = None if run_spec.parts or run_spec.against or not run_spec.repeats else progress
-    summary = finish(folder, wall_s, boots, len(plans), again)
-    point_latest(folder)
+    folder = resume or new_run(out)
+    with only_one(folder), told_how_to_go_on(folder, progress):
+        if resume is None:
+            write_question(folder, question_of(run_spec, kernels, guest))
+        else:
+            remove_partial(folder)
+            require_same_question(folder, run_spec, plans)
+        try:
+            boots = do_experiments(plans, run_spec, folder, progress)
+        except WorkerFailed:
+            with contextlib.suppress(OSError, NoResults):  # the disk may be full
+                finish(folder, time.monotonic() - started, 0)
+            raise
+        wall_s = time.monotonic() - started
+        # A sweep and a comparison have the other kernel beside them.
+        again = None if run_spec.parts or run_spec.against or not run_spec.repeats else progress
+        summary = finish(folder, wall_s, boots, again)
+        point_latest(folder)
     return folder, summary
 
 
-def finish(folder: Path, wall_s: float, boots: int, expected: int, again: Progress | None = None) -> Summary:
+@contextlib.contextmanager
+def told_how_to_go_on(folder: Path, progress: Progress) -> Iterator[None]:
+    """Stopped by Ctrl-C or SIGTERM, or by a full disk: what is done is kept."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, WorkerFailed, OSError):
+        progress.line(f"go on with: powercut run --resume {shown(folder)}")
+        raise
+
+
+def require_same_question(folder: Path, run_spec: RunSpec, plans: list[Plan]) -> None:
+    """The experiments of a run that goes on are those that it planned; a run of an older release that did not
+    keep their number gets it now. Errors: NoResults."""
+    with reading(folder):
+        question = read_question(folder)
+    names = tuple(workload.name for workload in run_spec.workloads)
+    if question.workloads != names or question.planned not in (NOT_KNOWN, len(plans)):
+        raise NoResults(
+            f"{folder}: {question.planned} experiments of {len(question.workloads)} workloads were "
+            f"planned, and the same words now mean {len(plans)} of {len(names)}; start a new run"
+        )
+    if question.planned == NOT_KNOWN:
+        write_question(folder, msgspec.structs.replace(question, planned=len(plans)))
+
+
+def finish(folder: Path, wall_s: float, boots: int, again: Progress | None = None) -> Summary:
     """Sum up and write the pages. again: new findings are repeated first, and shown there."""
-    summary = sum_up(folder, wall_s, boots, expected)
+    summary = sum_up(folder, wall_s, boots)
     if again is not None:
         summary = rerun_new(folder, summary, again)
     write_summary(folder, summary)
@@ -291,62 +327,50 @@ def do_experiments(plans: list[Plan], run_spec: RunSpec, folder: Path, progress:
             require_same(plan, done[plan.number])
     todo = [plan for plan in plans if plan.number not in done]
     jobs = job_count(run_spec, len(todo)) if todo else 0
-    context = multiprocessing.get_context("spawn")
-    tasks: Any = context.Queue()
-    news: Any = context.Queue()
-    for plan in todo:
-        tasks.put(plan)
-    for _ in range(jobs):
-        tasks.put(None)
-    workers = []
-    for number in range(jobs):
-        cpus = processors()
-        settings = Worker(cpus[-1 - number % len(cpus)], str(folder))
-        worker = context.Process(target=work, args=(settings, tasks, news), daemon=True)
-        worker.start()
-        workers.append(worker)
+    cpus = processors()
+    settings = [Worker(cpus[-1 - number % len(cpus)], str(folder)) for number in range(jobs)]
     progress.experiments(len(todo), len(plans))
-    try:
-        return _listen(news, workers, len(todo), progress)
-    finally:
-        for worker in workers:
-            worker.terminate()
-        for worker in workers:
-            worker.join()
-        for channel in (tasks, news):
-            channel.cancel_join_thread()  # what nobody reads any more must not keep us from ending
-            channel.close()
-
-
-class WorkerFailed(Exception):
-    """A worker process ended before its work was done; the message holds why."""
-
-
-def _listen(news: Any, workers: list[Any], expected: int, progress: Progress) -> int:
-    """Until every experiment is in. Errors: WorkerFailed, OSError."""
     boots = 0
-    while expected:
-        try:
-            kind, content = news.get(timeout=5)
-        except queue.Empty:
-            if not any(worker.is_alive() for worker in workers):
-                raise WorkerFailed("all workers ended early") from None
-            continue
-        if kind == "states":
-            progress.states(content)
-        elif kind == "starting":
-            progress.starting(content)
-        elif kind == "failed":
-            raise WorkerFailed(content)
-        else:
-            expected -= 1
-            outcome, booted = content
-            boots += booted
-            progress.done(outcome)
+    try:
+        with Pool[Plan](work, settings) as pool:
+            for plan, said in pool.perform(todo):
+                boots += heed(plan, said, folder, progress)
+    except PoolFailed as error:
+        raise WorkerFailed(str(error)) from error
     return boots
 
 
-def work(settings: Worker, tasks: Any, news: Any) -> None:
+class WorkerFailed(Exception):
+    """No worker can go on; the message holds why."""
+
+
+def heed(plan: Plan, said: Said | Lost[Plan], folder: Path, progress: Progress) -> int:
+    """Show what a worker said of its experiment, or keep that it died over it. How many guests it booted.
+    Errors: OSError."""
+    if isinstance(said, Lost):
+        trouble = f"the worker was {said.how}, {TRIES} times in this experiment"
+        progress.done(done_already(plan, folder) or not_done(plan, folder, trouble, ""))
+    elif said.kind == "done":
+        outcome, booted = said.content
+        progress.done(outcome)
+        return int(booted)
+    elif isinstance(said.content, int):
+        progress.states(said.content)
+    else:
+        progress.starting(plan)
+    return 0
+
+
+def done_already(plan: Plan, folder: Path) -> Outcome | None:
+    """Of an experiment that is there whole: its worker died before it could say so. Errors: NoResults."""
+    place = folder / "experiments" / f"{plan.number:04d}"
+    if not place.exists():
+        return None
+    with reading(place):
+        return Outcome(plan.number, read_experiment(place).facts.trouble)
+
+
+def work(settings: Worker, line: Connection) -> None:
     """A worker process: experiments until there are no more."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -354,16 +378,18 @@ def work(settings: Worker, tasks: Any, news: Any) -> None:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
     try:
         with workspace() as space, Workbench(settings, space) as bench:
-            while (plan := tasks.get()) is not None:
-                news.put(("starting", plan))
+            while True:
+                plan = line.recv()
+                line.send(Said("said"))
                 space.half_written(partial_folder(Path(settings.run), plan.number))
                 before = bench.boots
-                outcome = bench.do(plan, lambda count: news.put(("states", count)))
-                news.put(("done", (outcome, bench.boots - before)))
+                outcome = bench.do_or_tell(plan, lambda count: line.send(Said("said", count)))
+                line.send(Said("done", (outcome, bench.boots - before)))
+    except EOFError:  # whoever gave us experiments is gone
+        return
     except OSError as error:
-        news.put(("failed", f"{error}"))
-    except Exception:
-        news.put(("failed", traceback.format_exc()))
+        with contextlib.suppress(OSError):
+            line.send(Said("failed", f"{error}"))
 
 
 class Workbench:
@@ -387,12 +413,32 @@ class Workbench:
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
+    def do_or_tell(self, plan: Plan, tell: Any) -> Outcome:
+        """What goes wrong by a mistake of ours is that experiment's trouble, and ends no other.
+        Errors: OSError."""
+        try:
+            return self.do(plan, tell)
+        except OSError:
+            raise
+        except Exception as mistake:
+            self._stack.close()
+            self._for = None
+            told = f"a mistake of ours: {type(mistake).__name__}: {mistake}"
+            return not_done(plan, Path(self._settings.run), told, traceback.format_exc())
+
     def do(self, plan: Plan, tell: Any) -> Outcome:
         guest_slot = self._keeper_for(plan)
         pristine = self._space.path / "pristine"
         run = Path(self._settings.run)
+        if (done := done_already(plan, run)) is not None:
+            return done
         counted = Counted(tell)
-        outcome = run_experiment(plan, guest_slot, pristine, self._space.path, run, counted.add)
+
+        def told(count: int) -> None:
+            require_scratch(self._space.path)
+            counted.add(count)
+
+        outcome = run_experiment(plan, guest_slot, pristine, self._space.path, run, told)
         counted.flush()
         return outcome
 
@@ -406,6 +452,17 @@ class Workbench:
             self._guest_slot = self._stack.enter_context(GuestSlot(spec, self._space))
             self._for = wanted
         return self._guest_slot
+
+
+def require_scratch(folder: Path) -> None:
+    """Where the files of its devices have no room a guest sees I/O errors: nothing it says then is believed.
+    Errors: OSError."""
+    if is_full(folder):
+        raise OSError(
+            errno.ENOSPC,
+            "the scratch folder is full, so no guest can be believed; try fewer --jobs",
+            str(folder),
+        )
 
 
 class Counted:
@@ -459,6 +516,7 @@ def question_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> Questi
         jobs=run_spec.jobs,
         against=run_spec.against,
         budget=run_spec.budget,
+        planned=sum(len(part.workloads) for part in parts_of(run_spec)),
     )
 
 

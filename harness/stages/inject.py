@@ -17,7 +17,7 @@ import msgspec
 
 from harness.guests.guest import INBOX, OUTBOX, Guest, GuestSlot, GuestTrouble, LostGuest
 from harness.stages.fault_points import fault_program
-from harness.stages.recover import Session, held
+from harness.stages.recover import USED_UP, Session, held
 from harness.states.disk import nonzero_blocks
 from oracles.observation import Observation
 from oracles.profiles import Profile
@@ -47,7 +47,10 @@ class Faulting:
         """
         program = fault_program(self._profile, workload, point, entries)
         try:
-            return self._ask(program)
+            report = self._ask(program)
+            if report.endswith(USED_UP):
+                self._drop()
+            return report
         except LostGuest as death:
             self.deaths += 1
             first = death

@@ -19,9 +19,10 @@ from harness.states.block_names import OTHER
 from oracles.case import Prepared, prepare
 from oracles.faults.damage import UNTOLD, outcome_of, split, tree_key
 from oracles.judge import judge_damage, judge_fault, judge_observation
+from oracles.live import judge_live
 from oracles.observation import Observation
 from oracles.profiles import Profile
-from oracles.spec import place_of
+from oracles.spec import is_live, place_of
 from oracles.verdict import Tier, Verdict
 from reports.results import DAMAGE, FAULTS, Experiment, JudgedState, Judgement, ReadBlock
 from workloads.history import History
@@ -67,6 +68,12 @@ class Ledger:
 
     def add(self, spec: str, same_as: str, number: int, set_number: int, outcome: str = "") -> None:
         self._states.append(JudgedState(spec, same_as, number, set_number, outcome))
+
+    def add_live(self, spec: str, number: int, profile: Profile, tier: Tier) -> tuple[Verdict, ...]:
+        """The verdicts on the kernel that recorded the workload, by what was observed under that number."""
+        verdicts = judge_live(profile, tier, self.seen[number])
+        self.add(spec, "", number, self.set_number(verdicts))
+        return verdicts
 
     def kernel_log(self, number: int) -> tuple[str, ...]:
         """The kernel log of an observation."""
@@ -214,6 +221,9 @@ def judge_again(experiment: Experiment, profile: Profile, tier: Tier) -> Judgeme
             judge.add_undamaged_observed(spec, number)
         judge.read = facts.reads
     for state in experiment.judgement.states:
+        if is_live(state.spec):
+            judge.ledger.add_live(state.spec, state.observation, profile, tier)
+            continue
         match judge:
             case Judge():
                 judge.add_observed(state.spec, place_of(state.spec), state.same_as, state.observation)

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.guest import DISK, INBOX, LOG, OUTBOX, Guest
+from harness.guests.guest import DISK, INBOX, LOG, OUTBOX, Guest, LostGuest
+from harness.guests.symbols import with_functions
+from harness.stages.live import Live, died, live_of
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import Log, open_log, write_log
 from oracles.profiles import Profile
@@ -24,13 +26,16 @@ from workloads import acl
 from workloads.history import History, NoHistory, Step, history_of
 from workloads.workload import Operation, Workload
 
+CONSOLE_LINES = 600  # a WARNING or two of long traces before the panic
+
 
 class NotRecorded(Exception):
     """The experiment did not happen; the message says why and what to change."""
 
 
 class StepReport(msgspec.Struct, frozen=True):
-    """The agent's answer for one operation."""
+    """The agent's answer for one operation. log_lines: of the kernel log when it had returned, 0 of
+    threads. file: as Step.file."""
 
     index: int
     result: int
@@ -38,12 +43,15 @@ class StepReport(msgspec.Struct, frozen=True):
     blocks: int
     left: int
     times: tuple[int, int] = (0, 0)
+    log_lines: int = 0
+    file: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class RecordReport(msgspec.Struct, frozen=True):
     """The agent's answer for a recording; device holds queue attributes of the recorded device.
     tree: of a workload with parallel blocks, as History.live.
-    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970."""
+    cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970.
+    umount_errno: of the unmount at its end; then the device stays busy, and this guest is of no more use."""
 
     mount_errno: int
     root_inode: int
@@ -52,18 +60,21 @@ class RecordReport(msgspec.Struct, frozen=True):
     kernel_log: tuple[str, ...]
     tree: msgspec.Raw = msgspec.Raw(b"null")
     cut_ns: int = 0
+    umount_errno: int = 0
 
 
 class Recording(msgspec.Struct, frozen=True):
     """What there is to examine, whatever its source: record() gives it of a workload, and nothing that
     examines it asks for more. base: the disk's image where the log begins. log: the file with the writes from
-    there on and the marks of the operations. history: of history_of(). device: its queue's attributes."""
+    there on and the marks of the operations. history: of history_of(). device: its queue's attributes.
+    live: what the kernel that recorded it did wrong; None where it was content."""
 
     base: Path
     log: Path
     history: History
     device: dict[str, str]
     kernel_log: tuple[str, ...]
+    live: Live | None = None
 
 
 def program(profile: Profile, workload: Workload) -> str:
@@ -93,14 +104,27 @@ def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
     return "\t".join(str(field) for field in fields)
 
 
-def record(guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str) -> Recording:
+def record(
+    guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str, hung: str | None = None
+) -> Recording:
     """
-    pristine: the image as mkfs left it, of profile.size_bytes.
-    Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
+    pristine: the image as mkfs left it, of profile.size_bytes. hung: of died().
+    Errors: Died, where the kernel ended and said so; NotRecorded; LostGuest and GuestTrouble from the guest.
     """
-    report = recorded(guest, "record", profile, workload, pristine)
+    guest.forget_console()
+    try:
+        report = recorded(guest, "record", profile, workload, pristine)
+    except LostGuest as lost:
+        console = with_functions(guest.console(CONSOLE_LINES), guest.kernel)
+        if death := died(lost, workload, profile.name, kernel, console, hung):
+            raise death from lost
+        raise
     with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
-        return _split(log, report, profile, workload, pristine, kernel, guest.scratch)
+        recording = _split(log, report, profile, workload, pristine, kernel, guest.scratch)
+    lines_by_step = [(step.index, step.log_lines) for step in report.steps]
+    live = live_of(report.kernel_log, report.umount_errno, lines_by_step)
+    guest.used_up |= live is not None
+    return msgspec.structs.replace(recording, live=live)
 
 
 def recorded(
@@ -117,6 +141,7 @@ def recorded(
     text = program(profile, workload).encode()
     guest.write(INBOX, 0, text)
     answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
+    guest.stage = ""
     report = _read_report(guest.read(OUTBOX, 0, int(answer[1])))
     _check(report, profile, guest.size(LOG))
     return report
@@ -209,4 +234,5 @@ def _step(answer: StepReport, workload: Workload) -> Step:
         blocks=answer.blocks,
         left_inode=answer.left,
         times=answer.times,
+        file=answer.file,
     )

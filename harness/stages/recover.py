@@ -77,6 +77,8 @@ HELD_BYTES = 16 << 20
 STAGED_DEATHS = 5
 # How the agent's report begins when recovery succeeded: only then is there something to check.
 MOUNTED = b'{"mount_errno":0,'
+# How it ends when an unmount failed (agent/recover.c): the guest can recover no other state.
+USED_UP = b',"used_up":true}'
 
 
 class Recovered(msgspec.Struct, frozen=True):
@@ -240,16 +242,25 @@ class Session:
         if words[0] != "done":
             return self.guest.told, []
         raw = self.guest.read(OUTBOX, request.sequence % SLOTS * SLOT_BYTES, int(words[2]))
+        if len(raw) < REPLY.size:
+            raise GuestTrouble(f"the answer {request.sequence} has {len(raw)} bytes in the outbox")
         magic, sequence, report_bytes, change_count = REPLY.unpack_from(raw)
         if magic != REPLY_MAGIC or sequence != request.sequence:
             raise GuestTrouble(f"the outbox holds no answer {request.sequence}")
         report = raw[REPLY.size : REPLY.size + report_bytes]
         numbers_end = REPLY.size + report_bytes + 8 * change_count
-        numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
         start = numbers_end + -numbers_end % BLOCK_BYTES
+        if len(raw) != start + change_count * BLOCK_BYTES:
+            raise GuestTrouble(
+                f"the answer {sequence} has {len(raw)} bytes in the outbox: too few for a report of "
+                f"{report_bytes} bytes and {change_count} changed blocks"
+                if len(raw) < start + change_count * BLOCK_BYTES
+                else f"the answer {sequence} has {len(raw)} bytes in the outbox: more than it names"
+            )
+        numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
         changes = [
             DiskWrite(number * BLOCK_BYTES, BLOCK_BYTES, raw[at : at + BLOCK_BYTES])
-            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=False)
+            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=True)
         ]
         return report, changes
 
@@ -441,13 +452,22 @@ class Recovery:
             report = msgspec.json.encode(Observation(trouble=str(trouble)))
             self._restart(request, outstanding)
         else:
-            self._settle(request.writes)
-            if self._with_fsck and report.startswith(MOUNTED):
-                report = _with_fsck(report, self._check(changes))
-            if request.damaged and is_mended(request.damaged, changes):
-                report = report[:-1] + b',"mended":true}'
+            used_up = report.endswith(USED_UP)
+            report = self._whole(request, report, changes)
+            if used_up:
+                self._restart(request, outstanding)
         outstanding.popleft()
         reports[request.state.spec] = report
+
+    def _whole(self, request: Request, report: bytes, changes: list[DiskWrite]) -> bytes:
+        """The guest's report with what the host adds to it."""
+        self._settle(request.writes)
+        # Of a guest that is used up there is no disk that was left clean, to be checked.
+        if self._with_fsck and report.startswith(MOUNTED) and not report.endswith(USED_UP):
+            report = _with_fsck(report, self._check(changes))
+        if request.damaged and is_mended(request.damaged, changes):
+            report = report[:-1] + b',"mended":true}'
+        return report
 
     def _settle(self, writes: Iterable[DiskWrite]) -> None:
         for write in writes:
@@ -489,9 +509,9 @@ class Recovery:
         session = self._open_session()
         try:
             session.send([request], verbose=True)
-            report, _ = session.receive(request)
+            report, changes = session.receive(request)
             if observation.death != "panic":
-                return msgspec.json.decode(report, type=Observation)
+                return msgspec.json.decode(self._whole(request, report, changes), type=Observation)
         except LostGuest as death:
             if death.kind != "exit":
                 observation = Observation(death=death.kind, death_during=death.stage, console=death.console)

@@ -34,6 +34,7 @@ from harness.stages.recover import (
 from harness.states.log import Entry, write_log
 from workloads.entries import EntryFlag
 
+CUT_OFF_BYTES = 4096  # of an answer that is "short"
 CONSOLE = ("Kernel panic - not syncing: as the test wants it",)
 
 
@@ -53,6 +54,7 @@ class MemoryDevices:
         self.scratch = scratch
         self.pid = 0
         self.stage = ""
+        self.kernel, self.used_up = scratch / "no kernel", False
         self.held: dict[int, bytes] | None = {}
         self.told = b""
         self.devices = {name: mmap.mmap(-1, size_bytes) for name, size_bytes in sizes.items()}
@@ -81,8 +83,11 @@ class MemoryDevices:
             (copy := Path(folder) / "fetched").write_bytes(self.devices[device])
             yield copy
 
-    def console(self) -> tuple[str, ...]:
+    def console(self, count: int = 80) -> tuple[str, ...]:
         return ()
+
+    def forget_console(self) -> None:
+        pass
 
     def close(self) -> None:
         for device in self.devices.values():
@@ -186,12 +191,19 @@ class FakeGuest(MemoryDevices):
         if fate == "trouble":
             raise GuestTrouble("recover: ENOMEM")
         report = b"{not json" if fate == "garbage" else report_on(self._disk)
-        return self._answer(sequence, place, report, self._guest_slot.changes if flags & WANT_CHANGES else {})
+        if fate == "busy":
+            report = report[:-1] + b',"umount_errno":16,"used_up":true}'
+            self._alive = False  # it says that an unmount failed, and ends
+        changes = self._guest_slot.changes if flags & WANT_CHANGES else {}
+        return self._answer(sequence, place, report, changes, CUT_OFF_BYTES if fate == "short" else 0)
 
-    def _answer(self, sequence: int, place: int, report: bytes, changes: dict[int, bytes]) -> list[str]:
+    def _answer(
+        self, sequence: int, place: int, report: bytes, changes: dict[int, bytes], cut_off: int = 0
+    ) -> list[str]:
         head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes)) + report
         head += b"".join(number.to_bytes(8, "little") for number in changes)
         answer = head + bytes(-len(head) % 4096) + b"".join(changes.values())
+        answer = answer[: len(answer) - cut_off]
         self.write(OUTBOX, place, answer)
         return ["done", str(sequence), str(len(answer))]
 

@@ -154,7 +154,6 @@ def keep_damages(run: Path) -> Path:
     return run
 
 
-def question(run: Path, command: tuple[str, ...] = ("powercut", "run")) -> None:
-    write_question(
-        run, Question(command, "2026-01-01T00:00:00Z", "abc", 0, "fs", ("O",), "uml", ("made",), {}, {}, {})
-    )
+def question(run: Path, command: tuple[str, ...] = ("powercut", "run"), planned: int = 1) -> None:
+    asked = Question(command, "2026-01-01T00:00:00Z", "abc", 0, "fs", ("O",), "uml", ("made",), {}, {}, {})
+    write_question(run, msgspec.structs.replace(asked, planned=planned))

@@ -20,7 +20,8 @@ NAME = "alive"
 CHECKS = (
     "That the kernel neither panics nor hangs while the device fails, or shows damage, that its log shows no "
     "BUG, WARNING, Oops, stall, failed assertion or report of a sanitizer or of lockdep, that the unmount "
-    "ends without an error and leaves nothing busy behind: no inode, no open device."
+    "ends without an error and leaves nothing busy behind: no inode, no open device. While a workload is "
+    "recorded, on a sound device: that the kernel neither panics nor hangs, and the unmount succeeds."
 )
 NOT_CHECKED = "Memory that is lost for good, and how long a call took, as long as it ended within 30 s."
 

@@ -557,3 +557,173 @@ def test_data_writeback_may_show_stale_bytes_in_what_was_not_synced_alone(name, 
     bench = Bench("run\n  write foo 0 4K\n  fsync foo\n  append foo 4K\n", name)
     tree = replaced(bench.tree(), "foo", content=content)
     assert kinds(durable.judge(bench.case(tree))) == expected
+
+
+NEW_BELOW = "run\n  mkdir dir\n  creat dir/foo\n  mkdir dir/sub\n  creat dir/sub/bar\n"
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs", "f2fs"])
+def test_fsync_of_a_directory_promises_the_entries_of_new_ones_below(name):
+    """generic/785: not only the new directory's own name."""
+    bench = Bench(NEW_BELOW + "  fsync .\n", name)
+    for path in ("dir/foo", "dir/sub", "dir/sub/bar"):
+        verdict = durable.judge(bench.case(without(bench.tree(), path)))
+        assert roles(verdict) == {"entry of new directory below fsynced one"}, path
+        assert verdict.violations[0].tier is Tier.FS
+
+
+def test_an_old_directory_below_a_fsynced_one_keeps_its_entries_to_itself():
+    """de6bc7f59896 ("btrfs: stop trying to log subdirectories created in past transactions")."""
+    bench = Bench("setup\n  mkdir dir\nrun\n  creat dir/foo\n  mkdir new\n  fsync .\n")
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "dir/foo"))))
+
+
+def test_a_new_directory_that_moved_on_promises_nothing_where_it_was():
+    """Nobody fsynced the directory it is in now."""
+    bench = Bench("setup\n  mkdir A\nrun\n  mkdir dir\n  creat dir/foo\n  rename dir A/dir\n  fsync .\n")
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "A/dir"))))
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        ("btrfs", {"dir/early": set(), "dir/late": set()}),
+        ("xfs", {"dir/early": {"name lost"}, "dir/late": set()}),
+        ("ext4", {"dir/early": {"name lost"}, "dir/late": {"name lost"}}),
+        ("f2fs", {"dir/early": {"name lost"}, "dir/late": {"name lost"}}),
+    ],
+)
+def test_a_call_in_between_may_have_committed_or_logged(name, lost):
+    """Only ext4 and f2fs write everything when a directory is fsynced."""
+    text = (
+        "run\n  mkdir dir\n  creat dir/early\n  creat dir/foo\n  fsync dir/foo\n  creat dir/late\n  fsync .\n"
+    )
+    bench = Bench(text, name)
+    for path, expected in lost.items():
+        assert kinds(durable.judge(bench.case(without(bench.tree(), path)))) == expected, path
+
+
+def test_a_name_given_after_an_fsync_may_log_the_new_directory_beside_it():
+    """btrfs logs the new directory with the entries it has at the rename, and leaves it so."""
+    text = "setup\n  creat file1\nrun\n  write file1 0 1K\n  fsync file1\n  mkdir dir\n  creat dir/foo\n"
+    bench = Bench(text + "  rename file1 file2\n  creat dir/late\n  fsync .\n")
+    assert kinds(durable.judge(bench.case(without(bench.tree(), "dir/foo")))) == {"name lost"}
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "dir/late"))))
+
+
+def test_a_file_that_left_a_new_directory_is_not_asked_for_there():
+    """Its old name may be there, or not, and so may the file."""
+    text = (
+        "setup\n  mkdir A\nrun\n  mkdir dir\n  creat dir/foo\n  creat x\n  fsync x\n  rename dir/foo A/foo\n"
+    )
+    bench = Bench(text + "  fsync .\n", "xfs")
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "A/foo"))))
+
+
+ONE_OF_TWO = "setup\n  mkdir A\n  creat A/foo\n  creat A/bar\nrun\n  link A/bar A/bar2\n"
+
+
+def test_fsync_of_a_renamed_or_linked_file_promises_its_directory_on_btrfs():
+    """generic/104: the other file's new name, too."""
+    bench = Bench(ONE_OF_TWO + "  link A/foo A/foo2\n  fsync A/bar\n")
+    tree = replaced(without(bench.tree(), "A/foo2"), "A/foo", nlink=1)
+    verdict = durable.judge(bench.case(tree))
+    assert kinds(verdict) == {"name lost"}
+    assert roles(verdict) == {"hard-linked entry of a directory that had the fsynced file"}
+
+
+def test_what_was_moved_out_of_the_directory_of_a_fsynced_file_is_durable_there():
+    """generic/336: one that lost a name in the directory that another left."""
+    text = "setup\n  mkdir a\n  mkdir b\n  mkdir c\n  creat a/foo\n  link a/foo b/foo2\n  creat b/bar\n"
+    bench = Bench(text + "run\n  unlink b/foo2\n  rename b/bar c/bar\n  fsync a/foo\n")
+    bar = node_at(bench.tree(), "c/bar")
+    tree = also(without(bench.tree(), "c/bar"), "b/bar", bar)
+    assert "name came back" in kinds(durable.judge(bench.case(tree)))
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "  creat A/x\n  fsync A/x\n  creat A/y\n  fsync A/bar\n",  # A may be in the log already
+        "  creat A/y\n  fsync A/foo\n",  # nothing about its names
+    ],
+)
+def test_the_directory_of_a_fsynced_file_is_promised_at_the_first_fsync_of_a_changed_one(rest):
+    """Only where the log has to have it."""
+    bench = Bench(ONE_OF_TWO + rest)
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "A/y"))))
+
+
+def test_the_directory_of_a_fsynced_file_is_promised_by_btrfs_alone():
+    """Elsewhere it is in the same transaction, or not."""
+    bench = Bench(ONE_OF_TWO + "  link A/foo A/foo2\n  fsync A/bar\n", "ext4")
+    tree = replaced(without(bench.tree(), "A/foo2"), "A/foo", nlink=1)
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_fdatasync_promises_reserved_blocks():
+    """Tier fs alone: generic/468 compares them, fdatasync(2) does not ask for them."""
+    text = "run\n  write foo 0 4K\n  fsync foo\n  fallocate foo keep-size 4K 64K\n  fdatasync foo\n"
+    for tier, expected in ((Tier.FS, {"preallocation lost"}), (Tier.POSIX, set())):
+        bench = Bench(text, tier=tier)
+        assert kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", blocks=8)))) == expected
+
+
+def test_of_a_fsynced_file_that_was_renamed_only_the_mtime_is_asked():
+    """btrfs/236 compares both, to the second; replay sets the ctime anew."""
+    bench = Bench("setup\n  creat foo\nrun\n  rename foo bar\n  write bar 0 4K\n  fsync bar\n")
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(), "bar", times=(1, 0))))) == {"mtime lost"}
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "bar", times=(0, 1)))))
+
+
+def test_fsync_promises_the_names_of_those_that_had_its_name_on_btrfs():
+    """generic/502: both names of a file moved on, and a new file has the one."""
+    text = "setup\n  creat foo\n  link foo bar\nrun\n  rename foo baz\n  rename bar foo\n"
+    text += "  creat bar\n  fsync bar\n"
+    for name, expected in (("btrfs", {"renamed former owner of a fsynced name"}), ("ext4", set())):
+        bench = Bench(text, name)
+        tree = replaced(without(bench.tree(), "baz"), "foo", nlink=1)
+        assert roles(durable.judge(bench.case(tree))) == expected
+
+
+LOGGED = "setup\n  mkdir A\n  write A/foo 0 4K\n  setxattr A/foo user.x 1\n  creat other\n"
+
+
+def test_a_link_of_a_logged_file_is_durable_after_the_next_fsync_on_btrfs():
+    """generic/066: with its attributes; what came after it is not asked."""
+    text = "run\n  append A/foo 4K\n  fsync A/foo\n  removexattr A/foo user.x\n  link A/foo bar\n"
+    bench = Bench(LOGGED + text + "  chmod A/foo 600\n  append other 4K\n  fsync other\n")
+    lost = replaced(without(bench.tree(), "bar"), "A/foo", nlink=1)
+    assert roles(durable.judge(bench.case(lost))) == {"hard-linked logged file"}
+
+    def both(**changes):
+        return bench.case(replaced(replaced(bench.tree(), "A/foo", **changes), "bar", **changes))
+
+    assert kinds(durable.judge(both(xattrs={"user.x": b"1".hex()}))) == {"xattr came back"}
+    assert not kinds(durable.judge(both(mode=0o644)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run\n  fsync A/foo\n  link A/foo bar\n  append other 4K\n  fsync other\n",  # it had nothing to write
+        "run\n  append A/foo 4K\n  fsync A/foo\n  link A/foo bar\n  fsync other\n",  # nor has this one
+        "run\n  creat new\n  unlink new\n  append A/foo 4K\n  fsync A/foo\n  link A/foo bar\n"
+        "  append other 4K\n  fsync other\n",  # it may have committed
+    ],
+)
+def test_a_link_of_what_may_not_be_in_the_log_is_not_promised(text):
+    """Then the next fsync writes another log, or none."""
+    bench = Bench(LOGGED + text)
+    tree = replaced(without(bench.tree(), "bar"), "A/foo", nlink=1)
+    assert not kinds(durable.judge(bench.case(tree)))
+
+
+def test_what_left_a_logged_directory_is_durable_after_the_next_fsync():
+    """btrfs/239."""
+    text = (
+        "setup\n  mkdir A\n  mkdir A/dir\n  creat A/one\nrun\n  chmod A 700\n  fsync A\n  rename A/dir dir\n"
+    )
+    bench = Bench(text + "  write A/one 0 4K\n  fsync A/one\n")
+    tree = also(without(bench.tree(), "dir"), "A/dir", node_at(bench.tree(), "dir"))
+    assert {"logged directory", "renamed logged directory"} & roles(durable.judge(bench.case(tree)))

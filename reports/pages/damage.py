@@ -14,7 +14,7 @@ import msgspec
 
 from oracles.faults.damage import OUTCOMES, WORDS, Outcome, notices, split
 from oracles.observation import Observation
-from oracles.spec import BLOCK_BYTES
+from oracles.spec import BLOCK_BYTES, is_live
 from oracles.verdict import Answer
 from reports.pages.groups import answer
 from reports.results import Experiment, JudgedState
@@ -94,7 +94,7 @@ def device_map(experiment: Experiment, anchors: Mapping[str, str]) -> Map:
             names.setdefault(each.block, {})[each.name] = None
             states.setdefault(each.block, {})[spec] = None
     done: dict[int, list[Done]] = {}
-    for state in experiment.judgement.states:
+    for state in damaged_states(experiment):
         block = split(state.spec)[1].block
         done.setdefault(block, []).append(_done(experiment, state, anchors[state.spec]))
     block_count = max(1, facts.device_bytes // BLOCK_BYTES)
@@ -188,13 +188,18 @@ def _lines(rows: list[Row]) -> Iterator[Line]:
         start = at + 1
 
 
+def damaged_states(experiment: Experiment) -> Iterator[JudgedState]:
+    """Without that of the kernel that recorded."""
+    return (state for state in experiment.judgement.states if not is_live(state.spec))
+
+
 def kinds_of(experiment: Experiment) -> Counter[tuple[str, str]]:
     """How many damages to blocks of a name came to what, of one experiment."""
     names = {
         (spec, each.block): each.name for spec, blocks in experiment.facts.reads.items() for each in blocks
     }
     found: Counter[tuple[str, str]] = Counter()
-    for state in experiment.judgement.states:
+    for state in damaged_states(experiment):
         outer, damage = split(state.spec)
         found[names.get((outer, damage.block), ""), state.outcome or UNKNOWN] += 1
     return found

@@ -13,6 +13,7 @@ import msgspec
 from oracles.faults.contained import behaviour
 from oracles.faults.faulted import own_history
 from oracles.observation import FaultRun, Observation
+from oracles.spec import is_live
 from oracles.verdict import Answer, Verdict
 from reports.results import Experiment, JudgedState
 from reports.text.script import Line, errno_words, lines
@@ -60,6 +61,7 @@ def rows(
             anchors[state.spec],
         )
         for state in experiment.judgement.states
+        if not is_live(state.spec)
     )
 
 

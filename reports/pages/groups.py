@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from oracles.observation import Observation, Tree
-from oracles.spec import prefix_of
+from oracles.spec import is_live, operation_of, prefix_of
 from oracles.verdict import Answer, Verdict
 from reports.pages.faults import point_words
 from reports.results import Experiment, JudgedState
@@ -211,6 +211,8 @@ def moments(states: list[JudgedState], history: History | None, operations: Mapp
 
 
 def moment(spec: str, history: History, operations: Mapping[int, str]) -> str:
+    if is_live(spec):
+        return live_words(spec, operations)
     if spec.startswith("F:"):
         return point_words(spec, history, operations)
     prefix = prefix_of(spec) or 0
@@ -224,6 +226,15 @@ def moment(spec: str, history: History, operations: Mapping[int, str]) -> str:
         return f"during {_words(in_flight[0], operations)}"
     after = begun == history.completed_count(prefix)
     return f"{'after' if after else 'during'} {_words(history.run[begun - 1], operations)}"
+
+
+def live_words(spec: str, operations: Mapping[int, str]) -> str:
+    """Of a kernel that recorded. operations: all that were tried."""
+    at = operation_of(spec)
+    during = (
+        f"during {at} {operations[at]}" if at in operations else "at the unmount behind the last operation"
+    )
+    return f"while the workload was recorded, {during}"
 
 
 def _words(step: Step, operations: Mapping[int, str]) -> str:

@@ -20,14 +20,23 @@ import markupsafe
 
 from oracles.profiles import PROFILES, Profile
 from oracles.promises import COMMON
-from oracles.spec import MODELS, PRESUMES, disk_words, in_order, model_of, prefix_of
+from oracles.spec import (
+    MODELS,
+    PRESUMES,
+    disk_words,
+    in_order,
+    is_live,
+    model_of,
+    operation_of,
+    prefix_of,
+)
 from oracles.verdict import Answer, Verdict
 from reports.drawings.charts import run_charts
 from reports.drawings.timeline import Timeline, timeline
 from reports.pages.damage import css_name, device_map, outcome_words
 from reports.pages.faults import point_words, run_script
 from reports.pages.faults import rows as fault_rows
-from reports.pages.groups import Trees, anchor, answer, groups, sighting
+from reports.pages.groups import Trees, anchor, answer, groups, live_words, sighting
 from reports.perf.page import perf_context
 from reports.perf.results import PerfRun, read_perf
 from reports.results import (
@@ -52,7 +61,7 @@ from reports.text.figures import FIGURES, LABELS, written_bytes
 from reports.text.matrix import matrix, stock_rows
 from reports.text.models import coverage_words
 from reports.text.reruns import rerun_words
-from reports.text.script import cut_place, cut_words, lines, operation_texts
+from reports.text.script import Line, cut_place, cut_words, lines, operation_texts
 from reports.text.tree_words import size_words, visible
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -323,9 +332,13 @@ def state_cells(
 
 
 def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
-    prefix = prefix_of(finding.state)
-    of_fault = experiment.facts.kind == FAULTS
-    if of_fault:
+    of_live = is_live(finding.state)
+    prefix = None if of_live else prefix_of(finding.state)
+    of_fault = experiment.facts.kind == FAULTS and not of_live
+    if of_live:
+        script = lines(experiment.workload_text, experiment.history)
+        place = live_place(script, finding.state)
+    elif of_fault:
         script, place = run_script(experiment, finding.state)
     else:
         script = lines(experiment.workload_text, experiment.history, prefix)
@@ -339,12 +352,11 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "facts": experiment.facts,
         "script": script,
         "of_fault": of_fault,
+        "of_live": of_live,
         "of_crash": experiment.facts.kind
         == CRASH,  # what is done next knows only those (harness/evidence/triage.py)
         "cut_place": place,
-        "cut_words": fault_words(finding, experiment, texts)
-        if of_fault
-        else cut_words(script, finding.state),
+        "cut_words": what_happened(finding, experiment, script, texts),
         "prefix": prefix,
         "disk_words": disk_words(finding.state),
         "state": state,
@@ -355,6 +367,26 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "state_link": f"{experiment_page(finding.experiment)}#{anchor(finding.state)}" if state else "",
         "experiment_link": experiment_page(finding.experiment),
     }
+
+
+def live_place(script: Sequence[Line], spec: str) -> int:
+    """The number of the line that was under way, or of the last."""
+    tried = [line.number for line in script if line.step and line.step.index <= operation_of(spec)]
+    return max(tried, default=0)
+
+
+def what_happened(
+    finding: Finding, experiment: Experiment, script: tuple[Line, ...], texts: Mapping[int, str]
+) -> str:
+    """The moment of a finding's state, in one line."""
+    if is_live(finding.state):
+        return (
+            f"the kernel {'reports it' if finding.oracle == 'quiet' else 'gets no further'}: "
+            + live_words(finding.state, texts)
+        )
+    if experiment.facts.kind == FAULTS:
+        return fault_words(finding, experiment, texts)
+    return cut_words(script, finding.state)
 
 
 def fault_words(finding: Finding, experiment: Experiment, texts: Mapping[int, str]) -> str:

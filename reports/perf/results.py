@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from reports import formats
 from workloads.perf.experiment import PerfExperiment
 
 KINDS = ("exact", "profile", "time")
@@ -142,6 +143,6 @@ def perf_folder(run: Path) -> Path:
 
 
 def read_perf(run: Path) -> PerfRun | None:
-    """None when nothing was measured in this run. Errors: msgspec.DecodeError."""
+    """None when nothing was measured in this run. Errors: msgspec.DecodeError, UnknownFormat."""
     path = perf_folder(run) / "perf.json"
-    return msgspec.json.decode(path.read_bytes(), type=PerfRun) if path.is_file() else None
+    return formats.read(path, PerfRun) if path.is_file() else None

@@ -10,7 +10,8 @@ The power fails in one of three ways. "flakey": dm-flakey drops all writes from 
 fstests does. What was written before is on the disk then, flushed or not. "log": dm-log-writes keeps what
 was flushed, and the disk is built again as it was at a mark, or, for an operation in flight, after every
 entry between its two marks. So a script does not depend on the numbers of one log. "fault": the device fails
-before that, and what it was told then counts (failing.py).
+before that, and what it was told then counts (failing.py). In a fourth, "plain", it does not fail at all: the
+workload alone, on a plain device, brings the kernel down or makes it report a bug.
 """
 
 import json
@@ -28,7 +29,7 @@ from workloads.faults import FLUSH, SCRIPT, FaultPoint
 from workloads.text import format_operation
 from workloads.workload import Operation
 
-Way = Literal["flakey", "log", "fault"]
+Way = Literal["flakey", "log", "fault", "plain"]
 COMMENT_COLUMNS = 80
 FORMS = ("sh", "c", "fstests")
 
@@ -45,6 +46,7 @@ class Reproducer(msgspec.Struct, frozen=True):
     title:   the signature. about: where it comes from, lines for a comment.
     setup:   made durable first. run: up to and with the operation at or in which the power fails.
     returned: whether that one had returned. offsets: of appends, where each began, by index over both.
+              What a `fill` took stands in its offset and length.
     model: of the crash, one of oracles.spec.MODELS, or D for damage at rest; all but O by the log.
     atomic_bytes: that no crash tears. damage: of model D; block: what its block is, by name.
     fault: of the way "fault": what fails, and during which operation; calls from there on may fail.
@@ -116,6 +118,10 @@ BESIDE = {
 
 def cut_sentence(one: Reproducer) -> str:
     """When the power fails, for a reader."""
+    if one.way == "plain":
+        return (
+            f"the power does not fail; the kernel runs into it by '{format_operation(last_operation(one))}'"
+        )
     if one.fault is not None:
         return f"{fault_words(one.fault, (*one.setup, *one.run))}; then the power fails"
     if one.parallel:
@@ -127,6 +133,10 @@ def cut_sentence(one: Reproducer) -> str:
     when = "after" if one.returned else "during"
     beside = BESIDE[one.model].format(damage=one.damage.words, block=one.block)
     return f"the power fails {when} '{format_operation(one.run[-1])}'{beside}"
+
+
+def last_operation(one: Reproducer) -> Operation:
+    return (*one.setup, *one.run)[-1]
 
 
 FAILING = {
@@ -153,7 +163,8 @@ def story(one: Reproducer, mark: str) -> str:
     """What it is about, as a comment: a blank line between two paragraphs, each line after `mark`."""
     told = (
         one.title,
-        f"In short: {cut_sentence(one)}, and the recovered filesystem breaks a promise.",
+        f"In short: {cut_sentence(one)}"
+        + ("." if one.way == "plain" else ", and the recovered filesystem breaks a promise."),
         f"Expected: {one.expected}",
         f"Found:    {one.found}",
         *one.about,
@@ -336,6 +347,8 @@ def content(operation: Operation, index: int, offset: int, shell: Shell) -> str:
             return xfs_io(shell, path, f"truncate {length}")
         case "fallocate":
             return xfs_io(shell, path, f"{FALLOCATE[operation.mode]} {start} {length}")
+        case "fill":
+            return xfs_io(shell, path, f"falloc {start} {length}", flags="-f")
         case "clone":
             ranges = f" {start} {operation.at} {length}" if length or start or operation.at else ""
             return xfs_io(shell, path2, f"reflink {path}{ranges}")
@@ -517,13 +530,17 @@ LOUD = "BUG: |WARNING: |Oops|Call Trace|(BTRFS|EXT4-fs|JBD2|XFS).*(error|critica
 
 
 def mount_line(one: Reproducer) -> str:
-    """N is the mapped device's name, M the mount point."""
+    """N is the mapped device's name, D the device below it, M the mount point."""
     options = f"-o {one.mount_options} " if one.mount_options else ""
-    return f'mount -t {one.filesystem} {options}"/dev/mapper/$N" "$M"'
+    device = "$D" if one.way == "plain" else '"/dev/mapper/$N"'
+    return f'mount -t {one.filesystem} {options}{device} "$M"'
 
 
 def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
-    """Mount, ask, unmount, and ask what is asked of a disk that is not mounted. W is a folder of our own."""
+    """Mount, ask, unmount, and ask what is asked of a disk that is not mounted. W is a folder of our own.
+    Of the plain way: unmount, and ask the kernel's log; one that died was shown before."""
+    if one.way == "plain":
+        return ['umount "$M" || bad "it cannot be unmounted"', *alive_lines()]
     if one.asks("as before"):
         return as_before_lines(one, shell)
     if one.may_refuse:

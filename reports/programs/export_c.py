@@ -279,6 +279,10 @@ def program(one: Reproducer, file: str) -> str:
             '\t\tputs("an error was told, so nothing was promised");',
         ]
         verdict = "told ? 0 : ask()"
+    elif one.way == "plain":
+        start = f"{ATTACH.format(image='disk')} && dmesg -C && {mount_line(one)}"
+        end = [*closing, '\tcheck(chdir("/"), "chdir");']
+        verdict = "ask()"
     else:
         start = f"{ATTACH.format(image='disk')} && dmsetup create $N --table {FLAKEY_ON} && {mount_line(one)}"
         end = [
@@ -305,7 +309,9 @@ def program(one: Reproducer, file: str) -> str:
         + (replay(one) if log else "")
         + MAIN.format(
             ask=c_text("\n".join(asked(one))),
-            module={"log": "dm-log-writes", "flakey": "dm-flakey", "fault": "dm-flakey dm-delay"}[one.way],
+            module={"log": "dm-log-writes", "flakey": "dm-flakey", "fault": "dm-flakey dm-delay"}.get(
+                one.way, ""
+            ),
             mkfs=c_text(f'{shlex.join(one.mkfs)} "$W/disk" >/dev/null'),
             start=c_text(start),
             operations=body,
@@ -556,6 +562,9 @@ def content(operation: Operation, index: int, offset: int) -> list[str]:
             return with_file(
                 path, "O_RDWR", [checked(f"fallocate(<file>, {mode}, {start}, {length})", operation)]
             )
+        case "fill":
+            call = checked(f"fallocate(<file>, 0, {start}, {length})", operation)
+            return with_file(path, "O_RDWR | O_CREAT", [call])
         case "clone" | "copyrange" | "dedupe":
             return between(operation)
     return []

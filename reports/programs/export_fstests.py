@@ -51,6 +51,7 @@ NEEDS = {
     "dedupe": ("_require_scratch_dedupe", "dedupe"),
     "copyrange": ('_require_xfs_io_command "copy_range"', "copy_range"),
     "mmapwrite": ("", "mmap"),
+    "fill": ('_require_xfs_io_command "falloc"', "prealloc enospc"),
     "subvol": ("", "subvol"),
     "snapshot": ("", "snapshot"),
 }
@@ -108,6 +109,25 @@ _scratch_mount{options}
 
 _scratch_unmount
 {after}
+echo "Silence is golden"
+_exit 0
+"""
+
+CLEANUP = {
+    "log": "\t_log_writes_cleanup &>/dev/null",
+    "flakey": "\t_cleanup_flakey",
+    "plain": "\t_scratch_unmount &>/dev/null",
+}
+
+PLAIN = """
+_scratch_mkfs {mkfs}>>$seqres.full 2>&1 || _fail "mkfs failed"
+_scratch_mount{options}
+
+{operations}
+
+{closing}_scratch_unmount
+
+# The kernel has to get here, and _check_dmesg has to find nothing when the test has ended.
 echo "Silence is golden"
 _exit 0
 """
@@ -206,13 +226,14 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
         number=number,
         story=story(one, "# "),
         groups=" ".join(groups),
-        cleanup="\t_log_writes_cleanup &>/dev/null" if log else "\t_cleanup_flakey",
+        cleanup=CLEANUP[one.way],
         includes="\n".join(f". ./common/{name}" for name in includes(one, groups)),
         requires="\n".join(needs),
     )
     options = f' "-o {one.mount_options}"' if one.mount_options else ""
     shell = msgspec.structs.replace(SHELL, kept=kept(one))
     closes = "".join(f"{line}\n" for line in closing(shell))
+    mkfs = f"{shlex.join(mkfs_options(one))} " if mkfs_options(one) else ""
     checks = check_lines(one.checks, SHELL)
     after = ["_check_scratch_fs"] if one.asks("clean") else []
     if log:
@@ -226,9 +247,16 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
             after="".join(f"\t{line}\n" for line in after),
             replay=AT_END if one.returned else WITHIN,
         )
+    elif one.way == "plain":
+        body += PLAIN.format(
+            mkfs=mkfs,
+            options=options,
+            operations="\n".join(operations(one, shell)),
+            closing=closes,
+        )
     else:
         body += FLAKEY.format(
-            mkfs=f"{shlex.join(mkfs_options(one))} " if mkfs_options(one) else "",
+            mkfs=mkfs,
             options=options,
             operations="\n".join(operations(one, shell)),
             remount=REMOUNT.format(closing=closes) if closes else "_flakey_drop_and_remount",
@@ -241,7 +269,7 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
 def requirements(one: Reproducer) -> tuple[list[str], list[str]]:
     """Lines that require what the test uses, and its groups."""
     needs = ["_require_scratch"]
-    needs += ["_require_log_writes"] if one.way == "log" else ["_require_dm_target flakey"]
+    needs += {"log": ["_require_log_writes"], "flakey": ["_require_dm_target flakey"]}.get(one.way, [])
     groups = ["auto", "quick", "log"]
     for operation in (*one.setup, *one.run):
         need, group = NEEDS.get(operation.word, ("", ""))
@@ -259,7 +287,7 @@ def requirements(one: Reproducer) -> tuple[list[str], list[str]]:
 
 
 def includes(one: Reproducer, groups: list[str]) -> list[str]:
-    names = ["filter", "dmlogwrites" if one.way == "log" else "dmflakey"]
+    names = ["filter", *{"log": ["dmlogwrites"], "flakey": ["dmflakey"]}.get(one.way, [])]
     names += [INCLUDES[group] for group in groups if group in INCLUDES]
     names += ["attr"] if one.asks("xattr") else []
     return list(dict.fromkeys(names))

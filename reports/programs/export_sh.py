@@ -20,6 +20,7 @@ from reports.programs.export import (
     ask_lines,
     closing,
     kept,
+    mount_line,
     operation_lines,
     operations,
     story,
@@ -83,6 +84,7 @@ CLEANUP = {
     "flakey": CLEANUP_FLAKEY,
     "log": CLEANUP_LOG,
     "fault": CLEANUP_FLAKEY.replace("remove $N", f"remove {DEVICES}"),
+    "plain": CLEANUP_FLAKEY.replace("\tdmsetup remove $N 2>/dev/null\n", ""),
 }
 
 FLAKEY = """\
@@ -140,6 +142,13 @@ else
 {recover}
 fi
 """
+PLAIN = """\
+dmesg -C
+must {mount}
+
+{operations}
+
+{closing}{recover}"""
 ALIVE = """\
 alive() {{
 \tdmesg | grep -E '{bug}' >"$W/loud" || return 0
@@ -166,7 +175,9 @@ def script(one: Reproducer, file: str) -> str:
         story=story(one, "# "),
         file=file,
         tools=" ".join(tools(one)),
-        module={"log": "dm-log-writes", "flakey": "dm-flakey", "fault": "dm-flakey dm-delay"}[one.way],
+        module={"log": "dm-log-writes", "flakey": "dm-flakey", "fault": "dm-flakey dm-delay"}.get(
+            one.way, ""
+        ),
         size_bytes=one.size_bytes,
         mkfs=shlex.join(one.mkfs),
         mkfs_quiet=" >/dev/null",
@@ -182,6 +193,8 @@ def script(one: Reproducer, file: str) -> str:
     fields["operations"] = "\n".join(operations(one, shell))
     if log:
         body = LOG.format(**fields) + replay(one, SHELL)
+    elif one.way == "plain":
+        body = PLAIN.format(**fields, mount=mount_line(one), recover="\n".join(ask_lines(one, SHELL)))
     else:
         body = FLAKEY.format(**fields, recover="\n".join(ask_lines(one, SHELL)))
     return head + "\n" + body + "\n" + TAIL

@@ -151,7 +151,8 @@ def unknown(summary: Summary) -> list[str]:
     if not summary.states.unknown and not summary.reasons:
         return []
     reasons = summary.reasons[:REASONS_SHOWN] or ("no reason was given",)
-    lines = folded("UNKNOWN", f"{number(summary.states.unknown, 'state')}: {reasons[0]}")
+    states = f"{number(summary.states.unknown, 'state')}: " if summary.states.unknown else ""
+    lines = folded("UNKNOWN", f"{states}{reasons[0]}")
     for reason in reasons[1:]:
         lines += folded("", reason)
     more = len(summary.reasons) - REASONS_SHOWN
@@ -159,10 +160,11 @@ def unknown(summary: Summary) -> list[str]:
 
 
 def failed(summary: Summary) -> list[str]:
-    """Operations that did nothing, as one on a mistyped path: they passed no test."""
+    """Operations that failed, as one on a mistyped path: they put nothing to the test. Not those of which the
+    workload's header says that they may."""
     if not summary.failed_operations:
         return []
-    first = number(len(summary.failed_operations), "operation") + " did nothing:"
+    first = number(len(summary.failed_operations), "operation") + " failed:"
     lines = folded("failed", f"{first} {summary.failed_operations[0]}")
     for told in summary.failed_operations[1:REASONS_SHOWN]:
         lines += folded("", told)
@@ -198,6 +200,8 @@ def speed(summary: Summary) -> list[str]:
 def verdict(summary: Summary) -> str:
     if summary.exit == 3 and not summary.states.planned:
         return "3: nothing was examined"
+    if summary.exit == 3 and summary.experiments < summary.planned_experiments:
+        return "3: the run is not whole"
     if summary.detection and summary.exit != 3:
         return sweep_verdict(summary)
     return {

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from oracles.verdict import Answer
+from reports import formats
 from reports.results import Finding, LogFigures, Question, Summary
 from reports.text.counting import number
 from reports.text.digest import Digest, worst
@@ -272,7 +273,7 @@ def finding_pairs(findings: Iterable[Finding], against: str) -> tuple[FindingPai
 def write_compare(run: Path, comparison: Comparison) -> Path:
     """run/compare.json, whole. Errors: OSError."""
     aside = run / "compare.json.tmp"
-    aside.write_bytes(msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n")
+    aside.write_bytes(formats.pretty("compare.json", comparison))
     return aside.rename(run / "compare.json")
 
 

@@ -286,17 +286,20 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 
 	set_walk_asks(request->flags);
 	state_device(sectors, store);
-	recover(&recovery, want_changes ? &changed : NULL);
+	bool unmounted = recover(&recovery, want_changes ? &changed : NULL);
+
 	/* What a full store makes the kernel say; its own status decides. */
-	if (store == STORE_SMALL && memmem(report.bytes, report.length, "device-mapper: snapshots", 24) &&
+	if (unmounted && store == STORE_SMALL && memmem(report.bytes, report.length, "device-mapper: snapshots", 24) &&
 	    state_device_written() == WRITTEN_TOO_MUCH) {
 		state_device(sectors, STORE_WHOLE);
-		recover(&recovery, NULL);
+		unmounted = recover(&recovery, NULL);
 	}
 	if (want_changes || report.length > LINE_REPORT_BYTES)
 		reply_by_outbox(request, &changed);
 	else
 		reply_by_line(request);
+	if (!unmounted)
+		die("an unmount failed: the disk of the state stays busy");
 }
 
 static void command_check(uint64_t offset, size_t bytes, uint64_t sectors, const char *filesystem,

@@ -48,6 +48,9 @@ void put_string(struct text *text, const char *bytes, size_t length);
 void put_hex(struct text *text, const unsigned char *bytes, size_t length);
 void put_kernel_log(struct text *text);
 void clear_kernel_log(void);
+int kernel_log_lines(void);
+enum { CONSOLE_QUIET = 4, CONSOLE_WARNINGS = 5 }; /* "quiet" of the command line; KERN_WARNING is 4 */
+void console_level(int level);
 const char *errno_name(int error);
 
 /* device.c: device mapper, the disk of a state, what changed on it. */
@@ -99,6 +102,7 @@ extern struct walk_asks {
 struct timespec;
 long long nanoseconds(const struct timespec *time);
 void walk(struct text *out);
+void put_left_file(struct text *out, const char *path);
 
 /* counters.c: what a kernel of the config variant gcov counted while the run part of a workload ran. */
 void counters_start(void);
@@ -136,6 +140,7 @@ extern _Thread_local struct called {
 	uint64_t number;
 } called;
 void close_all_kept(void);
+const char *file_left_by(const struct operation *operation, int result);
 uint64_t tree_of(const char *path);
 bool follows(const struct operation *operation);
 bool object_status(const char *path, bool follow, struct stat *status, uint64_t *number);
@@ -203,7 +208,7 @@ struct changed_blocks {
 	size_t capacity;
 };
 
-void recover(const struct recovery *recovery, struct changed_blocks *changed);
+bool recover(const struct recovery *recovery, struct changed_blocks *changed);
 uint32_t crc_of(const char *device, uint64_t sectors);
 
 /* loops.c */

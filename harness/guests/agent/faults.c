@@ -257,17 +257,20 @@ static void perform_all(struct program *program, struct text *after)
 	}
 }
 
-/* The fault, and then what came back: {"fault":{...},"mount_errno":0,...}. */
-static void put_recovered(struct text *fault, const struct program *program)
+/* The fault, and then what came back: {"fault":{...},"mount_errno":0,...}. As recover(), whether it is
+ * unmounted again. */
+static bool put_recovered(struct text *fault, const struct program *program)
 {
 	struct recovery recovery = { FAULTY_DEVICE, program->filesystem, program->options, true, false,
 				     false };
 
-	recover(&recovery, NULL);
+	bool unmounted = recover(&recovery, NULL);
+
 	put(fault, "},");
 	put_bytes(fault, report.bytes + 1, report.length - 1);
 	report.length = 0;
 	put_bytes(&report, fault->bytes, fault->length);
+	return unmounted;
 }
 
 void fault_run(char *text)
@@ -306,9 +309,9 @@ void fault_run(char *text)
 	bool unmounted = !error || error == EINVAL;
 
 	if (unmounted && !refused)
-		put_recovered(&fault, &program);
+		unmounted = put_recovered(&fault, &program);
 	else
-		put(&report, "}}");
+		put(&report, unmounted ? "}}" : "},\"used_up\":true}");
 	if (unmounted)
 		devices_end();
 }

@@ -204,7 +204,11 @@ static void perform(const struct operation *operation, bool first)
 		mark_done(operation);
 	put(&report, first ? "" : ",");
 	put_step(operation, result, left_by_rename(operation));
-	put(&report, "}");
+	const char *left = file_left_by(operation, result);
+
+	if (left && is_mounted())
+		put_left_file(&report, left);
+	put(&report, ",\"log_lines\":%d}", kernel_log_lines());
 }
 
 void put_queue(const char *device)
@@ -245,6 +249,9 @@ void record(char *text)
 
 	report.length = 0;
 	clear_kernel_log();
+	kernel_log_lines();
+	console_level(CONSOLE_WARNINGS); /* of a kernel that dies the console is all that is left */
+	answer("stage mount");
 	log_writes_create(program.sectors, program.threads);
 	int error = enter(log_writes_device, &program) ? errno : 0;
 
@@ -258,6 +265,7 @@ void record(char *text)
 			counters_reset();
 			running = true;
 		}
+		answer("stage operation %d", operation.index);
 		if (operation.beside)
 			perform_block(&program, &operation, first);
 		else
@@ -272,9 +280,17 @@ void record(char *text)
 		walk(&report);
 	}
 	close_all_kept();
-	leave(); /* fails after umount as the last word: then there is nothing to leave */
-	log_writes_remove();
-	put(&report, ",\"kernel_log\":");
+	answer("stage unmount");
+	int left = leave() ? errno : 0;
+
+	if (left == EINVAL)
+		left = 0; /* after umount as the last word there is nothing to leave */
+	if (left)
+		log_writes_flush(); /* what is mounted keeps the device */
+	else
+		log_writes_remove();
+	console_level(CONSOLE_QUIET);
+	put(&report, ",\"umount_errno\":%d,\"kernel_log\":", left);
 	put_kernel_log(&report);
 	put(&report, "}");
 }

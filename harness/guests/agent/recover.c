@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ static int unmount(void)
 
 static int probe_steps;
 static bool probe_failed;
+static bool probe_full; /* a call of this probe found no room */
 
 static bool step(bool done, const char *call, const char *path)
 {
@@ -47,6 +49,7 @@ static bool step(bool done, const char *call, const char *path)
 	put_escaped(&report, path, strlen(path));
 	put(&report, ": %s\"", errno_name(error));
 	probe_failed = true;
+	probe_full = probe_full || error == ENOSPC;
 	return false;
 }
 
@@ -74,11 +77,48 @@ static void probe_empty(void)
 	char buffer[4096];
 	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
 	long length = root < 0 ? -1 : syscall(SYS_getdents64, root, buffer, sizeof(buffer));
+	int error = length < 0 ? errno : ENOTEMPTY;
 
-	close(root);
-	errno = length < 0 ? errno : ENOTEMPTY;
+	if (root >= 0)
+		close(root);
+	errno = error;
 	/* "." and ".." take 24 bytes each; btrfs, ext4 and xfs all list them. */
 	step(length >= 0 && length <= 48, "empty", MOUNT_POINT);
+}
+
+/*
+ * Where a call found no room before everything was deleted: now there is room, for a file of a quarter of the
+ * device.
+ */
+static void probe_again(void)
+{
+	static const char bytes[16] = "powercut-probe\n";
+	static const char path[] = MOUNT_POINT "/" PROBE_NAME;
+	struct statfs room;
+
+	sync(); /* what was deleted is free for sure once that is committed */
+	int file = open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+
+	if (!step(file >= 0, "create-again", path))
+		return;
+	step(write(file, bytes, sizeof(bytes)) == sizeof(bytes), "write-again", path);
+	step(!fsync(file), "fsync-again", path);
+	if (step(!fstatfs(file, &room), "statfs", path))
+		step(!fallocate(file, 0, 0, room.f_blocks * room.f_bsize / 4), "fallocate-again", path);
+	close(file);
+	step(!unlink(path), "unlink-again", path);
+}
+
+/* How much of the filesystem is in use, in bytes. */
+static void put_room(void)
+{
+	struct statfs room;
+
+	if (statfs(MOUNT_POINT, &room))
+		return;
+	put(&report, ",\"room\":{\"total_bytes\":%llu,\"free_bytes\":%llu,\"available_bytes\":%llu}",
+	    (unsigned long long)room.f_blocks * room.f_bsize, (unsigned long long)room.f_bfree * room.f_bsize,
+	    (unsigned long long)room.f_bavail * room.f_bsize);
 }
 
 /* Clear the flags that forbid changes, as chattr -i -a does. */
@@ -89,14 +129,19 @@ static bool unlock(const char *path)
 
 	flags &= ~(FS_IMMUTABLE_FL | FS_APPEND_FL);
 	done = done && !ioctl(file, FS_IOC_SETFLAGS, &flags);
-	close(file);
+	int error = errno; /* of the call that failed: step() reports it */
+
+	if (file >= 0)
+		close(file);
+	errno = error;
 	return done;
 }
 
 static void probe(void)
 {
 	probe_steps = 0;
-	probe_failed = false;
+	probe_failed = probe_full = false;
+	put_room();
 	put(&report, ",\"probe\":[");
 	for (int i = 0; i < walked.count; i++)
 		if (walked.locked[i])
@@ -114,6 +159,8 @@ static void probe(void)
 	}
 	if (!walked.truncated)
 		probe_empty();
+	if (probe_full)
+		probe_again();
 }
 
 /*
@@ -164,8 +211,8 @@ static void second_walk(const struct recovery *recovery, size_t tree, size_t tre
 	}
 }
 
-/* The probe, in whatever mount there is, and its unmount. */
-static void probe_and_unmount(const struct recovery *recovery)
+/* The probe, in whatever mount there is, and its unmount: whether that succeeded. */
+static bool probe_and_unmount(const struct recovery *recovery)
 {
 	int error;
 
@@ -176,11 +223,11 @@ static void probe_and_unmount(const struct recovery *recovery)
 	errno = error;
 	step(!error, "umount", MOUNT_POINT);
 	put(&report, "],\"probe_steps\":%d", probe_steps);
-	if (error)
-		die("unmount after the probe");
+	return !error;
 }
 
-static void second_mount(const struct recovery *recovery, size_t tree, size_t tree_length)
+/* Whether nothing is mounted any more at its end. */
+static bool second_mount(const struct recovery *recovery, size_t tree, size_t tree_length)
 {
 	int error;
 
@@ -188,9 +235,9 @@ static void second_mount(const struct recovery *recovery, size_t tree, size_t tr
 	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
 	put(&report, ",\"second_mount_errno\":%d", error);
 	if (error)
-		return;
+		return true;
 	second_walk(recovery, tree, tree_length);
-	probe_and_unmount(recovery);
+	return probe_and_unmount(recovery);
 }
 
 /*
@@ -205,12 +252,18 @@ static bool untouched(const struct recovery *recovery)
 	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
 	bool synced = root >= 0 && !syncfs(root);
 
-	close(root);
+	if (root >= 0)
+		close(root);
 	return synced && state_device_written() == WRITTEN_NOTHING;
 }
 
-void recover(const struct recovery *recovery, struct changed_blocks *changed)
+/*
+ * Whether the filesystem is unmounted again. When an unmount fails, the report ends there and says so
+ * ("used_up"): the device stays busy, so this guest can recover no other state.
+ */
+bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 {
+	bool unmounted = true;
 	int error;
 
 	report.length = 0;
@@ -233,7 +286,7 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 			put(&report, ",\"untouched\":true");
 			if (changed)
 				changed->count = 0;
-			probe_and_unmount(recovery);
+			unmounted = probe_and_unmount(recovery);
 		} else {
 			if (recovery->first_probe) {
 				stage(recovery, "probe of the first mount");
@@ -242,14 +295,16 @@ void recover(const struct recovery *recovery, struct changed_blocks *changed)
 			stage(recovery, "unmount");
 			error = unmount();
 			put(&report, ",\"umount_errno\":%d", error);
-			if (error)
-				die("unmount");
-			if (changed)
-				changed->count = changes_read(changed->bytes, changed->capacity, changed->numbers);
-			second_mount(recovery, tree, tree_length);
+			unmounted = !error;
+			if (changed) /* of a disk that is still mounted they are not all there is */
+				changed->count = unmounted ? changes_read(changed->bytes, changed->capacity,
+									  changed->numbers) : 0;
+			if (unmounted)
+				unmounted = second_mount(recovery, tree, tree_length);
 		}
 	}
 	put(&report, ",\"kernel_log\":");
 	put_kernel_log(&report);
-	put(&report, "}");
+	put(&report, unmounted ? "}" : ",\"used_up\":true}");
+	return unmounted;
 }

@@ -2,13 +2,16 @@
 /* The report: JSON in one buffer. A page fault costs 60 us under UML, so buffers are touched once. */
 #include "agent.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
+#include <unistd.h>
 
 struct text report;
+static bool log_cleared;
 
 void text_start(struct text *text, size_t capacity)
 {
@@ -114,7 +117,7 @@ void put_hex(struct text *text, const unsigned char *bytes, size_t length)
 	text->length = end - text->bytes;
 }
 
-enum { SYSLOG_READ_CLEAR = 4, SYSLOG_CLEAR = 5 }; /* syslog(2) */
+enum { SYSLOG_READ_CLEAR = 4, SYSLOG_CLEAR = 5, SYSLOG_CONSOLE_LEVEL = 8 }; /* syslog(2) */
 
 /* "<6>text" lines since the last call become "6 text"; one system call for all of them. */
 void put_kernel_log(struct text *text)
@@ -150,6 +153,43 @@ void put_kernel_log(struct text *text)
 void clear_kernel_log(void)
 {
 	klogctl(SYSLOG_CLEAR, NULL, 0);
+	log_cleared = true;
+}
+
+/*
+ * How many lines the kernel has logged since the first call after clear_kernel_log(), as put_kernel_log() will
+ * tell them. A record of /dev/kmsg holds a line break of its text as \x0a
+ * (Documentation/ABI/testing/dev-kmsg).
+ */
+int kernel_log_lines(void)
+{
+	static int file = -1, lines;
+	char record[8192];
+	ssize_t length;
+
+	if (file < 0)
+		file = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (log_cleared) {
+		lseek(file, 0, SEEK_DATA); /* behind what was cleared last */
+		lines = 0;
+		log_cleared = false;
+	}
+	while ((length = read(file, record, sizeof(record) - 1)) > 0 || (length < 0 && errno == EPIPE)) {
+		if (length < 0)
+			continue; /* the oldest were overwritten: the next read goes on behind them */
+		char *end = memchr(record, '\n', length);
+
+		*(end ? end : record + length) = 0;
+		lines++;
+		for (char *at = strstr(record, "\\x0a"); at; at = strstr(at + 1, "\\x0a"))
+			lines++;
+	}
+	return lines;
+}
+
+void console_level(int level)
+{
+	klogctl(SYSLOG_CONSOLE_LEVEL, NULL, level);
 }
 
 const char *errno_name(int error)

@@ -365,6 +365,17 @@ def test_a_run_that_examined_nothing_is_skipped() -> None:
         assert answer_of(nothing, oracles) == ("skip", "no log held a FLUSH or FUA")
 
 
+@pytest.mark.parametrize("lacking", [{"planned_experiments": 2}, {"undone_experiments": 1}])
+def test_an_experiment_that_is_missing_makes_a_step_no_good_one(lacking: dict[str, int]) -> None:
+    """Also when all that counts holds in every state of the others."""
+    of_others = msgspec.structs.replace(
+        summary("kept"), exit=3, states=StateCounts(4, 3, 0, 1), reasons=("fsck: killed",), **lacking
+    )
+    assert answer_of(of_others, ("durable",))[0] == "skip"
+    whole = msgspec.structs.replace(of_others, planned_experiments=1, undone_experiments=0)
+    assert answer_of(whole, ("durable",))[0] == "good"
+
+
 def test_what_git_was_told_must_be_what_a_step_said() -> None:
     log = "# bad: [ab] x\ngit bisect start '--no-checkout' 'ab' 'cd'\n# bad: [ef] y\ngit bisect bad ef\n"
     require_answers(log, {"ef": "bad"})

@@ -44,7 +44,7 @@ def made(elsewhere: Path) -> Path:
     folder = new_run(elsewhere / "results")
     question(folder, ("powercut", "compare", "replace-by-rename", "--against", "A", "--kernel", "B"))
     asked = msgspec.structs.replace(
-        read_question(folder), kernels={"A": {}, "B": {}}, profiles={"btrfs": {}}, against="A"
+        read_question(folder), kernels={"A": {}, "B": {}}, profiles={"btrfs": {}}, against="A", planned=2
     )
     write_question(folder, asked)
     worse = judged({ENTRY_COUNT: seen(0)})
@@ -52,7 +52,7 @@ def made(elsewhere: Path) -> Path:
         place = keep(folder, number, judge)
         facts = msgspec.json.decode((place / "experiment.json").read_bytes())
         (place / "experiment.json").write_bytes(msgspec.json.encode(facts | {"kernel": kernel}))
-    run.finish(folder, 1.0, 0, 2)
+    run.finish(folder, 1.0, 0)
     return folder
 
 

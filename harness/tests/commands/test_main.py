@@ -1,6 +1,8 @@
 """Bad input ends with one clear line and leaves nothing behind."""
 
 import errno
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from harness.commands import run as run_command
 from harness.commands.arguments import size
 from harness.commands.main import COMMANDS, parser
 from harness.evidence import summary as summing
-from harness.evidence.store import new_run, write_summary
+from harness.evidence.store import new_run, only_one, write_summary
 from harness.evidence.sweep import planted_bugs
 from harness.findings import repro
 from harness.guests import filesystem
@@ -368,6 +370,65 @@ def test_a_stopped_run_has_no_report_and_is_told_how_to_go_on(powercut: Powercut
     assert f"powercut run --resume {made}" in said
 
 
+@pytest.fixture
+def killed(elsewhere: Path) -> Path:
+    """A run that was killed after one experiment of three, in which every promise was kept."""
+    folder = new_run(elsewhere / "results")
+    question(folder, planned=3)
+    keep(folder)
+    return folder
+
+
+def test_judging_a_killed_run_does_not_turn_it_green(powercut: Powercut, killed: Path) -> None:
+    told = f"2 of 3 planned experiments are missing; go on with: powercut run --resume {killed}"
+    assert powercut("judge", killed, "--quiet")[0] == 3
+    summary = read_summary(killed)
+    assert (summary.exit, summary.reasons) == (3, (told.replace(str(killed), summing.shown(killed)),))
+    exit_status, said = powercut("report", killed, "--quiet")
+    assert exit_status == 3
+    assert "2 of 3 planned experiments are missing" in said
+    assert "2 of 3 planned experiments are missing" in (killed / "report/index.html").read_text()
+
+
+def test_a_run_that_lost_an_experiment_since_is_green_no_more(powercut: Powercut, killed: Path) -> None:
+    question(killed, planned=2)
+    keep(killed, 2)
+    assert powercut("judge", killed, "--quiet") == (0, "")
+    assert powercut("report", killed, "--quiet") == (0, "")
+    shutil.rmtree(killed / "experiments/0002")
+    assert powercut("report", killed, "--quiet")[0] == 3
+    assert read_summary(killed).exit == 3
+
+
+def test_a_command_about_a_finding_of_a_killed_run_says_so_and_is_never_0(
+    powercut: Powercut, made: Path, monkeypatch, capsys
+) -> None:
+    question(made, planned=2)
+    assert summing.status_of(made, 0) == 3
+    assert "1 of 2 planned experiments are missing" in capsys.readouterr().err
+    assert summing.status_of(made, 1) == 1
+
+
+@pytest.mark.parametrize("name", ["run.json", "summary.json", "experiments/0001/experiment.json"])
+@pytest.mark.parametrize("command", ["judge", "report"])
+def test_a_file_of_an_unknown_format_is_refused_in_one_line(
+    powercut: Powercut, made: Path, command: str, name: str
+) -> None:
+    text = (made / name).read_text()
+    (made / name).write_text(text.replace('"format":1', '"format":9').replace('"format": 1', '"format": 9'))
+    exit_status, said = powercut(command, made)
+    assert (exit_status, is_one_line(said)) == (2, True)
+    assert "format 9, written by another release of Powercut; this one reads 0 and 1" in said
+
+
+def test_a_run_that_somebody_writes_to_is_left_alone(powercut: Powercut, made: Path) -> None:
+    with only_one(made):
+        for command in ("judge", "report"):
+            exit_status, said = powercut(command, made)
+            assert (exit_status, is_one_line(said)) == (3, True)
+            assert f"process {os.getpid()} is at work there" in said
+
+
 def test_judging_again_finds_the_same(powercut: Powercut, made: Path) -> None:
     before = read_summary(made), read_experiment(made / "experiments/0001")
     assert powercut("judge", made, "--quiet") == (1, "")
@@ -442,6 +503,12 @@ def test_a_small_wish_with_bad_values_is_wrong_usage(
 
 
 # --- the rest -------------------------------------------------------------------------------------
+
+
+def test_every_command_of_the_help_does_something() -> None:
+    text = parser().format_help()
+    assert set(re.findall(r"^    (\w+)(?: |$)", text, re.MULTILINE)) == set(COMMANDS)
+    assert "not built" not in text
 
 
 def test_words_for_the_tests_are_passed_on_as_they_are(monkeypatch) -> None:

@@ -1,6 +1,8 @@
 """The evidence is there whole or not at all."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from harness.evidence import store
 from harness.evidence.store import (
     NoResults,
+    RunInUse,
     base_disk,
     compress_file,
     copy_image,
@@ -15,8 +18,11 @@ from harness.evidence.store import (
     experiment_folder,
     keep_base,
     new_run,
+    only_one,
+    partial_folder,
     point_latest,
     reading,
+    remove_partial,
     write_whole,
 )
 from harness.states.disk import BLOCK_BYTES
@@ -76,10 +82,49 @@ def test_an_experiment_that_fails_leaves_the_older_one_of_its_number(run: Path) 
 
 
 def test_what_a_killed_run_left_half_done_is_not_taken_over(run: Path) -> None:
-    (run / "experiments/0001.partial").mkdir()
-    (run / "experiments/0001.partial/half").touch()
+    (run / "experiments/0001.12345.partial").mkdir()
+    (run / "experiments/0001.12345.partial/half").touch()
+    (run / "summary.json.partial").touch()
     with experiment_folder(run, 1) as folder:
         assert not list(folder.iterdir())
+    remove_partial(run)
+    assert [path.name for path in run.iterdir()] == ["experiments"]
+    assert [path.name for path in (run / "experiments").iterdir()] == ["0001"]
+
+
+def test_what_another_process_left_half_done_can_go_while_we_write(run: Path) -> None:
+    """The janitor of a killed worker removes its folder when the experiment is done anew already."""
+    ours = partial_folder(run, 1)
+    asked = f"from harness.evidence.store import *; print(partial_folder(Path('{run}'), 1))"
+    killed = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert killed.stdout.strip() not in ("", str(ours))
+
+
+HOLD = """
+from harness.evidence.store import *
+with only_one(Path({!r})):
+    print('held', flush=True)
+    input()
+"""
+
+
+def test_a_run_that_somebody_writes_to_is_refused_with_the_process(run: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD.format(str(run))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    for _ in range(2):  # the refused one does not take the number away
+        with pytest.raises(RunInUse, match=f"process {holder.pid} is at work there"), only_one(run):
+            pass
+    holder.kill()
+    holder.wait()
+    with only_one(run):
+        pass
+    assert [path.name for path in run.iterdir()] == ["experiments"]
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:

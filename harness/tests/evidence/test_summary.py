@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.evidence import summary as summing
 from harness.evidence.store import NoResults, new_run, write_summary
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.stages.judge import judge_again
@@ -15,6 +16,7 @@ from oracles.spec import PRESUMES
 from oracles.verdict import Tier
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
+from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
 from reports.results import (
     Coverage,
@@ -36,11 +38,14 @@ STATES = ENTRY_COUNT + 1
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    return new_run(tmp_path)
+    """Of one planned experiment."""
+    run = new_run(tmp_path)
+    question(run)
+    return run
 
 
-def add_up(run: Path, expected: int = 0) -> Summary:
-    summary = sum_up(run, 2.0, boots=1, expected=expected)
+def add_up(run: Path) -> Summary:
+    summary = sum_up(run, 2.0, boots=1)
     counts = summary.states
     assert counts.planned == counts.checked + counts.skipped_identical + counts.unknown
     return summary
@@ -64,9 +69,10 @@ def test_states_that_were_never_reached_are_unknown(run: Path) -> None:
 
 
 def test_experiments_add_up(run: Path) -> None:
+    question(run, planned=2)
     keep(run, 1)
     keep(run, 2)
-    summary = add_up(run, expected=2)
+    summary = add_up(run)
     assert (summary.experiments, summary.states.planned, summary.log_entries) == (
         2,
         2 * STATES,
@@ -106,13 +112,31 @@ def test_a_run_of_only_failed_recordings_examined_nothing(run: Path) -> None:
 
 
 def test_no_experiment_is_never_a_pass(run: Path) -> None:
-    assert (add_up(run).exit, add_up(run).reasons) == (3, ("no state was examined",))
+    assert add_up(run).exit == 3
+    assert add_up(run).reasons[1:] == ("no state was examined",)
 
 
 def test_fewer_experiments_than_planned_is_never_a_pass(run: Path) -> None:
+    question(run, planned=2)
     keep(run)
-    summary = add_up(run, expected=2)
-    assert (summary.exit, summary.reasons) == (3, ("only 1 of 2 experiments were done",))
+    summary = add_up(run)
+    way_on = f"go on with: powercut run --resume {shown(run)}"
+    assert (summary.exit, summary.reasons) == (3, (f"1 of 2 planned experiments are missing; {way_on}",))
+    assert (summary.experiments, summary.planned_experiments) == (1, 2)
+
+
+def test_a_run_that_never_said_how_many_it_planned_is_never_a_pass(run: Path) -> None:
+    question(run, planned=NOT_KNOWN)
+    keep(run)
+    summary = add_up(run)
+    assert summary.exit == 3
+    assert "did not keep how many experiments it planned" in summary.reasons[0]
+
+
+def test_experiments_stand_in_the_order_of_their_numbers(run: Path) -> None:
+    for number in (10000, 2, 9999):
+        (run / "experiments" / f"{number:04d}").mkdir()
+    assert [path.name for path in experiment_folders(run)] == ["0002", "9999", "10000"]
 
 
 def test_a_log_without_flush_or_fua_is_never_a_pass(run: Path) -> None:
@@ -139,6 +163,19 @@ def test_an_unknown_state_gives_its_reason_once(run: Path) -> None:
     keep(run, judge=judged({2: b"{", 3: b"{"}))
     (reason,) = add_up(run).reasons
     assert reason.startswith("made O:2: the agent's report makes no sense")
+    assert reason.endswith("(and in 1 more states)")
+
+
+def test_a_reason_that_stands_within_another_is_told_too(run: Path) -> None:
+    keep(run, judge=judged({2: b'{"trouble":"no memory left"}', 3: b'{"trouble":"no memory"}'}))
+    assert add_up(run).reasons == ("made O:2: no memory left", "made O:3: no memory")
+
+
+def test_reasons_beyond_the_shown_ones_are_counted(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summing, "REASONS_MAX", 1)
+    troubles = {at: b'{"trouble":"%s"}' % word for at, word in enumerate([b"a", b"b", b"c", b"c"])}
+    keep(run, judge=judged(troubles))
+    assert add_up(run).reasons == ("made O:0: a", "and 2 more reasons, in 3 states")
 
 
 def test_trouble_of_ours_is_no_finding(run: Path) -> None:

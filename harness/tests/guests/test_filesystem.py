@@ -95,3 +95,11 @@ def test_a_version_is_read_from_either_stream(tools: Path, stream: str) -> None:
 def test_a_tool_without_version_is_unknown(tools: Path) -> None:
     script(tools, "mkfs.tiny", "exit 1")
     assert tool_version(msgspec.structs.replace(PROFILE, name="other")) == "unknown"
+
+
+def test_a_checker_that_somebody_kills_is_run_once_more(tools: Path, tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(b"")
+    script(tools, "fsck.tiny", '[ -e "$2.seen" ] && exit 0; touch "$2.seen"; kill -9 $$')
+    assert check_filesystem(PROFILE, tmp_path / "image") == Fsck(exit=0, output="")
+    script(tools, "fsck.tiny", "kill -9 $$")
+    assert check_filesystem(PROFILE, tmp_path / "image").exit == -9

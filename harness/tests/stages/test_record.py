@@ -1,72 +1,13 @@
 """A recording is cut into base, log and history. The guest is made up; it leaves a log as a kernel would."""
 
-import json
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from harness.stages.record import NotRecorded, Recording, program, record
-from harness.states.disk import BLOCK_BYTES
-from harness.states.log import BadLog, Entry, open_log
-from harness.tests.fake_guest import MemoryDevices
-from oracles.profiles import profile
-from workloads.entries import EntryFlag
+from harness.stages.record import NotRecorded, program
+from harness.states.log import BadLog, open_log
+from harness.tests.fake_recorder import LOG, PROFILE, REPORT, SIZE_BYTES, WORKLOAD, Recorder
 from workloads.text import parse
-
-SIZE_BYTES = 64 * BLOCK_BYTES
-PROFILE = msgspec.structs.replace(profile("btrfs-single"), size_bytes=SIZE_BYTES)
-WORKLOAD = parse("setup\n  mkdir A\nrun\n  creat A/foo\n  fsync A/foo\n")
-
-
-def mark(text: str) -> Entry:
-    return Entry(0, 0, EntryFlag.MARK, mark=text)
-
-
-def written(sector: int, letter: bytes) -> Entry:
-    return Entry(sector, 1, 0, letter * 512)
-
-
-LOG = (
-    *(mark("begin-0"), written(0, b"s"), mark("done-0"), written(8, b"S"), mark("run")),
-    *(mark("begin-1"), mark("done-1"), mark("begin-2"), written(0, b"r"), Entry(0, 0, EntryFlag.FLUSH)),
-    *(mark("done-2"), mark("end"), written(16, b"e"), mark("dm-log-writes-end")),
-)
-REPORT = {
-    "mount_errno": 0,
-    "root_inode": 256,
-    "device": {"write_cache": "write back", "fua": "0"},
-    "steps": [{"index": n, "result": 0, "inode": 257 + n, "blocks": 0, "left": 0} for n in range(3)],
-    "kernel_log": ["6 BTRFS info: all is well"],
-}
-
-
-LEFT_OVER = b"left over" * 9000
-
-
-class Recorder(MemoryDevices):
-    """Answers `record` with this log and report."""
-
-    def __init__(self, folder: Path, log: tuple[Entry, ...] = LOG, **instead: object) -> None:
-        super().__init__(folder, dict.fromkeys(("disk", "log", "inbox", "outbox"), len(LEFT_OVER)))
-        for name in self.devices:
-            self.write(name, 0, LEFT_OVER)
-        self.log = log
-        self.report = json.dumps({**REPORT, **instead}).encode()
-        (folder / "pristine").write_bytes(b"p" * BLOCK_BYTES + bytes(SIZE_BYTES - BLOCK_BYTES))
-
-    def ask(self, command: str, timeout_s: float) -> list[str]:
-        word, size_bytes = command.split()
-        assert word == "record"
-        self.program = self.read("inbox", 0, int(size_bytes)).decode()
-        self.disk = self.devices["disk"][:]
-        self.log_was_empty = not self.devices["log"][:].strip(b"\0")
-        self.put_log(self.log)
-        self.write("outbox", 0, self.report)
-        return ["report", str(len(self.report))]
-
-    def record(self) -> Recording:
-        return record(self, PROFILE, WORKLOAD, self.scratch / "pristine", "6.12")
 
 
 def test_the_base_is_the_disk_at_the_end_of_setup(tmp_path: Path) -> None:
@@ -155,3 +96,17 @@ def test_an_operation_without_its_marks_is_no_recording(tmp_path: Path, missing:
     log = tuple(entry for entry in LOG if entry.mark != missing)
     with pytest.raises(NotRecorded, match=r"no marks of operation 2 \(fsync\)"):
         Recorder(tmp_path, log).record()
+
+
+def test_a_kernel_that_complains_is_kept_with_the_recording_and_not_used_again(tmp_path: Path) -> None:
+    said = ["6 BTRFS info: all is well", "4 WARNING: CPU: 0 PID: 1 at fs/btrfs/file.c:9 f+0x1/0x2"]
+    steps = [dict(step, log_lines=1 + (step["index"] == 2)) for step in REPORT["steps"]]
+    guest = Recorder(tmp_path, kernel_log=said, steps=steps)
+    live = guest.record().live
+    assert live is not None
+    assert (live.spec, live.seen.kernel_log, guest.used_up) == ("L:2", tuple(said), True)
+
+
+def test_a_kernel_that_is_content_goes_on_recording(tmp_path: Path) -> None:
+    guest = Recorder(tmp_path)
+    assert (guest.record().live, guest.used_up) == (None, False)

@@ -1,5 +1,6 @@
 """Every state gets its report, whatever becomes of the guests."""
 
+import errno
 import random
 from pathlib import Path
 
@@ -321,9 +322,11 @@ def test_a_guest_that_does_not_start_again_ends_the_recovery_with_the_states_bef
 # --- the checker -------------------------------------------------------------------------------------
 
 
-def test_the_checker_sees_the_state_with_what_recovery_changed(tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize("fates", [{}, {9: ["exit"]}], ids=["at once", "in a second guest"])
+def test_the_checker_sees_the_state_with_what_recovery_changed(tmp_path: Path, monkeypatch, fates) -> None:
+    """Also where the first guest was killed, and a second one recovered the state."""
     changes = {60: b"r" * BLOCK_BYTES, 0: b"s" * BLOCK_BYTES}
-    scene = Scene(tmp_path, ENTRIES, changes=changes)
+    scene = Scene(tmp_path, ENTRIES, fates=fates, changes=changes)
     monkeypatch.setattr(
         recover, "check_filesystem", lambda profile, image: Fsck(exit=0, output=digest(image.read_bytes()))
     )
@@ -358,6 +361,37 @@ def test_a_state_that_killed_the_guest_is_not_checked(tmp_path: Path, monkeypatc
     fates = {9: ["panic", "panic"]}
     found = Scene(tmp_path, ENTRIES, changes={1: bytes(BLOCK_BYTES)}, fates=fates).run()
     assert [one.prefix for one in found if observed(one).fsck is None] == [9]
+
+
+def test_an_answer_that_lacks_a_changed_block_is_our_trouble_and_is_not_checked(
+    tmp_path: Path, monkeypatch
+) -> None:
+    """Before, the checker saw the disk with some of what recovery wrote, and not all of it."""
+    checked: list[str] = []
+
+    def check(profile: Profile, image: Path) -> Fsck:
+        checked.append(digest(image.read_bytes()))
+        return Fsck(exit=0, output="")
+
+    monkeypatch.setattr(recover, "check_filesystem", check)
+    changes = {60: b"r" * BLOCK_BYTES, 0: b"s" * BLOCK_BYTES}
+    scene = Scene(tmp_path, ENTRIES, fates={9: ["short"]}, changes=changes)
+    found = scene.run()
+    assert "too few for a report of" in observed(found[9]).trouble
+    assert len(checked) == len(found) - 1
+    assert rest_is_right(scene, found, 9)
+
+
+@pytest.mark.parametrize("at", [0, 9, COUNT])
+def test_a_failed_unmount_is_reported_and_the_guest_replaced(tmp_path: Path, monkeypatch, at: int) -> None:
+    monkeypatch.setattr(recover, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
+    scene = Scene(tmp_path, ENTRIES, fates={at: ["busy"]})
+    found = scene.run()
+    seen = observed(found[at])
+    assert (seen.umount_errno, seen.used_up, seen.trouble, seen.fsck) == (errno.EBUSY, True, "", None)
+    assert rest_is_right(scene, found, at)
+    assert scene.guest_slot.boots == (2 if at < COUNT else 1)
+    assert scene.recovery.deaths == 0
 
 
 # --- requests ---------------------------------------------------------------------------------------

@@ -1,0 +1,166 @@
+"""
+A pool of worker processes that outlives each of them.
+
+In:       tasks, a function that a worker process runs, how many workers.
+Out:      what the workers say, task by task; every task is answered, by a worker or about its death.
+Not here: what a task is (run.py), what a worker that dies leaves in memory (harness/host/workspace.py).
+
+Each worker has a pipe of its own and is given one task at a time, so a worker that is killed at any moment
+holds no lock and takes nothing with it but that task. The task is done again once, by a new worker. Killed
+over it a second time, the pool says so, and goes on with the others.
+
+concurrent.futures' pool is broken for good when one worker dies; multiprocessing's own waits for ever.
+"""
+
+import contextlib
+import multiprocessing
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+TRIES = 2
+# Workers that die one after the other without an answer: then it is not the tasks.
+DEATHS_MAX = 8
+
+Task = TypeVar("Task")
+Work = Callable[[Any, Connection], None]  # settings, our end of the pipe
+
+
+class PoolFailed(Exception):
+    """A worker said that nothing can go on, or they all die; the message holds why."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A worker's message about its task. kind: "said", "done" (its last word), "failed" (none can go on)."""
+
+    kind: str
+    content: Any = None
+
+
+class Lost(msgspec.Struct, Generic[Task], frozen=True):
+    """A task that TRIES workers died over. how: the last one's end, as "killed by signal 9"."""
+
+    task: Task
+    how: str
+
+
+class Member(Generic[Task]):
+    """A worker process, its pipe, and the task it holds."""
+
+    def __init__(self, work: Work, settings: Any) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.settings = settings
+        self.line, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(settings, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.task: Task | None = None
+
+    def give(self, task: Task) -> None:
+        """That it is dead is seen at the next listening."""
+        self.task = task
+        with contextlib.suppress(OSError):
+            self.line.send(task)
+
+    def messages(self) -> Iterator[Said]:
+        """All that it has said and nobody heard, its last words before its death among them."""
+        with contextlib.suppress(EOFError, OSError):  # half a message is none
+            while self.line.poll():
+                yield self.line.recv()
+
+    def how(self) -> str:
+        """How it ended."""
+        self.process.join()
+        status = self.process.exitcode or 0
+        return f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
+
+    def end(self) -> None:
+        """At once, also when it is stopped or holds on to SIGTERM."""
+        self.process.terminate()
+        self.process.join(5)
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.line.close()
+
+
+class Pool(Generic[Task]):
+    """Use as a context. settings: one for each worker, kept by the one that replaces it."""
+
+    def __init__(self, work: Work, settings: Sequence[Any]) -> None:
+        self._work = work
+        self._settings = deque(settings)
+        self._members: list[Member[Task]] = []
+        self.deaths = 0
+
+    def __enter__(self) -> "Pool[Task]":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for member in self._members:
+            member.process.terminate()  # all at once, then each awaited
+        for member in self._members:
+            member.end()
+        self._members = []
+
+    def perform(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Said | Lost[Task]]]:
+        """Each message with the task that it is about. Errors: PoolFailed."""
+        waiting = deque(enumerate(tasks))
+        held: dict[int, tuple[int, Task]] = {}  # by the number of a worker's process
+        tries: Counter[int] = Counter()
+        in_a_row = 0
+        while waiting or held:
+            while waiting and (member := self._idle()) is not None:
+                held[id(member)] = waiting.popleft()
+                tries[held[id(member)][0]] += 1
+                member.give(held[id(member)][1])
+            for member in self._ready():
+                over = not member.process.is_alive()  # asked first: what it said before is in the pipe then
+                for said in member.messages():
+                    if said.kind == "failed":
+                        raise PoolFailed(said.content)
+                    if id(member) not in held:
+                        continue
+                    yield held[id(member)][1], said
+                    if said.kind == "done":
+                        del held[id(member)]
+                        member.task = None
+                        in_a_row = 0
+                if not over:
+                    continue
+                how = self._bury(member)
+                in_a_row += 1
+                if id(member) in held:
+                    number, task = held.pop(id(member))
+                    if tries[number] < TRIES:
+                        waiting.appendleft((number, task))
+                    else:
+                        yield task, Lost(task, how)
+                if in_a_row >= DEATHS_MAX:
+                    raise PoolFailed(f"{in_a_row} workers died one after the other, the last one {how}")
+
+    def _idle(self) -> Member[Task] | None:
+        """A worker without a task: one that is there, or a new one where there is room."""
+        for member in self._members:
+            if member.task is None:
+                return member
+        if not self._settings:
+            return None
+        self._members.append(Member(self._work, self._settings.popleft()))
+        return self._members[-1]
+
+    def _ready(self) -> list[Member[Task]]:
+        """Those that said something or ended."""
+        ready = set(wait([each for one in self._members for each in (one.line, one.process.sentinel)]))
+        return [one for one in self._members if one.line in ready or one.process.sentinel in ready]
+
+    def _bury(self, member: Member[Task]) -> str:
+        how = member.how()
+        self.deaths += 1
+        self._members.remove(member)
+        self._settings.appendleft(member.settings)
+        member.line.close()
+        return how

@@ -1,0 +1,72 @@
+"""How the end of a guest is seen: by its line and its console, with a shell in place of a kernel."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.guests.interface import LostGuest
+from harness.guests.local import LocalGuest
+from harness.guests.spec import Channel, GuestSpec
+from harness.host import workspace
+
+
+def started(folder: Path, script: str) -> LocalGuest:
+    """Its console is standard output, its line descriptor 9."""
+    guest_in, to_guest = os.pipe()
+    from_guest, guest_out = os.pipe()
+    process = subprocess.Popen(
+        ["bash", "-c", f"exec 9>&{guest_out} {guest_out}>&-; {script}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=(guest_in, guest_out),
+        start_new_session=True,
+    )
+    os.close(guest_in)
+    os.close(guest_out)
+    spec = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20)
+    return LocalGuest(process, Channel(to_guest, from_guest, ()), spec, folder, {})
+
+
+def lost(guest: LocalGuest, timeout_s: float = 20.0) -> LostGuest:
+    began = time.monotonic()
+    with pytest.raises(LostGuest) as raised:
+        guest.hear(timeout_s)
+    assert time.monotonic() - began < 10
+    guest.close()
+    return raised.value
+
+
+def test_a_guest_that_dies_behind_an_answer_is_lost_at_the_next_question(tmp_path: Path) -> None:
+    """The answer counts; whoever asks again must not wait for ever."""
+    guest = started(tmp_path, "echo done 1 >&9; kill -9 $$")
+    guest._process.wait()
+    assert guest.hear() == ["done", "1"]
+    assert lost(guest).kind == "exit"
+
+
+def test_a_guest_whose_line_closes_first_tells_by_its_console_how_it_died(tmp_path: Path) -> None:
+    guest = started(tmp_path, "exec 9>&-; sleep 0.3; echo 'Kernel panic - not syncing: x'; kill -9 $$")
+    assert lost(guest).kind == "panic"
+
+
+def test_a_guest_that_was_killed_did_not_hang(tmp_path: Path) -> None:
+    """A process that it started holds the console open."""
+    guest = started(tmp_path, "(sleep 30) & kill -9 $$")
+    death = lost(guest, 0.5)
+    assert (death.kind, "ended (-9)" in str(death)) == ("exit", True)
+
+
+def test_a_guest_that_says_nothing_hangs(tmp_path: Path) -> None:
+    assert lost(started(tmp_path, "sleep 30"), 0.5).kind == "hang"
+
+
+def test_a_death_where_its_files_found_no_room_is_no_panic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """User Mode Linux panics when its memory, a file, cannot grow."""
+    monkeypatch.setattr(workspace, "FULL_BYTES", 1 << 62)
+    death = lost(started(tmp_path, "echo 'Kernel panic - not syncing: x'; kill -9 $$"))
+    assert (death.kind, "no room in" in str(death)) == ("exit", True)

@@ -1,0 +1,150 @@
+"""What a run keeps of a worker that died, of a mistake of ours, and of a scratch folder without room."""
+
+import errno
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness.evidence.store import NoResults, experiment_folder, new_run
+from harness.evidence.summary import sum_up
+from harness.experiments import examination
+from harness.experiments.examination import Setting, record_in
+from harness.experiments.experiment import Outcome
+from harness.experiments.plan import Plan
+from harness.guests.interface import LostGuest
+from harness.host import workspace as scratch
+from harness.host.progress import Progress
+from harness.runs import run as subject
+from harness.runs.pool import Lost, Said
+from harness.runs.run import RunSpec, Workbench, Worker, heed, require_same_question
+from harness.tests.made_run import BENCH, keep, question
+from oracles.profiles import profile
+from oracles.verdict import Tier
+from reports.formats import NOT_KNOWN
+from reports.results import read_experiment, read_question
+from workloads.library import load
+
+PLAN = Plan(1, "test", "key", "hash", profile("btrfs"), BENCH.history.workload, Tier.FS, False)
+LOST = Lost(PLAN, "killed by signal 9")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    run = new_run(tmp_path)
+    question(run)
+    return run
+
+
+def test_an_experiment_that_two_workers_died_over_is_unknown_with_the_reason(run: Path) -> None:
+    assert heed(PLAN, LOST, run, Progress(quiet=True)) == 0
+    facts = read_experiment(run / "experiments/0001").facts
+    assert facts.trouble == "the worker was killed by signal 9, 2 times in this experiment"
+    summary = sum_up(run, 1.0)
+    assert (summary.exit, summary.experiments, summary.undone_experiments) == (3, 1, 1)
+
+
+def test_what_was_whole_when_its_worker_died_is_kept(run: Path) -> None:
+    """It was renamed into place, and the worker died before it could say so."""
+    keep(run)
+    heed(PLAN, LOST, run, Progress(quiet=True))
+    assert read_experiment(run / "experiments/0001").facts.trouble == ""
+
+
+def test_an_experiment_is_replaced_at_once(run: Path) -> None:
+    """Nothing half removed ever stands under its name."""
+    with experiment_folder(run, 1) as folder:
+        (folder / "old").touch()
+    with experiment_folder(run, 1) as folder:
+        (folder / "new").touch()
+    assert [path.name for path in (run / "experiments").rglob("*")] == ["0001", "new"]
+
+
+class Slot:
+    """In place of a GuestSlot."""
+
+    boots = 0
+
+    def guest(self) -> None:
+        return None
+
+    def drop(self) -> None:
+        self.boots += 1
+
+
+@pytest.fixture
+def bench(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
+    """One that needs no guest."""
+    made = Workbench(Worker(None, str(run)), scratch.Workspace(tmp_path))
+    monkeypatch.setattr(made, "_keeper_for", lambda _: Slot())
+    return made
+
+
+def test_a_mistake_of_ours_is_the_trouble_of_its_experiment_alone(
+    run: Path, bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "run_experiment", lambda *_: {}["no such key"])
+    outcome = bench.do_or_tell(PLAN, print)
+    assert outcome == Outcome(1, "a mistake of ours: KeyError: 'no such key'")
+    kept = run / "experiments/0001"
+    assert read_experiment(kept).facts.trouble == outcome.trouble
+    assert "Traceback" in (kept / "kernel.log").read_text()
+
+
+def test_where_the_scratch_folder_is_full_nothing_is_kept(
+    run: Path, bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A guest whose disk finds no room there sees I/O errors."""
+    monkeypatch.setattr(subject, "run_experiment", lambda *given: given[-1](1))
+    monkeypatch.setattr(scratch, "FULL_BYTES", 1 << 62)
+    with pytest.raises(OSError, match="no guest can be believed") as raised:
+        bench.do_or_tell(PLAN, print)
+    assert raised.value.errno == errno.ENOSPC
+    assert not list((run / "experiments").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("kinds", "recorded"), [(["exit"], True), (["exit", "exit"], False), (["panic"], False)]
+)
+def test_a_guest_that_somebody_kills_while_it_records_records_once_more(
+    monkeypatch: pytest.MonkeyPatch, kinds: list[str], recorded: bool
+) -> None:
+    slot, fates = Slot(), iter(kinds)
+
+    def record(*_: object) -> str:
+        for kind in fates:
+            raise LostGuest(kind, (), "gone")
+        return "a recording"
+
+    monkeypatch.setattr(examination, "record", record)
+    setting = Setting(slot, profile("btrfs"), Tier.FS, "test", Path(), Path())  # type: ignore[arg-type]
+    if recorded:
+        assert record_in(setting, BENCH.history.workload) == "a recording"
+    else:
+        with pytest.raises(LostGuest):
+            record_in(setting, BENCH.history.workload)
+    assert slot.boots == (kinds[0] == "exit")
+
+
+def run_spec(*names: str) -> RunSpec:
+    return RunSpec(tuple(load(name) for name in names), (profile("btrfs"),), ("6.12",))
+
+
+def test_a_run_goes_on_only_with_what_it_planned(run: Path) -> None:
+    """A glob means more workloads when the library has grown: their numbers are others."""
+    with pytest.raises(NoResults, match="start a new run"):
+        require_same_question(run, run_spec("fsync-new-file"), [PLAN])
+
+
+def test_an_older_run_that_goes_on_learns_what_it_planned(run: Path) -> None:
+    question(run, planned=NOT_KNOWN)
+    made = msgspec.structs.replace(BENCH.history.workload, name="made")
+    of_it = RunSpec((made,), (profile("btrfs"),), ("6.12",))
+    require_same_question(run, of_it, [PLAN, PLAN])
+    assert read_question(run).planned == 2
+
+
+def test_a_message_that_is_no_end_counts_no_boot(run: Path) -> None:
+    for said in (Said("said"), Said("said", 3)):
+        assert heed(PLAN, said, run, Progress(quiet=True)) == 0
+    assert heed(PLAN, Said("done", (Outcome(1, ""), 2)), run, Progress(quiet=True)) == 2
