@@ -282,7 +282,7 @@ def _size(case: Case, recovered: Recovered, violation: Violation) -> list[Check]
         if not sizes.allow(node.size):
             ranges = (*((size, size) for size in sorted(sizes.exact)), *sizes.ranges)
             return [Check("size", violation.subject, sizes=ranges)]
-    for start, end, floor in window.ranges.get(inode, ()):
+    for start, end, floor in window.range_floors(inode):
         least = min(min(size_of(content), end) for content in window.contents(inode, floor.time))
         if node.size < least:
             return [Check("size", violation.subject, sizes=((least, 1 << 62),))]
@@ -303,7 +303,7 @@ def _bytes(case: Case, recovered: Recovered, violation: Violation) -> list[Check
     window, node = case.window, recovered.nodes[inode]
     parts = [(0, 1 << 62, _data_since(case, violation, inode))]
     if violation.kind == "data lost":
-        parts += [(start, end, floor.time) for start, end, floor in window.ranges.get(inode, ())]
+        parts += [(start, end, floor.time) for start, end, floor in window.range_floors(inode)]
     for start, end, since in parts:
         pieces = [
             Piece(max(piece.start, start), min(piece.end, end), piece.sources)

@@ -8,6 +8,7 @@ Not here: which moments are allowed (window.py), names and attributes (model.py)
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from oracles.observation import Run
@@ -111,6 +112,41 @@ def collapsed(content: Content, offset: int, length: int) -> Content:
 def inserted(content: Content, offset: int, length: int) -> Content:
     rest = part(content, offset, size_of(content))
     return (*part(content, 0, offset), Extent(offset, offset + length, ZERO), *shifted(rest, length))
+
+
+def same_until(one: Content, other: Content) -> int:
+    """The first byte at which they differ, or end."""
+    for pieces in merged_pieces((one, other), max(size_of(one), size_of(other))):
+        if len(pieces.sources) > 1:
+            return pieces.start
+    return min(size_of(one), size_of(other))
+
+
+def explained(runs: Iterable[Run], candidates: Sequence[Content]) -> Content | None:
+    """What was read back as a Content, each byte by zeros or by the source that the first of the candidates
+    to explain it has there; None where none does."""
+    edges = {edge for content in candidates for extent in content for edge in (extent.start, extent.end)}
+    found: list[Extent] = []
+    for run in runs:
+        inside = sorted(edge for edge in edges if run.offset < edge < run.offset + run.length)
+        marks = [run.offset, *inside, run.offset + run.length]
+        for start, end in pairwise(marks):
+            sources = [extent.source for each in candidates for extent in part(each, start, end)]
+            source = _explaining(run, start, end, sources)
+            if source is None:
+                return None
+            before = found.pop() if found and found[-1].source == source else Extent(start, start, source)
+            found.append(Extent(before.start, end, source))
+    return tuple(found)
+
+
+def _explaining(run: Run, start: int, end: int, sources: list[Source]) -> Source | None:
+    if run.kind == "z":
+        return ZERO
+    if run.kind == "w":
+        return Source(run.stamp)
+    found = run_bytes(run, start, end)
+    return next((source for source in sources if source_bytes(source, start, end) == found), None)
 
 
 def merged_pieces(contents: Iterable[Content], zero_from: int) -> tuple[Piece, ...]:

@@ -227,13 +227,13 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
         if kind == "file":
             violations += _links(case, inode, node, floor)
             violations += _blocks(case, inode, node, case.window.blocks_floor(inode))
-    if kind == "file":
+    if kind == "file" and case.window.told(inode):
         floor = case.window.data_floor(inode)
         if case.window.existed(inode, floor):
             checked += 2
             violations += _size(case, inode, node, floor)
             violations += _bytes(case, inode, node, floor)
-        for part in case.window.ranges.get(inode, ()):
+        for part in case.window.range_floors(inode):
             checked += 1
             violations += _range(case, inode, node, part)
     return checked, violations
@@ -411,7 +411,7 @@ def _replacements(case: Case, recovered: Recovered) -> tuple[int, list[Violation
     seen = [
         (rename.inode, floor)
         for rename, floor in case.window.replacing_renames()
-        if recovered.entries.get(rename.new) == rename.inode
+        if recovered.entries.get(rename.new) == rename.inode and case.window.told(rename.inode)
     ]
     for inode, floor in seen:
         violations += _size(case, inode, recovered.nodes[inode], floor)

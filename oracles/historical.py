@@ -58,7 +58,7 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         if inode == case.model.root:
             continue
         violations += _attributes(case, inode, node)
-        if case.model.kind(inode) == "file":
+        if case.model.kind(inode) == "file" and case.window.told(inode):
             violations += _size(case, inode, node)
             violations += _content(case, inode, node) or _cut_off(case, inode, node)
     return checked, violations
@@ -202,7 +202,9 @@ def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
     return [
         (time, size_of(new), size_of(old))
         for time, old, new in changes
-        if model.steps[time - 1].operation.word == "truncate" and size_of(new) < size_of(old)
+        if model.steps[time - 1].operation.word == "truncate"
+        and not model.steps[time - 1].result
+        and size_of(new) < size_of(old)
     ]
 
 

@@ -22,7 +22,7 @@ import msgspec
 
 from oracles import content as contents
 from oracles.content import Content, Source
-from oracles.observation import TREE_SHIFT
+from oracles.observation import TREE_SHIFT, LeftFile
 from oracles.profiles import profile
 from oracles.timeline import T, Timeline
 from workloads import acl
@@ -53,6 +53,12 @@ BY_NAME = ("unlink", "rmdir", "rename")
 # Beside fsync and its like: fs/btrfs/ioctl.c create_subvol(), create_snapshot(), btrfs_ioctl_snap_destroy();
 # and the timers: 30 s of btrfs and of xfs, 5 s of ext4. A call that failed may have committed to find room.
 COMMITTING = ("subvol", "snapshot", "wait")
+# Errors with which a call may end after part of its work: no more room, a device that failed, a signal.
+CUT_SHORT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EINTR)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+
+# Words that make the file they write to, and then write: the one may succeed and the other fail.
+MAKING_TOO = ("write", "append", "pwrite", "open", "fill")
 
 SYMLINKS_MAX = 40  # include/linux/namei.h: MAXSYMLINKS
 
@@ -115,6 +121,16 @@ class Chain:
         return list(dict.fromkeys(slot for since, slot in self.slots if since <= time))
 
 
+class CutShort(msgspec.Struct, frozen=True):
+    """A call that wrote to a file in pieces, as its crash may show it: bytes from `start` on were written or
+    not, and the size was anywhere from `low` to `high`."""
+
+    inode: int
+    start: int
+    low: int
+    high: int
+
+
 class Rename(msgspec.Struct, frozen=True):
     time: int
     chain: int
@@ -173,6 +189,10 @@ class Model:
         self.order: list[int] = []  # of run: each Step.index, in the order of the effects
         self.stirred: dict[int, list[int]] = {}  # object to the times whose step may have set its clock times
         self.failed: list[int] = []  # times whose step failed, and may have done so, too
+        self.cut_short: dict[int, CutShort] = {}  # by time: what may show of it until its file is promised
+        self.untold: dict[int, int] = {}  # file to the time since which nobody knows its size and content
+        self.unwritten: dict[int, int] = {}  # file (-1: all) to when a call could not write it out: no room
+        self.half_done = False  # whether a timeline has values beside
         self.logging: set[int] = set()  # times whose step fsyncs an object in some way, even in vain
         self.may_commit: list[int] = []  # in order, times whose step may have committed everything before it
 
@@ -251,15 +271,17 @@ class Builder:
         # Without the file its open failed, and no filesystem heard of it.
         if self._is_fsync(step.operation) and step.result != -errno.ENOENT:
             self.model.logging.add(self.time)
+        handler = _WORDS.get(step.operation.word)
+        if handler is None:
+            raise Disagreement(f"the model does not know the word {step.operation.word}")
         if step.result < 0:
             self.model.failed.append(self.time)
             self._may_have_touched(step.operation)
+            if -step.result in CUT_SHORT or self.left() is not None:
+                self._half_done(handler)
         if step.result < 0 or step.operation.word in COMMITTING or self.time in self.model.logging:
             self.model.may_commit.append(self.time)
         if step.result == 0:
-            handler = _WORDS.get(step.operation.word)
-            if handler is None:
-                raise Disagreement(f"the model does not know the word {step.operation.word}")
             handler(self, step.operation)
 
     def _may_have_touched(self, operation: Operation) -> None:
@@ -272,6 +294,139 @@ class Builder:
         except Disagreement:
             return  # it did not come so far
         self.touch(inode, surely=False)
+
+    # --- calls that failed
+
+    def left(self) -> LeftFile | None:
+        """The file that the step was about, as it was right after it."""
+        assert self.step is not None
+        return msgspec.json.decode(self.step.file, type=LeftFile | None)
+
+    def _half_done(self, handler: Callable[["Builder", Operation], None]) -> None:
+        """
+        The call failed, and may have had part of its effect.
+
+        Names are left out: a call that gives or takes one does so at the end or not at all, in one
+        transaction, so a name that a failed call left is a finding. Only the words that make a file before
+        they write to it may have done the first without the second: the inode number tells.
+        An attribute has the old value or the new one, whichever is seen next (fs/btrfs/inode.c
+        btrfs_setattr() sets the mode in memory before it looks for room on the disk). A file's size and
+        content are what was seen right after the call; a crash during it may show any part of it.
+        """
+        step = self.step
+        assert step is not None
+        operation, known = step.operation, len(self.model.inodes)
+        if operation.word in ("fsync", "fdatasync", "msync", "syncfs") and -step.result in NO_ROOM:
+            self._not_written()
+        self.model.half_done = True
+        makes = operation.word in MAKING_TOO and operation.path[0] != "@" and step.inode
+        try:
+            if makes and self.parent(operation.path) not in self.now:
+                self.make(operation, "file", operation.path)
+                known += 1
+        except Disagreement:
+            return  # it did not come so far
+        attempt = self.fork()
+        try:
+            handler(attempt, operation)
+        except Disagreement:
+            attempt = self  # what it would have done cannot be said: of its file only what was seen
+        self._attributes_of(attempt, known)
+        self._blocks_of(attempt, known)
+        self._content_of(attempt, known)
+        for path in (operation.path, operation.path2):
+            self._touch_above(path)
+
+    def _not_written(self) -> None:
+        """What was to be written out may be lost, and a later call that succeeds need not say so again
+        (Documentation/filesystems/vfs.rst, Handling errors during writeback)."""
+        assert self.step is not None
+        try:
+            whole = self.step.operation.word == "syncfs"
+            inode = -1 if whole else self.there(self.step.operation.path, follow=True)
+        except Disagreement:
+            return
+        self.model.unwritten.setdefault(inode, self.time)
+
+    def _attributes_of(self, attempt: "Builder", known: int) -> None:
+        mine, other = self.model, attempt.model
+        self._either(mine.modes, other.modes, known)
+        self._either(mine.owners, other.owners, known)
+        for inode in other.flags.keys() - mine.flags.keys():
+            mine.flags[inode] = Timeline(0, "")
+        self._either(mine.flags, other.flags, known)
+        for inode, letters in other.flags_changed.items():
+            mine.flags_changed.setdefault(inode, set()).update(letters)
+        for inode in other.mtimes.keys() - mine.mtimes.keys():
+            if inode < known:
+                mine.mtimes[inode] = Timeline(0, frozenset((CLOCK,)))
+        self._either(mine.mtimes, other.mtimes, known)
+        for inode in range(known):
+            for name in other.xattrs[inode].keys() - mine.xattrs[inode].keys():
+                mine.xattrs[inode][name] = Timeline(0, None)
+            for name, line in other.xattrs[inode].items():
+                if line.last != mine.xattrs[inode][name].last:
+                    mine.xattrs[inode][name].maybe(self.time, line.last)
+
+    def _either(self, mine: dict[int, Timeline[T]], other: dict[int, Timeline[T]], known: int) -> None:
+        for inode, line in other.items():
+            if inode < known and line.last != mine[inode].last:
+                mine[inode].maybe(self.time, line.last)
+
+    def _blocks_of(self, attempt: "Builder", known: int) -> None:
+        """What it was to take away may be gone; what it was to allocate nobody promised. zero-range takes
+        blocks away, too, to reserve others (fs/xfs/xfs_bmap_util.c xfs_free_file_space(), then
+        xfs_alloc_file_space())."""
+        operation = self.step.operation if self.step else Operation("")
+        if operation.mode.startswith("zero-range") and (inode := self._worked_on()) is not None:
+            mine = self.model.allocated[inode]
+            end = operation.offset + operation.length
+            mine.change(self.time, without(mine.last, operation.offset, end))
+        for inode, line in attempt.model.allocated.items():
+            timeline = self.model.allocated.get(inode)
+            if inode < known and timeline is not None and line.last != timeline.last:
+                timeline.change(self.time, common(timeline.last, line.last))
+
+    def _content_of(self, attempt: "Builder", known: int) -> None:
+        model, left = self.model, self.left()
+        about = {
+            inode: line.last
+            for inode, line in attempt.model.content.items()
+            if inode < known and line.last != model.content[inode].last
+        }
+        if left is not None and not about and (inode := self._worked_on()) is not None:
+            about[inode] = model.content[inode].last
+        model.moving.update({time: each for time, each in attempt.model.moving.items() if time == self.time})
+        for inode, wanted in about.items():
+            old = model.content[inode].last
+            new = contents.explained(left.content, (wanted, old)) if left and not left.errors else None
+            if left is None or new is None or contents.size_of(new) != left.size:
+                model.untold.setdefault(inode, self.time)
+                continue
+            sizes = [contents.size_of(each) for each in (old, wanted, new)]
+            start = contents.same_until(old, wanted)
+            model.cut_short[self.time] = CutShort(inode, start, min(sizes), max(sizes))
+            self.change(inode, new)
+            model.content[inode].passing(self.time, wanted)
+
+    def _worked_on(self) -> int | None:
+        assert self.step is not None
+        operation = self.step.operation
+        try:
+            return self.sized(operation.path2 or operation.path)
+        except Disagreement:
+            return None
+
+    def _touch_above(self, path: str) -> None:
+        """Its directory's time may have been set before the call failed."""
+        if path in ("", ".") or path[0] == "@":
+            return
+        try:
+            timeline = self.model.mtimes.get(self.parent(path)[0])
+        except Disagreement:
+            return
+        if timeline is not None:
+            timeline.maybe(self.time, frozenset((CLOCK,)))
 
     def _is_fsync(self, operation: Operation) -> bool:
         if operation.word in ("fsync", "fdatasync", "msync"):
@@ -723,6 +878,21 @@ def _write(fs: Builder, operation: Operation) -> None:
         fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end)
 
 
+def _fill(fs: Builder, operation: Operation) -> None:
+    """How much there was to have, the file itself tells."""
+    left = fs.left()
+    if left is None:
+        raise fs._wrong("its size was not recorded")
+    missing = operation.path not in fs.kept and fs.parent(operation.path) not in fs.now
+    inode = fs.make(operation, "file", operation.path) if missing else fs.file(operation)
+    old = fs.model.content[inode].last
+    start = contents.size_of(old)
+    fs.change(inode, contents.resized(old, left.size))
+    fs.allocate(inode, start, left.size)
+    # It may have been longer while it was made: what LEAVE gave back.
+    fs.model.cut_short[fs.time] = CutShort(inode, min(start, left.size), min(start, left.size), ALL_BYTES)
+
+
 def _between(fs: Builder, operation: Operation) -> tuple[int, int, int, int]:
     """Source, target, and the source's bytes that clone, dedupe and copyrange are about."""
     source, target = fs.sized(operation.path), fs.sized(operation.path2)
@@ -855,6 +1025,8 @@ def _fallocate(fs: Builder, operation: Operation) -> None:
     start, end = operation.offset, operation.offset + operation.length
     old = fs.model.content[inode].last
     new = _FALLOCATED[operation.mode](old, start, end)
+    if operation.mode in ("alloc", "zero-range"):
+        fs.model.extending.add(fs.time)  # ext4 commits between two tries (ext4_should_retry_alloc())
     fs.change(inode, new)
     allocated = fs.model.allocated[inode]
     if operation.mode in ("collapse-range", "insert-range"):
@@ -943,6 +1115,7 @@ _WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "tmpfile": _tmpfile,
     "truncate": _truncate,
     "fallocate": _fallocate,
+    "fill": _fill,
     "setxattr": _setxattr,
     "removexattr": _removexattr,
     "fsync": _fsync,
@@ -963,6 +1136,16 @@ def union(ranges: Ranges, start: int, end: int) -> Ranges:
     joined = [r for r in ranges if not (r[1] < start or r[0] > end)]
     new = (min([start, *(r[0] for r in joined)]), max([end, *(r[1] for r in joined)]))
     return tuple(sorted([*apart, new]))
+
+
+def common(one: Ranges, other: Ranges) -> Ranges:
+    """What lies in both."""
+    return tuple(
+        (max(low, start), min(high, end))
+        for low, high in one
+        for start, end in other
+        if max(low, start) < min(high, end)
+    )
 
 
 def without(ranges: Ranges, start: int, end: int) -> Ranges:

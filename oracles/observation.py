@@ -77,6 +77,24 @@ def noun(kind: str) -> str:
     return "directory" if kind == "dir" else kind
 
 
+class LeftFile(msgspec.Struct, frozen=True):
+    """A file in the mounted filesystem, right after an operation: its size in bytes, its content as Node has
+    it. errors: calls that failed on it; then the content is not whole."""
+
+    size: int
+    content: tuple[Run, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+class Room(msgspec.Struct, frozen=True):
+    """statfs(2) of the recovered filesystem, before the probe: all of it, what is free, and what of that
+    ordinary users may have; in bytes."""
+
+    total_bytes: int
+    free_bytes: int
+    available_bytes: int
+
+
 class Fsck(msgspec.Struct, frozen=True):
     """The checker's answer on the disk as recovery and a clean unmount left it."""
 
@@ -138,8 +156,10 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
                   last write committed something (FUA), and where that mount had something to replay.
     probe:        what failed after the second mount (untouched: in the first) while a file was created,
                   written and removed in every directory (and fsynced in the root) and everything was
-                  deleted, each as "unlink A/foo: EIO"; empty when all of it succeeded.
-                  probe_steps: how many calls it made.
+                  deleted, each as "unlink A/foo: EIO"; empty when all of it succeeded. Where a call found no
+                  room (ENOSPC), a file was then made in the empty root, a quarter of the device reserved for
+                  it, and removed: calls named "create-again" and so on. probe_steps: how many calls it made.
+    room:         before the probe; None where nothing was mounted, and in the evidence of earlier versions.
     kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
     fsck:         None when it did not run.
     death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";
@@ -162,6 +182,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     first_probe: tuple[str, ...] = ()
     probe: tuple[str, ...] = ()
     probe_steps: int = 0
+    room: Room | None = None
     kernel_log: tuple[str, ...] = ()
     fsck: Fsck | None = None
     death: str = ""

@@ -270,17 +270,22 @@ def _differs(model: Model, inode: int, node: Node) -> str:
     object_ = model.inodes[inode]
     if (object_.number, object_.kind) != (node.ino, node.kind):
         return "inode"
-    xattrs = {name: line.last for name, line in model.xattrs[inode].items() if line.last is not None}
-    if xattrs != {name: value for name, value in node.xattrs.items() if is_ours(name)}:
+    end, shown = model.end_time, {name: value for name, value in node.xattrs.items() if is_ours(name)}
+    known = model.xattrs[inode]
+    if shown.keys() - known.keys() or any(
+        shown.get(name) not in line.within(end, end) for name, line in known.items()
+    ):
         return "attribute"
-    if inode != model.root and model.modes[inode].last != node.mode:
+    if inode != model.root and node.mode not in model.modes[inode].within(end, end):
         return "mode"
-    if model.owners[inode].last != (node.uid, node.gid):
+    if (node.uid, node.gid) not in model.owners[inode].within(end, end):
         return "owner"
     if object_.kind != "file":
         return ""
     if model.nlink[inode].last != node.nlink:
         return "link count"
+    if inode in model.untold:
+        return ""  # a write that failed may have done a part of it
     content = model.content[inode].last
     if size_of(content) != node.size:
         return "size"

@@ -104,6 +104,7 @@ PROFILES = (
         _BTRFS_CHECK,
         mount_options="ssd",
         promises=promises.BTRFS,
+        denies=promises.BTRFS_SINGLE_DENIES,
     ),
     Profile(
         "btrfs-noholes",

@@ -257,6 +257,16 @@ BTRFS = (
     ),
 )
 
+BTRFS_SINGLE_DENIES = (
+    Promise(
+        "room",
+        "Metadata has one block group of 8 MiB, most of which is the global reserve. Another one needs space "
+        "that data block groups hold, also empty ones, until the cleaner has removed them.",
+        "fs/btrfs/block-rsv.c btrfs_update_global_block_rsv(); fs/btrfs/block-group.c "
+        "btrfs_delete_unused_bgs(), called by cleaner_kthread()",
+    ),
+)
+
 NEARLY_FULL_DENIES = (
     Promise(
         "room",

@@ -1,33 +1,49 @@
 """
 A value as it changed over time.
 
-In:       (time, value) pairs, in order.
-Out:      the value at a time; every value it had between two times.
+In:       (time, value) pairs, in order; values that it may have had beside them.
+Out:      the value at a time; every value it had, or may have had, between two times.
 Not here: what a time is (model.py).
 """
 
 from bisect import bisect_right
+from math import inf
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
 class Timeline(Generic[T]):
-    """Starts with `first` at time `start` and keeps only changes."""
+    """Starts with `first` at time `start` and keeps only changes.
 
-    __slots__ = ("times", "values")
+    beside: (since, until, value): values of calls that failed, which may have had their effect all the same,
+    from `since` on and before `until`.
+    """
+
+    __slots__ = ("beside", "times", "values")
 
     def __init__(self, start: int, first: T) -> None:
         self.times: list[int] = [start]
         self.values: list[T] = [first]
+        self.beside: tuple[tuple[int, float, T], ...] = ()
 
     def fork(self) -> "Timeline[T]":
         copy: Timeline[T] = Timeline.__new__(Timeline)
-        copy.times, copy.values = list(self.times), list(self.values)
+        copy.times, copy.values, copy.beside = list(self.times), list(self.values), self.beside
         return copy
+
+    def maybe(self, time: int, value: T) -> None:
+        """From then on it may have this value, too, until it is next changed for certain."""
+        self.beside = (*self.beside, (time, inf, value))
+
+    def passing(self, time: int, value: T) -> None:
+        """It may have had this value while it changed, and has it no more from that time on."""
+        self.beside = (*self.beside, (time, time, value))
 
     def change(self, time: int, value: T) -> None:
         assert time >= self.times[-1], "time runs forward"
+        if self.beside:
+            self.beside = tuple((since, min(until, time), each) for since, until, each in self.beside)
         if value == self.values[-1]:
             return
         if time == self.times[-1]:
@@ -51,11 +67,17 @@ class Timeline(Generic[T]):
         return self.values[max(bisect_right(self.times, time) - 1, 0)]
 
     def within(self, first: int, last: int) -> list[T]:
-        """Every value of the times first to last, oldest first; not to be changed."""
-        if len(self.values) == 1:
+        """Every value of the times first to last, oldest first, then what it may have been beside them; not
+        to be changed."""
+        if len(self.values) == 1 and not self.beside:
             return self.values
         begin = max(bisect_right(self.times, first) - 1, 0)
-        return self.values[begin : max(bisect_right(self.times, last), begin + 1)]
+        values = self.values[begin : max(bisect_right(self.times, last), begin + 1)]
+        return [*values, *self.maybe_within(first, last)] if self.beside else values
+
+    def maybe_within(self, first: int, last: int) -> list[T]:
+        """The values beside, of the times first to last."""
+        return [value for since, until, value in self.beside if since <= last and first < until]
 
     def changes(self, after: int, last: int) -> list[tuple[int, T, T]]:
         """(time, value before, value after) for each change at a time in (after, last]."""

@@ -17,7 +17,7 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from oracles.content import Content, Piece, collapsed, inserted, merged_pieces, size_of
-from oracles.model import ALL_BYTES, Model, Persist, Ranges, Rename, Slot, Times
+from oracles.model import ALL_BYTES, CutShort, Model, Persist, Ranges, Rename, Slot, Times
 from oracles.observation import TREE_SHIFT, noun
 from oracles.profiles import Profile, asked_keys, promises_of
 from oracles.promises import Promise
@@ -495,7 +495,31 @@ class Window:
         return _latest(self.all, self.blocks.get(inode))
 
     def data_floor(self, inode: int) -> Floor:
-        return _latest(self.all, self.data.get(inode))
+        floor = _latest(self.all, self.data.get(inode))
+        failed = self._not_written(inode)
+        return floor if floor.time < failed else self._data_floor_before(inode, failed)
+
+    def _not_written(self, inode: int) -> int:
+        """When a call that was to write it out found no room; behind now for never."""
+        unwritten, never = self.model.unwritten, self.now + 1
+        return min(unwritten.get(inode, never), unwritten.get(-1, never))
+
+    def _data_floor_before(self, inode: int, time: int) -> Floor:
+        """What such a call did not write may be lost, whatever later calls say: they tell of an error once
+        (fsync(2), NOTES)."""
+        floor = Floor(self.model.base_time, "sync", Tier.POSIX, "the sync that ends setup", "synced")
+        if self.model.base_time >= time:
+            floor = floor._replace(time=0)
+        for persist in self.model.persists:
+            whole = persist.inode == inode and (persist.start, persist.end) == (0, ALL_BYTES)
+            if persist.time < min(time, self.done + 1) and (whole or persist.inode < 0):
+                key = "sync" if persist.inode < 0 else f"{persist.like}-data"
+                floor = self._floor(persist, key, "synced" if persist.inode < 0 else f"{persist.like}ed")
+        return floor
+
+    def range_floors(self, inode: int) -> tuple[RangeFloor, ...]:
+        failed = self._not_written(inode)
+        return tuple(each for each in self.ranges.get(inode, ()) if each.floor.time < failed)
 
     def existed(self, inode: int, floor: Floor) -> bool:
         """Whether the promise was made about this object at all."""
@@ -621,6 +645,11 @@ class Window:
         for time, old, new in timeline.changes(first, self.now):
             if time in self.model.extending:
                 ranges.append((size_of(old), size_of(new)))
+            elif self.filesystem == "btrfs" and size_of(new) < size_of(old):
+                # Extent by extent, each with the size reached, in as many transactions as there is room for
+                # (fs/btrfs/inode.c btrfs_truncate(), btrfs_truncate_inode_items()).
+                ranges.append((size_of(new), size_of(old)))
+        ranges += [(each.low, each.high) for each in self._cut_short(inode, first)]
         return Sizes(frozenset(exact), tuple(r for r in ranges if r[0] < r[1]))
 
     def pieces(self, inode: int, first: int) -> tuple[Piece, ...]:
@@ -642,6 +671,7 @@ class Window:
             for time, (moved, offset) in self.model.moving.items():
                 if moved == inode and first < time <= self.now:
                     zero_from = min(zero_from, offset)
+            zero_from = min([zero_from, *(each.start for each in self._cut_short(inode, first))])
             self._pieces[key] = merged_pieces([*values, *self._not_moved(inode, first)], zero_from)
         return self._pieces[key]
 
@@ -664,6 +694,19 @@ class Window:
             since = [*timeline.within(time, self.now), *found]
             found += [back(each, move.offset, move.length) for each in since]
         return found
+
+    def _cut_short(self, inode: int, first: int) -> list[CutShort]:
+        """Calls that wrote to it in pieces after `first`."""
+        return [
+            each
+            for time, each in self.model.cut_short.items()
+            if each.inode == inode and first < time <= self.now
+        ]
+
+    def told(self, inode: int) -> bool:
+        """Whether its size and content are known: a call on it may have ended in the middle, and nobody
+        looked."""
+        return self.model.untold.get(inode, self.now + 1) > self.now
 
     def contents(self, inode: int, first: int) -> list[Content]:
         return self.model.content[inode].within(first, self.now)
@@ -704,6 +747,10 @@ class Window:
         model = self.model
         step = model.steps.get(floor.time - 1)
         if floor.promise != "fsync-attributes" or step is None or step.inode != model.inodes[inode].number:
+            return None
+        if any(model.steps[time - 1].inode == step.inode for time in model.failed if time <= self.now):
+            # fs/btrfs/file.c update_time_for_write() sets the times in memory, to be written with what is
+            # written: a write that then finds no room leaves them there.
             return None
         later = (*model.stirred.get(inode, ()), *model.failed)
         # Of a thread the times were read when others may have changed them.

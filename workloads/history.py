@@ -31,6 +31,9 @@ class Step(msgspec.Struct, frozen=True):
                  In a btrfs subvolume as oracles/observation.py's Node.ino.
     times:       st_mtim and st_ctim of that object then, in nanoseconds since 1970; 0 where it is not there.
     left_inode:  rename: st_ino of what then stands at the old name (exchange, whiteout); 0 for nothing.
+    file:        of a call that failed and may have changed a file's content, and of fill: that file as it was
+                 right after the call, JSON as of oracles/observation.py's LeftFile; else null, also in the
+                 histories of earlier versions.
     """
 
     index: int
@@ -42,12 +45,13 @@ class Step(msgspec.Struct, frozen=True):
     blocks: int = 0
     left_inode: int = 0
     times: tuple[int, int] = (0, 0)
+    file: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class History(msgspec.Struct, frozen=True):
     """
-    setup, run:   every operation that was tried, in the order in which they began. An operation that failed
-                  (result < 0) changed nothing.
+    setup, run:   every operation that was tried, in the order in which they began. One that failed
+                  (result < 0) may have had part of its effect: oracles/model.py, Builder.half_done().
     entry_count:  entries of the log; prefixes run from 0 to entry_count, so there are entry_count + 1.
     root_inode:   st_ino of the mount's root.
     parallel:     run has parallel blocks: an operation may begin before another one has returned, and may

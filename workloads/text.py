@@ -134,6 +134,7 @@ _FLAG = Argument("FLAG", "mode", Kind.FLAG)
 _TARGET = Argument("TARGET", "target", Kind.TARGET)
 _OFFSET = Argument("OFFSET", "offset", Kind.NUMBER)
 _LENGTH = Argument("LENGTH", "length", Kind.NUMBER)
+_LEAVE = Argument("LEAVE", "length", Kind.NUMBER)
 _SIZE = Argument("SIZE", "length", Kind.NUMBER)
 _MODE = Argument("MODE", "mode", Kind.MODE, FALLOCATE_MODES)
 _HOW = Argument("HOW", "mode", Kind.MODE, RENAME_MODES)
@@ -177,6 +178,12 @@ WORDS = MappingProxyType(
         ),
         "truncate": Word((_FILE, _SIZE), "set the size, smaller or larger"),
         "fallocate": Word((_FILE, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
+        "fill": Word(
+            (_FILE, _LEAVE),
+            "reserve all the space there is behind the end, then give LEAVE bytes of it back; makes the file "
+            "when missing",
+            optional=1,
+        ),
         "clone": Word(
             (_SOURCE, _TO, _OFFSET, _LENGTH, _AT),
             "share all of SOURCE, or these bytes, with TARGET",

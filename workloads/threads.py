@@ -28,6 +28,7 @@ REFUSED = {
     "append": "writes where the file then ends, which depends on the others; write says where",
     "mmapwrite": "is many stores and no call: put it before the block, msync may stand inside",
     "copyrange": "copies piece by piece; clone does it in one call",
+    "fill": "is many calls, each of which takes what there is just then",
     "chattr": "reads the flags and then sets them, two calls between which others may set theirs",
     "subvol": "is made by a commit, and what that takes of calls under way is not modelled",
     "snapshot": "is made by a commit, and what that takes of calls under way is not modelled",

@@ -29,6 +29,7 @@ INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
 SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
 FAULT_PARTS = ("log", "data", "flush", "all")
+MAY_FAIL = "may fail: "  # of a header's line
 RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
 
@@ -41,6 +42,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     path2:   link and rename: the new name.
     target:  symlink: the text the link holds.
     offset, length: bytes; for truncate, `length` is the new size; for append, how much is added;
+             for fill, how much is given back in the end;
              for clone, dedupe and copyrange of the source (path), 0 0 being all of it; for utimes `length` is
              seconds since 1970, for wait milliseconds, for await a number of writes.
     at:      clone, dedupe, copyrange: the offset in the target (path2).
@@ -102,6 +104,12 @@ class Workload(msgspec.Struct, frozen=True):
     def parallel(self) -> bool:
         """Whether it has parallel blocks."""
         return any(operation.parallel for operation in self.run)
+
+    @property
+    def may_fail(self) -> tuple[str, ...]:
+        """Operations, as format_operation() writes them, that need not succeed where the filesystem is full:
+        its header's lines "may fail: creat foo"."""
+        return tuple(line.removeprefix(MAY_FAIL) for line in self.comment if line.startswith(MAY_FAIL))
 
     @property
     def config(self) -> tuple[str, ...]:

@@ -147,6 +147,10 @@ DIRECTORY_LOST = ("durable: object lost (directory above fsynced file)",)
 
 UNDER_WAY_SIGNATURES = ("durable: data lost (fsynced file)", "durable: size lost (fsynced file)")
 
+SPOILT = "A fast commit that removes a large file spoils block bitmaps"
+SPOILT_SIGNATURES = ("fsck: not clean (filesystem)", "quiet: filesystem error (kernel log)")
+FAST = ("ext4-fast-commit",)
+
 FAST_COMMIT = (
     # These come and go with how threads take turns.
     *(
@@ -159,6 +163,9 @@ FAST_COMMIT = (
     _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-synced-open-file-fsync", NO_MOUNT),
+    _fast_commit(NAMELESS, "descriptors-when-full", NO_MOUNT, BOTH),
+    _fast_commit(SPOILT, "removed-filler-makes-room", SPOILT_SIGNATURES, BOTH),
+    KnownBug(SPOILT, BOTH, "ext4", "threads-when-full", SPOILT_SIGNATURES, FAST, maybe=True),
     _fast_commit(REUSED, "rmdir-recreate-fsync", NO_MOUNT, LATER),
     _fast_commit(REUSED, "snapshot-deleted-fsync-file-below", NO_MOUNT, LATER),
     _fast_commit(LEFT_OUT, "rmdir-recreate-fsync", DIRECTORY_LOST, FIRST),
@@ -453,8 +460,8 @@ class Fix(msgspec.Struct, frozen=True):
     headings: tuple[str, ...]
 
 
-# In the order in which they are tried: those first that mend what the log holds, then those that commit in its
-# place, and so hide what else it may hold.
+# In the order in which they are tried: those first that mend what the log holds, then those that commit in
+# its place, and so hide what else it may hold.
 FIXES = (
     Fix("fix/btrfs-rename-logs-the-name-that-replaces-a-logged-one", "btrfs", (REPLACED,)),
     Fix("fix/btrfs-rename-notes-the-replaced-name", "btrfs", (REPLACED_NAME,)),

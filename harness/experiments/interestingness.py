@@ -95,7 +95,7 @@ DAMAGES = 150  # drawn in a recording: a second or two of recovery
 
 class Answered(msgspec.Struct, frozen=True):
     """By signature the spec of the first state that shows it; entry_count: of the log.
-    trouble: "" or why the workload could not be examined. failed: operations that did nothing."""
+    trouble: "" or why the workload could not be examined. failed: operations that failed."""
 
     first: dict[str, str]
     entry_count: int = 0

@@ -164,7 +164,11 @@ def of_log(
     return msgspec.structs.replace(
         made,
         # Of a damaged disk nothing has to be run: then the power fails when a sync begins behind setup.
-        run=until_all_have_ended(history, begun) if beside else history.workload.run[:begun] or (SYNC,),
+        run=spelled(
+            until_all_have_ended(history, begun) if beside else history.workload.run[:begun] or (SYNC,),
+            len(history.setup),
+            case.model,
+        ),
         returned=begun == completed,
         model=model_of(state.spec),
         begun=with_marks(history, history.begun(case.prefix)) if beside else (),
@@ -360,8 +364,8 @@ def whole(
         mount_options=one.mount_options,
         fsck=one.fsck,
         size_bytes=one.size_bytes,
-        setup=history.workload.setup,
-        run=history.workload.run,
+        setup=spelled(history.workload.setup, 0, model),
+        run=spelled(history.workload.run, len(history.setup), model),
         way=way,
         returned=True,
         checks=asked,
@@ -374,6 +378,26 @@ def whole(
         },
         atomic_bytes=one.atomic_bytes,
     )
+
+
+def spelled(operations: Sequence[Operation], first: int, model: Model | None) -> tuple[Operation, ...]:
+    """How much `fill` took, it takes again in one call: offset and length. first: the index of the first of
+    them. model: None of a recording that the kernel did not survive, which has no model. Errors: NoCheck."""
+    if model is None and any(operation.word == "fill" for operation in operations):
+        raise NoCheck("how much fill took is not known of a recording that the kernel did not survive")
+    return tuple(
+        filled(operation, index, model) if model and operation.word == "fill" else operation
+        for index, operation in enumerate(operations, first)
+    )
+
+
+def filled(operation: Operation, index: int, model: Model) -> Operation:
+    start = append_offset(model, index)
+    (inode,) = model.ids(model.steps[index].inode, "file", index + 1)[:1]
+    end = size_of(model.content[inode].at(index + 1))
+    if end <= start:
+        raise NoCheck(f"operation {index}: fill gave back more than it had taken")
+    return msgspec.structs.replace(operation, offset=start, length=end - start)
 
 
 def append_offset(model: Model, index: int) -> int:

@@ -35,7 +35,7 @@ class NotRecorded(Exception):
 
 class StepReport(msgspec.Struct, frozen=True):
     """The agent's answer for one operation. log_lines: of the kernel log when it had returned, 0 of
-    threads."""
+    threads. file: as Step.file."""
 
     index: int
     result: int
@@ -44,6 +44,7 @@ class StepReport(msgspec.Struct, frozen=True):
     left: int
     times: tuple[int, int] = (0, 0)
     log_lines: int = 0
+    file: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class RecordReport(msgspec.Struct, frozen=True):
@@ -233,4 +234,5 @@ def _step(answer: StepReport, workload: Workload) -> Step:
         blocks=answer.blocks,
         left_inode=answer.left,
         times=answer.times,
+        file=answer.file,
     )

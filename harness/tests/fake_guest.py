@@ -203,7 +203,8 @@ class FakeGuest(MemoryDevices):
         head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes)) + report
         head += b"".join(number.to_bytes(8, "little") for number in changes)
         answer = head + bytes(-len(head) % 4096) + b"".join(changes.values())
-        self.write(OUTBOX, place, answer[: len(answer) - cut_off])
+        answer = answer[: len(answer) - cut_off]
+        self.write(OUTBOX, place, answer)
         return ["done", str(sequence), str(len(answer))]
 
 

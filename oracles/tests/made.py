@@ -20,7 +20,9 @@ from workloads.workload import Operation, Workload
 
 ENTRIES_PER_STEP = 3  # begin mark, one write, end mark
 ROOT = {"btrfs": 256, "ext4": 2, "xfs": 128, "f2fs": 3}
-MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "write", "append", "pwrite")
+MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "write", "append", "pwrite", "fill")
+FILLED = msgspec.Raw(b'{"size":1048576,"content":[[0,1048576,"z"]]}')  # what `fill` comes to
+NO_FILE = msgspec.Raw(b"null")
 
 
 def history_of(source: str | Workload, name: str = "btrfs") -> History:
@@ -29,7 +31,14 @@ def history_of(source: str | Workload, name: str = "btrfs") -> History:
     filesystem = profile(name).filesystem
     numbers = Numbers(ROOT[filesystem], reuse=filesystem != "btrfs")
     setup = [
-        Step(i, operation, 0, inode=numbers.after(operation), left_inode=numbers.left(operation))
+        Step(
+            i,
+            operation,
+            0,
+            inode=numbers.after(operation),
+            left_inode=numbers.left(operation),
+            file=FILLED if operation.word == "fill" else NO_FILE,
+        )
         for i, operation in enumerate(workload.setup)
     ]
     run = [
@@ -41,6 +50,7 @@ def history_of(source: str | Workload, name: str = "btrfs") -> History:
             end_entry=i * ENTRIES_PER_STEP + 2,
             inode=numbers.after(operation),
             left_inode=numbers.left(operation),
+            file=FILLED if operation.word == "fill" else NO_FILE,
         )
         for i, operation in enumerate(workload.run)
     ]

@@ -190,6 +190,7 @@ WRITING_OUT = (
         "fsync-data for its range, fsync-attributes; fs: fsync-names",
         "open(2), O_SYNC",
     ),
+    ("`fill`", "as `fallocate` alloc, of what it came to", "fallocate(2)"),
     ("`sync_file_range`", "nothing", "sync_file_range(2), Warning: no metadata, no disk cache"),
     ("`close`", "nothing", "close(2), NOTES: a successful close does not guarantee that data was saved"),
     (

@@ -46,6 +46,7 @@ class Reproducer(msgspec.Struct, frozen=True):
     title:   the signature. about: where it comes from, lines for a comment.
     setup:   made durable first. run: up to and with the operation at or in which the power fails.
     returned: whether that one had returned. offsets: of appends, where each began, by index over both.
+              What a `fill` took stands in its offset and length.
     model: of the crash, one of oracles.spec.MODELS, or D for damage at rest; all but O by the log.
     atomic_bytes: that no crash tears. damage: of model D; block: what its block is, by name.
     fault: of the way "fault": what fails, and during which operation; calls from there on may fail.
@@ -346,6 +347,8 @@ def content(operation: Operation, index: int, offset: int, shell: Shell) -> str:
             return xfs_io(shell, path, f"truncate {length}")
         case "fallocate":
             return xfs_io(shell, path, f"{FALLOCATE[operation.mode]} {start} {length}")
+        case "fill":
+            return xfs_io(shell, path, f"falloc {start} {length}", flags="-f")
         case "clone":
             ranges = f" {start} {operation.at} {length}" if length or start or operation.at else ""
             return xfs_io(shell, path2, f"reflink {path}{ranges}")

@@ -562,6 +562,9 @@ def content(operation: Operation, index: int, offset: int) -> list[str]:
             return with_file(
                 path, "O_RDWR", [checked(f"fallocate(<file>, {mode}, {start}, {length})", operation)]
             )
+        case "fill":
+            call = checked(f"fallocate(<file>, 0, {start}, {length})", operation)
+            return with_file(path, "O_RDWR | O_CREAT", [call])
         case "clone" | "copyrange" | "dedupe":
             return between(operation)
     return []

@@ -51,6 +51,7 @@ NEEDS = {
     "dedupe": ("_require_scratch_dedupe", "dedupe"),
     "copyrange": ('_require_xfs_io_command "copy_range"', "copy_range"),
     "mmapwrite": ("", "mmap"),
+    "fill": ('_require_xfs_io_command "falloc"', "prealloc enospc"),
     "subvol": ("", "subvol"),
     "snapshot": ("", "snapshot"),
 }

@@ -160,10 +160,11 @@ def unknown(summary: Summary) -> list[str]:
 
 
 def failed(summary: Summary) -> list[str]:
-    """Operations that did nothing, as one on a mistyped path: they passed no test."""
+    """Operations that failed, as one on a mistyped path: they put nothing to the test. Not those of which the
+    workload's header says that they may."""
     if not summary.failed_operations:
         return []
-    first = number(len(summary.failed_operations), "operation") + " did nothing:"
+    first = number(len(summary.failed_operations), "operation") + " failed:"
     lines = folded("failed", f"{first} {summary.failed_operations[0]}")
     for told in summary.failed_operations[1:REASONS_SHOWN]:
         lines += folded("", told)

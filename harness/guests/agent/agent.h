@@ -102,6 +102,7 @@ extern struct walk_asks {
 struct timespec;
 long long nanoseconds(const struct timespec *time);
 void walk(struct text *out);
+void put_left_file(struct text *out, const char *path);
 
 /* counters.c: what a kernel of the config variant gcov counted while the run part of a workload ran. */
 void counters_start(void);
@@ -139,6 +140,7 @@ extern _Thread_local struct called {
 	uint64_t number;
 } called;
 void close_all_kept(void);
+const char *file_left_by(const struct operation *operation, int result);
 uint64_t tree_of(const char *path);
 bool follows(const struct operation *operation);
 bool object_status(const char *path, bool follow, struct stat *status, uint64_t *number);

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -235,6 +236,7 @@ static int write_stamped(const struct operation *operation, bool append)
 		size_t length = end - offset < sizeof(buffers[0]) ? end - offset : sizeof(buffers[0]);
 
 		stamp(buffer, operation->index, offset, length);
+		errno = ENOSPC; /* of a write that writes nothing and says no more */
 		ssize_t done = pwrite(file, buffer, length, offset);
 
 		if (done <= 0)
@@ -360,6 +362,34 @@ static int fallocate_mode(const struct operation *operation)
 	}
 	errno = EINVAL;
 	return -1;
+}
+
+/*
+ * All the space there is: pieces half as large whenever one does not fit, to the smallest block there is. What
+ * a piece that does not fit leaves allocated (ext4, f2fs: and the file longer) counts, too. Then LEAVE bytes are
+ * given back.
+ */
+#define FILL_LARGEST (256 << 20)
+#define FILL_SMALLEST 1024
+
+static int fill_up(const struct operation *operation)
+{
+	int file = file_of(operation->path, O_RDWR | O_CREAT);
+	uint64_t piece = FILL_LARGEST;
+	struct stat status;
+	int result = file < 0 ? -1 : fstat(file, &status);
+
+	while (!result && piece >= FILL_SMALLEST) {
+		if (fallocate(file, 0, status.st_size, piece)) {
+			result = errno == ENOSPC ? 0 : -1;
+			piece /= 2;
+		}
+		result = result || fstat(file, &status) ? -1 : 0;
+	}
+	if (!result && operation->length)
+		result = ftruncate(file, status.st_size - MIN((uint64_t)status.st_size, operation->length));
+	release(operation->path, file);
+	return result;
 }
 
 /* --- from one file to another ------------------------------------------------------------------ */
@@ -697,6 +727,8 @@ static int do_content(const struct operation *operation)
 		return truncate(path_of(operation->path), operation->length);
 	if (is(operation, "fallocate"))
 		return fallocate_mode(operation);
+	if (is(operation, "fill"))
+		return fill_up(operation);
 	if (is(operation, "clone"))
 		return between_files(operation, clone_range);
 	if (is(operation, "dedupe"))
@@ -704,6 +736,25 @@ static int do_content(const struct operation *operation)
 	if (is(operation, "copyrange"))
 		return between_files(operation, copy_range);
 	return NOT_MINE;
+}
+
+/* The file whose size and content the operation decided in a way that only the file itself can tell: NULL for
+ * none. A call that failed may have done part of its work. */
+const char *file_left_by(const struct operation *operation, int result)
+{
+	static const char *const of_path[] = { "write",	   "pwrite",	"append", "mmapwrite",
+					       "truncate", "fallocate", "open",	  "fill" };
+	static const char *const of_path2[] = { "clone", "copyrange" };
+
+	if (!result && !is(operation, "fill"))
+		return NULL;
+	for (size_t i = 0; i < sizeof(of_path) / sizeof(of_path[0]); i++)
+		if (is(operation, of_path[i]))
+			return path_of(operation->path);
+	for (size_t i = 0; i < sizeof(of_path2) / sizeof(of_path2[0]); i++)
+		if (is(operation, of_path2[i]))
+			return path_of(operation->path2);
+	return NULL;
 }
 
 static int do_attribute(const struct operation *operation)

@@ -204,6 +204,10 @@ static void perform(const struct operation *operation, bool first)
 		mark_done(operation);
 	put(&report, first ? "" : ",");
 	put_step(operation, result, left_by_rename(operation));
+	const char *left = file_left_by(operation, result);
+
+	if (left && is_mounted())
+		put_left_file(&report, left);
 	put(&report, ",\"log_lines\":%d}", kernel_log_lines());
 }
 

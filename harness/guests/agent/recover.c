@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ static int unmount(void)
 
 static int probe_steps;
 static bool probe_failed;
+static bool probe_full; /* a call of this probe found no room */
 
 static bool step(bool done, const char *call, const char *path)
 {
@@ -47,6 +49,7 @@ static bool step(bool done, const char *call, const char *path)
 	put_escaped(&report, path, strlen(path));
 	put(&report, ": %s\"", errno_name(error));
 	probe_failed = true;
+	probe_full = probe_full || error == ENOSPC;
 	return false;
 }
 
@@ -83,6 +86,41 @@ static void probe_empty(void)
 	step(length >= 0 && length <= 48, "empty", MOUNT_POINT);
 }
 
+/*
+ * Where a call found no room before everything was deleted: now there is room, for a file of a quarter of the
+ * device.
+ */
+static void probe_again(void)
+{
+	static const char bytes[16] = "powercut-probe\n";
+	static const char path[] = MOUNT_POINT "/" PROBE_NAME;
+	struct statfs room;
+
+	sync(); /* what was deleted is free for sure once that is committed */
+	int file = open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
+
+	if (!step(file >= 0, "create-again", path))
+		return;
+	step(write(file, bytes, sizeof(bytes)) == sizeof(bytes), "write-again", path);
+	step(!fsync(file), "fsync-again", path);
+	if (step(!fstatfs(file, &room), "statfs", path))
+		step(!fallocate(file, 0, 0, room.f_blocks * room.f_bsize / 4), "fallocate-again", path);
+	close(file);
+	step(!unlink(path), "unlink-again", path);
+}
+
+/* How much of the filesystem is in use, in bytes. */
+static void put_room(void)
+{
+	struct statfs room;
+
+	if (statfs(MOUNT_POINT, &room))
+		return;
+	put(&report, ",\"room\":{\"total_bytes\":%llu,\"free_bytes\":%llu,\"available_bytes\":%llu}",
+	    (unsigned long long)room.f_blocks * room.f_bsize, (unsigned long long)room.f_bfree * room.f_bsize,
+	    (unsigned long long)room.f_bavail * room.f_bsize);
+}
+
 /* Clear the flags that forbid changes, as chattr -i -a does. */
 static bool unlock(const char *path)
 {
@@ -102,7 +140,8 @@ static bool unlock(const char *path)
 static void probe(void)
 {
 	probe_steps = 0;
-	probe_failed = false;
+	probe_failed = probe_full = false;
+	put_room();
 	put(&report, ",\"probe\":[");
 	for (int i = 0; i < walked.count; i++)
 		if (walked.locked[i])
@@ -120,6 +159,8 @@ static void probe(void)
 	}
 	if (!walked.truncated)
 		probe_empty();
+	if (probe_full)
+		probe_again();
 }
 
 /*

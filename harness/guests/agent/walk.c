@@ -282,6 +282,23 @@ static void put_file(struct text *out, const char *path, uint64_t size, struct e
 	close_later(file);
 }
 
+/* The file that a path leads to, as it is now, for a history: its size and content. Nothing, where it is no
+ * file. */
+void put_left_file(struct text *out, const char *path)
+{
+	struct errors errors = { "" };
+	struct stat status;
+
+	if (stat(path, &status) || !S_ISREG(status.st_mode))
+		return;
+	put(out, ",\"file\":{\"size\":%lld", (long long)status.st_size);
+	put_file(out, path, status.st_size, &errors);
+	put(out, ",\"errors\":[");
+	put_bytes(out, errors.text, strlen(errors.text));
+	put(out, "]}");
+	close_all();
+}
+
 /* --- attributes -------------------------------------------------------------------------------- */
 
 static void put_xattrs(struct text *out, const char *path, struct errors *errors)

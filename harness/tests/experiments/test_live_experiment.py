@@ -7,8 +7,9 @@ import pytest
 
 from harness.evidence.summary import EXIT_BROKEN, EXIT_UNKNOWN, sum_up
 from harness.experiments import experiment as experiments
-from harness.experiments.experiment import Plan, run_experiment
+from harness.experiments.experiment import run_experiment
 from harness.experiments.interestingness import InterestingnessTest, Target, Trigger, trigger_of
+from harness.experiments.plan import Plan
 from harness.findings.repro_live import live_lines, record_again
 from harness.findings.reproducers import reproducers
 from harness.guests.spec import GuestSpec
@@ -27,7 +28,7 @@ WARNING = ["6 all is well", "4 WARNING: CPU: 0 PID: 1 at fs/btrfs/file.c:9 f+0x1
 STEPS = [
     {"index": n, "result": 0, "inode": 257 + n, "blocks": 0, "left": 0, "log_lines": n} for n in range(3)
 ]
-PLAN = Plan(1, "6.12", "linux", PROFILE, WORKLOAD, Tier.FS, with_fsck=False)
+PLAN = Plan(1, "6.12", "key", "agent", PROFILE, WORKLOAD, Tier.FS, with_fsck=False)
 PANICKED = "btrfs alive: panic (fsync)"
 
 
