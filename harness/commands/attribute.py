@@ -30,6 +30,6 @@ def command_attribute(arguments: argparse.Namespace) -> int:
         rates = read_summary(folder).rates
     with Progress(arguments.quiet) as progress:
         attribute(folder, progress)
-    summary = finish(folder, rates.get("wall_s", 0.0), rates.get("guest_boots"), 0)
+    summary = finish(folder, rates.get("wall_s", 0.0), rates.get("guest_boots", 0))
     print("\n".join(summary_lines(summary, question, report_page(folder))))
     return summary.exit
