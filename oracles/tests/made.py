@@ -10,7 +10,7 @@ import msgspec
 
 from oracles.case import Case, Prepared, prepare
 from oracles.content import runs_of, size_of
-from oracles.model import Model
+from oracles.model import SYMLINKS_MAX, Model
 from oracles.observation import TREE_SHIFT, Node, Observation, Tree
 from oracles.profiles import profile
 from oracles.timeline import T
@@ -123,7 +123,9 @@ class Numbers:
 
     def followed(self, path: str) -> str:
         """Where a symlink at the end of the path leads to, or would if there were something."""
-        while path in self.targets:
+        for _ in range(SYMLINKS_MAX):
+            if path not in self.targets:
+                break
             above, slash, _ = path.rpartition("/")
             path = above + slash + self.targets[path]
         return path

@@ -62,7 +62,7 @@ def test_a_panic_is_a_finding_whatever_the_kind_of_experiment(tmp_path: Path, ki
 
 
 def test_a_guest_that_is_lost_without_a_word_stays_unknown(tmp_path: Path) -> None:
-    _, summary, _ = done(tmp_path, DyingGuestSlot(tmp_path, [("exit", "operation 2", ())]))
+    _, summary, _ = done(tmp_path, DyingGuestSlot(tmp_path, 2 * [("exit", "operation 2", ())]))
     assert (summary.findings, summary.exit) == ((), EXIT_UNKNOWN)
     assert "recording: guest lost (exit)" in summary.reasons[0]
 
