@@ -3,7 +3,8 @@ The Debian packages that a kernel build needs.
 
 In:       nothing.
 Out:      Requirement; REQUIRED_PACKAGES; find() a program; missing() ones.
-Not here: installing them (harness/host/door.py), what a run needs beside a kernel (harness/host/packages.py).
+Not here: installing them (harness/local/door.py), what a run needs beside a kernel
+          (harness/local/packages.py).
 
 Only the standard library, since the one command reads this before its virtual environment exists; and
 a NamedTuple, since importing dataclasses costs every start 10 ms.

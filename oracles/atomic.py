@@ -24,7 +24,7 @@ can have but one name, btrfs takes care (can_log_conflicting_inode()).
 from collections.abc import Iterable
 
 from oracles.case import Case, any_of, best_verdict, describe, role
-from oracles.model import Chain, Slot
+from oracles.model.model import Chain, Slot
 from oracles.recovered import Recovered
 from oracles.verdict import Tier, Verdict, Violation
 
@@ -46,7 +46,7 @@ def judge(case: Case) -> Verdict | None:
 
 
 def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:
-    touched = case.window.touched
+    touched = case.allowed.touched
     violations: list[Violation] = []
     for inode in touched:
         violations += _half_links(case, recovered, inode)
@@ -63,7 +63,7 @@ def _too_many_names(case: Case, recovered: Recovered, inode: int) -> list[Violat
     names = recovered.names_of(inode)
     if len(names) < 2:
         return []
-    now = case.window.now
+    now = case.allowed.now
     chains = [case.model.chains[index] for index in case.model.chains_of[inode]]
     had = [set(chain.slots_until(now)) for chain in chains if chain.born <= now]
     known = [name for name in names if any(name in slots for slots in had)]
@@ -88,7 +88,7 @@ def _asked(case: Case, inode: int, names: list[Slot]) -> bool:
     """Whether this filesystem promises one name here; see the top of this file."""
     if case.model.kind(inode) == "dir" or case.one_time_promised:
         return True
-    return any(inode not in case.window.entry_values(name) for name in names)
+    return any(inode not in case.allowed.entry_values(name) for name in names)
 
 
 def most_matched(names: list[Slot], had: list[set[Slot]]) -> int:
@@ -109,9 +109,9 @@ def most_matched(names: list[Slot], had: list[set[Slot]]) -> int:
 
 def _no_name(case: Case, recovered: Recovered) -> list[Violation]:
     violations = []
-    for index, floor in case.window.chains.items():
+    for index, floor in case.allowed.chains.items():
         chain = case.model.chains[index]
-        now = case.window.now
+        now = case.allowed.now
         if not chain.lives_at(now) or not _renamed_since(chain, floor.time, now):
             continue
         slots = chain.slots_until(now)
@@ -146,7 +146,7 @@ def _removed(case: Case, slot: Slot) -> bool:
     """The slot's directory may rightly be gone: it was durable and has been removed since."""
     indexes = case.model.chains_of[slot[0]]
     return any(
-        index in case.window.chains and not case.model.chains[index].lives_at(case.window.now)
+        index in case.allowed.chains and not case.model.chains[index].lives_at(case.allowed.now)
         for index in indexes
     )
 
@@ -155,11 +155,11 @@ def _replaced_names(case: Case, recovered: Recovered) -> list[Violation]:
     """rename(2) onto a durable name: at no moment does the name lead nowhere."""
     violations = []
     for rename in case.model.renames:
-        if rename.replaced is None or not case.model.base_time < rename.time <= case.window.now:
+        if rename.replaced is None or not case.model.base_time < rename.time <= case.allowed.now:
             continue
         if rename.new[0] not in recovered.nodes or rename.new in recovered.entries:
             continue
-        if None in case.window.entry_values(rename.new):
+        if None in case.allowed.entry_values(rename.new):
             continue
         both = any_of([describe(case, rename.replaced), describe(case, rename.inode)])
         path = recovered.path(rename.new)

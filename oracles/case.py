@@ -11,22 +11,22 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from oracles import model as models
+from oracles.allowed import AllowedValues
 from oracles.content import ZERO, Difference
-from oracles.model import Disagreement, Model
+from oracles.model import steps as models
+from oracles.model.model import Disagreement, Model
 from oracles.observation import Node, Observation, noun
 from oracles.orders import Orders, begun_count
 from oracles.profiles import Profile, promise_text
 from oracles.recovered import Recovered, readings
 from oracles.verdict import TIERS, Answer, Tier, Verdict, Violation
-from oracles.window import Window
 from workloads.history import History
 
 
 @dataclass(frozen=True)
 class Case:
     """
-    prefix:   how many log entries were on disk. window: what may be there then.
+    prefix:   how many log entries were on disk. allowed: what may be there then.
     readings: of observation.tree; empty when there is no tree.
     """
 
@@ -34,13 +34,13 @@ class Case:
     profile: Profile
     tier: Tier
     prefix: int
-    window: Window
+    allowed: AllowedValues
     observation: Observation
     readings: tuple[Recovered, ...]
 
     @property
     def model(self) -> Model:
-        return self.window.model
+        return self.allowed.model
 
     def asks(self, tier: Tier) -> bool:
         """Whether this run asks for promises of that tier."""
@@ -48,16 +48,16 @@ class Case:
 
     def asks_for(self, key: str) -> bool:
         """Whether the profile makes this promise, and this run asks for it."""
-        return self.window.asks(key)
+        return self.allowed.asks(key)
 
     @property
     def one_time_promised(self) -> bool:
         """Whether all metadata is that of one time: ext4 and xfs have one journal; btrfs commits whole
         transactions, and f2fs writes whole checkpoints, but an fsync writes some objects beside them."""
-        if "metadata-order" in self.window.promises:
+        if "metadata-order" in self.allowed.promises:
             return True
         return not any(
-            time > self.window.all.time and self.model.steps[time - 1].begin_entry < self.prefix
+            time > self.allowed.all.time and self.model.steps[time - 1].begin_entry < self.prefix
             for time in self.model.logging
         )
 
@@ -85,9 +85,9 @@ class Prepared:
     trouble: str
     orders: Orders | None = None
     # One at most, with its moment(): cuts mostly come in order.
-    _latest: list[tuple[int, Window]] = field(default_factory=list)
+    _latest: list[tuple[int, AllowedValues]] = field(default_factory=list)
     last_order: list[int] = field(default_factory=list)  # the number of the one that explained the last state
-    _of_orders: dict[int, tuple[Moment, Window]] = field(default_factory=dict)  # the same, by order
+    _of_orders: dict[int, tuple[Moment, AllowedValues]] = field(default_factory=dict)  # the same, by order
 
     @functools.cached_property
     def _turns(self) -> list[int]:
@@ -105,21 +105,21 @@ class Prepared:
         """Equal for cuts at which the same is judged alike."""
         return bisect_left(self._turns, prefix)
 
-    def window(self, prefix: int) -> Window:
+    def allowed(self, prefix: int) -> AllowedValues:
         model = self.model
         assert model is not None
         if self.orders is not None:
-            return self._window_of(0, model, prefix)
+            return self._allowed_of(0, model, prefix)
         moment = self.moment(prefix)
         known, before = self._latest[0] if self._latest else (None, None)
         if before is None or known != moment:
             begun, completed = self.history.begun_count(prefix), self.history.completed_count(prefix)
             before = before if before and before.done <= model.base_time + completed else None
-            before = Window(model, self.profile, self.tier, begun, completed, before)
+            before = AllowedValues(model, self.profile, self.tier, begun, completed, before)
             self._latest[:] = [(moment, before)]
         return before
 
-    def _window_of(self, number: int, model: Model, prefix: int) -> Window:
+    def _allowed_of(self, number: int, model: Model, prefix: int) -> AllowedValues:
         """By that order: see the top of orders.py."""
         moment = self.history.begun(prefix), self.history.returned(prefix)
         known = self._of_orders.get(number)
@@ -127,8 +127,8 @@ class Prepared:
             begun, returned = moment
             count = begun_count(model, begun)
             assert returned <= set(model.order[:count]), "what has returned had its effect"
-            window = Window(model, self.profile, self.tier, count, count, None, returned)
-            known = self._of_orders[number] = (moment, window)
+            allowed = AllowedValues(model, self.profile, self.tier, count, count, None, returned)
+            known = self._of_orders[number] = (moment, allowed)
         return known[1]
 
     def case(self, prefix: int, observation: Observation, order: int = 0) -> Case:
@@ -137,13 +137,13 @@ class Prepared:
         if self.model is None:
             raise Disagreement(self.trouble)
         if self.orders is None:
-            window = self.window(prefix)
+            allowed = self.allowed(prefix)
         else:
             model = self.orders.get(order)
             assert model is not None, order
-            window = self._window_of(order, model, prefix)
-        found = tuple(readings(observation.tree, window)) if observation.tree is not None else ()
-        return Case(self.history, self.profile, self.tier, prefix, window, observation, found)
+            allowed = self._allowed_of(order, model, prefix)
+        found = tuple(readings(observation.tree, allowed)) if observation.tree is not None else ()
+        return Case(self.history, self.profile, self.tier, prefix, allowed, observation, found)
 
 
 def prepare(history: History, profile: Profile, tier: Tier = Tier.FS) -> Prepared:
@@ -225,15 +225,15 @@ def describe_node(node: Node | None) -> str:
 
 def role(case: Case, inode: int) -> str:
     """What the object was to the workload: what became of it in run, most telling first."""
-    model, window = case.model, case.window
+    model, allowed = case.model, case.allowed
     if inode == model.root:
         return "the root"
     since = model.base_time
     happened = [
-        ("renamed", any(r.inode == inode and since < r.time <= window.now for r in model.renames)),
-        ("replaced", any(r.replaced == inode and since < r.time <= window.now for r in model.renames)),
-        ("hard-linked", _linked(model, inode, "link", since, window.now)),
-        ("unlinked", _linked(model, inode, "unlink", since, window.now)),
+        ("renamed", any(r.inode == inode and since < r.time <= allowed.now for r in model.renames)),
+        ("replaced", any(r.replaced == inode and since < r.time <= allowed.now for r in model.renames)),
+        ("hard-linked", _linked(model, inode, "link", since, allowed.now)),
+        ("unlinked", _linked(model, inode, "unlink", since, allowed.now)),
         ("new", model.inodes[inode].born > since),
     ]
     done = [word for word, true in happened if true]

@@ -6,9 +6,9 @@ Out:      Check after Check, each with every value that the promises allow there
           could ask it in a line or two.
 Not here: the programs (reports/export*.py), the judging itself: a check is one violation, not all oracles.
 
-The values are the Window's at this cut, so that a check is right on any kernel whose power fails at the same
-operation, wherever its log has its entries. Objects are named by the operation that made them, bytes by the
-one that wrote them: inode numbers and stamps are the program's own.
+The values are those that AllowedValues has at this cut, so that a check is right on any kernel whose power
+fails at the same operation, wherever its log has its entries. Objects are named by the operation that made
+them, bytes by the one that wrote them: inode numbers and stamps are the program's own.
 """
 
 from typing import Literal
@@ -16,13 +16,13 @@ from typing import Literal
 import msgspec
 
 from oracles import durable, fsck, historical, mounts, quiet, usable
+from oracles.allowed import Floor
 from oracles.case import Case
 from oracles.content import Piece, first_difference, size_of
 from oracles.observation import Node
 from oracles.ordered import found_snapshot, snapshot
 from oracles.recovered import Recovered, split
 from oracles.verdict import Violation
-from oracles.window import Floor
 
 Kind = Literal[
     "mounts",
@@ -140,14 +140,14 @@ def _object(case: Case, recovered: Recovered, violation: Violation) -> list[Chec
     slot = _slot(recovered, violation.subject)
     if slot is None:
         return []
-    allowed = case.window.entry_values(slot)
+    allowed = case.allowed.entry_values(slot)
     made = sorted(case.model.inodes[inode].born - 1 for inode in allowed if inode is not None)
     return [Check("object", violation.subject, values=tuple(map(str, made)), optional=None in allowed)]
 
 
 def _one_of_its_names(case: Case, recovered: Recovered, violation: Violation) -> list[Check]:
-    now = case.window.now
-    for index in case.window.chains:
+    now = case.allowed.now
+    for index in case.allowed.chains:
         slots = case.model.chains[index].slots_until(now)
         paths = [case.model.path(slot, now) for slot in slots]
         if paths[-1] == violation.subject and durable.is_lost(case, recovered, case.model.chains[index]):
@@ -199,14 +199,14 @@ def _node(recovered: Recovered, path: str) -> Node | None:
 
 
 def _simple(kind: Kind, field: str):  # type: ignore[no-untyped-def]
-    """Of a value that the window lists by a method of its own."""
+    """Of a value that AllowedValues lists by a method of its own."""
 
     def made(case: Case, recovered: Recovered, violation: Violation) -> list[Check]:
         inode = _inode(recovered, violation.subject)
         if inode < 0:
             return []
-        since = _floor(case, violation, case.window.attribute_floor(inode))
-        allowed = getattr(case.window, field)(inode, since)
+        since = _floor(case, violation, case.allowed.attribute_floor(inode))
+        allowed = getattr(case.allowed, field)(inode, since)
         return [Check(kind, violation.subject, values=tuple(sorted(map(_text, allowed))))]
 
     return made
@@ -243,7 +243,7 @@ def _link_count(case: Case, recovered: Recovered, violation: Violation) -> list[
     inode = _inode(recovered, violation.subject)
     if inode < 0:
         return []
-    now = case.model.nlink[inode].at(case.window.now)
+    now = case.model.nlink[inode].at(case.allowed.now)
     return [Check("link count", violation.subject, values=(str(now),))]
 
 
@@ -251,7 +251,7 @@ def _blocks(case: Case, recovered: Recovered, violation: Violation) -> list[Chec
     inode = _inode(recovered, violation.subject)
     if inode < 0:
         return []
-    least = durable.promised_blocks(case.window.allocated(inode, case.window.blocks_floor(inode).time))
+    least = durable.promised_blocks(case.allowed.allocated(inode, case.allowed.blocks_floor(inode).time))
     return [Check("blocks", violation.subject, values=(str(least),))]
 
 
@@ -259,11 +259,11 @@ def _xattrs(case: Case, recovered: Recovered, violation: Violation) -> list[Chec
     inode = _inode(recovered, violation.subject)
     if inode < 0:
         return []
-    since = _floor(case, violation, case.window.attribute_floor(inode))
+    since = _floor(case, violation, case.allowed.attribute_floor(inode))
     node = recovered.nodes[inode]
     found = []
     for name in sorted(case.model.xattrs[inode]):
-        allowed = case.window.xattr_values(inode, name, since)
+        allowed = case.allowed.xattr_values(inode, name, since)
         if node.xattrs.get(name) not in allowed and name.startswith("user."):
             values = ["" if value is None else bytes.fromhex(value).decode("latin-1") for value in allowed]
             found.append(Check("xattr", violation.subject, values=tuple(sorted(values)), name=name))
@@ -274,16 +274,16 @@ def _size(case: Case, recovered: Recovered, violation: Violation) -> list[Check]
     inode = _inode(recovered, violation.subject)
     if inode < 0:
         return []
-    window, node = case.window, recovered.nodes[inode]
+    allowed, node = case.allowed, recovered.nodes[inode]
     floors = [_data_since(case, violation, inode)]
-    floors += [floor.time for rename, floor in window.replacing_renames() if rename.inode == inode]
+    floors += [floor.time for rename, floor in allowed.replacing_renames() if rename.inode == inode]
     for since in floors:
-        sizes = window.sizes(inode, since)
+        sizes = allowed.sizes(inode, since)
         if not sizes.allow(node.size):
             ranges = (*((size, size) for size in sorted(sizes.exact)), *sizes.ranges)
             return [Check("size", violation.subject, sizes=ranges)]
-    for start, end, floor in window.range_floors(inode):
-        least = min(min(size_of(content), end) for content in window.contents(inode, floor.time))
+    for start, end, floor in allowed.range_floors(inode):
+        least = min(min(size_of(content), end) for content in allowed.contents(inode, floor.time))
         if node.size < least:
             return [Check("size", violation.subject, sizes=((least, 1 << 62),))]
         assert start <= end
@@ -292,7 +292,7 @@ def _size(case: Case, recovered: Recovered, violation: Violation) -> list[Check]
 
 def _data_since(case: Case, violation: Violation, inode: int) -> int:
     if violation.kind in ("data lost", "size lost"):
-        return case.window.data_floor(inode).time
+        return case.allowed.data_floor(inode).time
     return case.model.inodes[inode].born - 1
 
 
@@ -300,14 +300,14 @@ def _bytes(case: Case, recovered: Recovered, violation: Violation) -> list[Check
     inode = _inode(recovered, violation.subject)
     if inode < 0:
         return []
-    window, node = case.window, recovered.nodes[inode]
+    allowed, node = case.allowed, recovered.nodes[inode]
     parts = [(0, 1 << 62, _data_since(case, violation, inode))]
     if violation.kind == "data lost":
-        parts += [(start, end, floor.time) for start, end, floor in window.range_floors(inode)]
+        parts += [(start, end, floor.time) for start, end, floor in allowed.range_floors(inode)]
     for start, end, since in parts:
         pieces = [
             Piece(max(piece.start, start), min(piece.end, end), piece.sources)
-            for piece in window.pieces(inode, since)
+            for piece in allowed.pieces(inode, since)
             if piece.start < end and piece.end > start
         ]
         if first_difference(node.content, pieces, node.size) is not None:
@@ -321,7 +321,7 @@ def _cut(case: Case, recovered: Recovered, violation: Violation) -> list[Check]:
     back = historical.cut_back(case, inode, recovered.nodes[inode]) if inode >= 0 else None
     if back is None or case.observation.tree is None:
         return []
-    before = {path for time in range(case.window.all.time, back.time) for path in snapshot(case, time)}
+    before = {path for time in range(case.allowed.all.time, back.time) for path in snapshot(case, time)}
     telling = sorted(found_snapshot(case, case.observation.tree).keys() - before)
     return [
         Check("bytes", violation.subject, sources=tuple(map(_source, back.pieces)), given=path)

@@ -3,7 +3,7 @@ What a file holds, as extents that name the operation that wrote them.
 
 In:       file operations, one after the other; runs of bytes that were read back.
 Out:      Content after Content; the sources a byte may come from; where runs differ from them.
-Not here: which moments are allowed (window.py), names and attributes (model.py).
+Not here: which moments are allowed (allowed.py), names and attributes (model.py).
 """
 
 from bisect import bisect_right

@@ -1,11 +1,12 @@
 """
 durable: what a completed call promised is there.
 
-In:       a Case (the tree, and the Window's floors).
+In:       a Case (the tree, and the floors of its AllowedValues).
 Out:      a Verdict; none where there is no tree.
 Not here: things that never were (historical), renames done by half (atomic).
 """
 
+from oracles.allowed import Floor, RangeFloor
 from oracles.case import (
     Case,
     allowed_words,
@@ -16,11 +17,10 @@ from oracles.case import (
     xattr_words,
 )
 from oracles.content import Piece, clipped, first_difference, size_of
-from oracles.model import CLOCK, Chain, Ranges, Slot, union, without
+from oracles.model.model import CLOCK, Chain, Ranges, Slot, union, without
 from oracles.observation import Node, noun
 from oracles.recovered import Recovered
 from oracles.verdict import TIERS, Tier, Verdict, Violation
-from oracles.window import Floor, RangeFloor
 
 NAME = "durable"
 CHECKS = (
@@ -87,32 +87,32 @@ class _Names:
                 self.entry(slot)
         missing = [
             (index, chain, floor)
-            for index, floor in self.case.window.chains.items()
+            for index, floor in self.case.allowed.chains.items()
             if is_lost(self.case, self.recovered, chain := self.case.model.chains[index])
         ]
         self.lost = {chain.inode for _, chain, _ in missing}
         for _, chain, floor in missing:
             self.chain(chain, floor)
-        return checked + len(self.case.window.chains)
+        return checked + len(self.case.allowed.chains)
 
     def entry(self, slot: Slot) -> None:
-        window = self.case.window
+        allowed = self.case.allowed
         found = self.recovered.entries.get(slot)
-        allowed = window.entry_values(slot)
-        if found in allowed:
+        values = allowed.entry_values(slot)
+        if found in values:
             return
         if found is None:
             kind = "name lost"
-        elif None in allowed and found not in window.entry_history(slot):
+        elif None in values and found not in allowed.entry_history(slot):
             return  # nothing was promised here; historical speaks of names that never were
-        elif None in allowed and len(allowed) == 1:
+        elif None in values and len(values) == 1:
             kind = "name came back"
         else:
             kind = "wrong object"
         self.accused.add(slot)
-        expected = any_of([describe(self.case, value) for value in _sorted(allowed)])
+        expected = any_of([describe(self.case, value) for value in _sorted(values)])
         floor = self.floor_of(slot, found)
-        subject = _subject(allowed, found)
+        subject = _subject(values, found)
         way = way_gone if kind == "name came back" else way_made
         self.violations.append(
             _violation(
@@ -128,15 +128,15 @@ class _Names:
 
     def floor_of(self, slot: Slot, found: int | None) -> Floor:
         """The promise that was broken: the name's own, or that its object has only its other names."""
-        window = self.case.window
-        floor = window.entry_floor(slot)
-        settled = window.names.get(found) if found is not None and found >= 0 else None
-        before = window.model.entries[slot].within(floor.time, window.now)
+        allowed = self.case.allowed
+        floor = allowed.entry_floor(slot)
+        settled = allowed.names.get(found) if found is not None and found >= 0 else None
+        before = allowed.model.entries[slot].within(floor.time, allowed.now)
         own = found in before or floor.promise == "fsync-parents"  # its own says more than that
         return settled if settled and own else floor
 
     def chain(self, chain: Chain, floor: Floor) -> None:
-        slots = chain.slots_until(self.case.window.now)
+        slots = chain.slots_until(self.case.allowed.now)
         # That a rename loses nothing is more than the manual pages say.
         if len(slots) > 1 and not self.case.asks_for("rename"):
             return
@@ -148,7 +148,7 @@ class _Names:
         if home not in self.recovered.nodes and (home in self.lost or not self.was_promised(home)):
             return
         model = self.case.model
-        paths = [model.path(slot, self.case.window.now) for slot in slots]
+        paths = [model.path(slot, self.case.allowed.now) for slot in slots]
         self.violations.append(
             _violation(
                 self.case,
@@ -164,13 +164,13 @@ class _Names:
         )
 
     def was_promised(self, directory: int) -> bool:
-        chains = self.case.window.chains
+        chains = self.case.allowed.chains
         return any(index in chains for index in self.case.model.chains_of[directory])
 
 
 def is_lost(case: Case, recovered: Recovered, chain: Chain) -> bool:
     """A link that nobody removed, under none of the names it ever had."""
-    now = case.window.now
+    now = case.allowed.now
     if not chain.lives_at(now):
         return False
     return all(recovered.entries.get(slot) != chain.inode for since, slot in chain.slots if since <= now)
@@ -180,7 +180,7 @@ def way_made(case: Case, slot: Slot, inode: int | None) -> str:
     """How the object came by this name: "" with it, "hard-linked " or "renamed ". Renames, links and plain
     fsyncs go by different code, so what loses their names are different bugs."""
     for index, chain in _chains(case, inode):
-        if slot in chain.slots_until(case.window.now):
+        if slot in chain.slots_until(case.allowed.now):
             if slot != chain.slots[0][1]:
                 return "renamed "
             return "hard-linked " if index else ""
@@ -190,7 +190,7 @@ def way_made(case: Case, slot: Slot, inode: int | None) -> str:
 def way_gone(case: Case, slot: Slot, inode: int | None) -> str:
     """How it lost the name that came back: "renamed ", "replaced " (by a rename) or "unlinked "."""
     for _, chain in _chains(case, inode):
-        if slot not in chain.slots_until(case.window.now):
+        if slot not in chain.slots_until(case.allowed.now):
             continue
         if chain.ended is None or slot != chain.slots[-1][1]:
             return "renamed "
@@ -211,8 +211,8 @@ def _chains(case: Case, inode: int | None) -> list[tuple[int, Chain]]:
 def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[int, list[Violation]]:
     checked, violations = _xattrs(case, inode, node)
     kind = case.model.kind(inode)
-    floor = case.window.attribute_floor(inode)
-    if case.window.existed(inode, floor):
+    floor = case.allowed.attribute_floor(inode)
+    if case.allowed.existed(inode, floor):
         checked += 1
         violations += _mode(case, inode, node, floor)
         violations += _owner(case, inode, node, floor)
@@ -226,21 +226,21 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
             violations += _device(case, inode, node, floor)
         if kind == "file":
             violations += _links(case, inode, node, floor)
-            violations += _blocks(case, inode, node, case.window.blocks_floor(inode))
-    if kind == "file" and case.window.told(inode):
-        floor = case.window.data_floor(inode)
-        if case.window.existed(inode, floor):
+            violations += _blocks(case, inode, node, case.allowed.blocks_floor(inode))
+    if kind == "file" and case.allowed.told(inode):
+        floor = case.allowed.data_floor(inode)
+        if case.allowed.existed(inode, floor):
             checked += 2
             violations += _size(case, inode, node, floor)
             violations += _bytes(case, inode, node, floor)
-        for part in case.window.range_floors(inode):
+        for part in case.allowed.range_floors(inode):
             checked += 1
             violations += _range(case, inode, node, part)
     return checked, violations
 
 
 def _mode(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    modes = case.window.modes(inode, floor.time)
+    modes = case.allowed.modes(inode, floor.time)
     if node.mode in modes:
         return []
     expected = f"mode {any_of([f'{mode:o}' for mode in modes])}"
@@ -248,7 +248,7 @@ def _mode(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
 
 
 def _owner(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    owners = case.window.owners(inode, floor.time)
+    owners = case.allowed.owners(inode, floor.time)
     if (node.uid, node.gid) in owners:
         return []
     expected = f"owner {any_of([f'{user}:{group}' for user, group in owners])}"
@@ -256,7 +256,7 @@ def _owner(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
 
 
 def _time(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    times = case.window.mtimes(inode, floor.time)
+    times = case.allowed.mtimes(inode, floor.time)
     if node.mtime in times:
         return []
     expected = f"mtime {any_of([time_words(time) for time in sorted(times)])}"
@@ -269,11 +269,11 @@ def _clock_times(case: Case, inode: int, node: Node) -> list[Violation]:
     that got or lost a name: btrfs's replay links and unlinks, which sets those anew. Seen on 6.12.117:
     "mkdir A; sync; rename A B; creat B/foo; fsync B/foo; fsync B" and, on btrfs-nearly-full, the workload
     replace-keeping-backup."""
-    floor = case.window.attribute_floor(inode)
-    times = case.window.clock_times(inode, floor)
+    floor = case.allowed.attribute_floor(inode)
+    times = case.allowed.clock_times(inode, floor)
     if times is None or node.times is None:
         return []
-    asked = ("mtime",) if inode in case.window.touched else ("mtime", "ctime")
+    asked = ("mtime",) if inode in case.allowed.touched else ("mtime", "ctime")
     different = [
         (name, *pair)
         for name, *pair in zip(asked, times, node.times, strict=False)  # what is not asked is left out
@@ -292,7 +292,7 @@ def time_words(seconds: int) -> str:
 
 
 def _flags(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    flags, found = case.window.flags(inode, floor.time), changed_flags(case, inode, node)
+    flags, found = case.allowed.flags(inode, floor.time), changed_flags(case, inode, node)
     if found in flags:
         return []
     expected = f"inode flags {any_of([each or 'none' for each in flags])}"
@@ -314,13 +314,13 @@ def _device(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]
 
 
 def _xattrs(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
-    floor = case.window.attribute_floor(inode)
+    floor = case.allowed.attribute_floor(inode)
     known = case.model.xattrs[inode]
-    if not known or not case.window.existed(inode, floor):
+    if not known or not case.allowed.existed(inode, floor):
         return 0, []
     violations = []
     for name in known:
-        allowed = case.window.xattr_values(inode, name, floor.time)
+        allowed = case.allowed.xattr_values(inode, name, floor.time)
         value = node.xattrs.get(name)
         if value in allowed:
             continue
@@ -340,21 +340,21 @@ def _xattrs(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
 def _links(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
     """Only when run touched none of its names since everything was synced or its names were promised:
     otherwise the count may be that of any mixture, and consistent compares it with the names."""
-    window = case.window
-    settled = max(window.all.time, window.names[inode].time if inode in window.names else 0)
-    counts = window.model.nlink[inode].within(settled, window.now)
-    if not window.existed(inode, window.all) and inode not in window.names:
+    allowed = case.allowed
+    settled = max(allowed.all.time, allowed.names[inode].time if inode in allowed.names else 0)
+    counts = allowed.model.nlink[inode].within(settled, allowed.now)
+    if not allowed.existed(inode, allowed.all) and inode not in allowed.names:
         return []
     if len(counts) != 1 or node.nlink == counts[0]:
         return []
-    if inode in case.window.touched:
+    if inode in case.allowed.touched:
         return []
     expected, found = f"{counts[0]} links", f"{node.nlink} links"
     return [_attribute(case, "link count lost", inode, node, expected, found, floor)]
 
 
 def _blocks(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    ranges = case.window.allocated(inode, floor.time)
+    ranges = case.allowed.allocated(inode, floor.time)
     if node.extents is not None and not any(error.startswith("fiemap") for error in node.errors):
         return _extents(case, inode, node, floor, ranges)
     promised = promised_blocks(ranges)
@@ -396,7 +396,7 @@ def gaps(ranges: Ranges, start: int, end: int) -> Ranges:
 
 
 def _size(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    sizes = case.window.sizes(inode, floor.time)
+    sizes = case.allowed.sizes(inode, floor.time)
     if sizes.allow(node.size):
         return []
     exact = [str(size) for size in sorted(sizes.exact)]
@@ -410,8 +410,8 @@ def _replacements(case: Case, recovered: Recovered) -> tuple[int, list[Violation
     violations = []
     seen = [
         (rename.inode, floor)
-        for rename, floor in case.window.replacing_renames()
-        if recovered.entries.get(rename.new) == rename.inode and case.window.told(rename.inode)
+        for rename, floor in case.allowed.replacing_renames()
+        if recovered.entries.get(rename.new) == rename.inode and case.allowed.told(rename.inode)
     ]
     for inode, floor in seen:
         violations += _size(case, inode, recovered.nodes[inode], floor)
@@ -421,7 +421,7 @@ def _replacements(case: Case, recovered: Recovered) -> tuple[int, list[Violation
 def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
     pieces = _pieces(case, inode, floor)
     read_end = node.content[-1].offset + node.content[-1].length if node.content else 0
-    ends = [size_of(content) for content in case.window.contents(inode, floor.time)]
+    ends = [size_of(content) for content in case.allowed.contents(inode, floor.time)]
     promised_end = min(node.size, *ends)
     if read_end < promised_end and node.errors:
         expected, found = f"{promised_end} bytes that can be read", ", ".join(node.errors)
@@ -436,7 +436,7 @@ def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
 def _range(case: Case, inode: int, node: Node, part: RangeFloor) -> list[Violation]:
     """The bytes of the range, and a size with which they can be read."""
     start, end, floor = part
-    needed = min(min(size_of(content), end) for content in case.window.contents(inode, floor.time))
+    needed = min(min(size_of(content), end) for content in case.allowed.contents(inode, floor.time))
     if needed <= start:
         return []  # it lies behind the end of file: msync of pages that hold nothing
     if node.size < needed:
@@ -452,10 +452,10 @@ def _range(case: Case, inode: int, node: Node, part: RangeFloor) -> list[Violati
 
 def _pieces(case: Case, inode: int, floor: Floor) -> list[Piece]:
     """Where stale bytes may show in what was written since, only what was not."""
-    pieces = case.window.pieces(inode, floor.time)
+    pieces = case.allowed.pieces(inode, floor.time)
     if case.asks_for("no-stale-data"):
         return list(pieces)
-    settled = min(size_of(content) for content in case.window.contents(inode, floor.time))
+    settled = min(size_of(content) for content in case.allowed.contents(inode, floor.time))
     return [
         Piece(piece.start, min(piece.end, settled), piece.sources)
         for piece in pieces

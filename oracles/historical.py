@@ -20,7 +20,7 @@ from oracles.case import (
     xattr_words,
 )
 from oracles.content import ZERO, Difference, Piece, clipped, first_difference, size_of
-from oracles.model import CLOCK, Slot
+from oracles.model.model import CLOCK, Slot
 from oracles.observation import Node
 from oracles.ordered import shown_since
 from oracles.recovered import Recovered, is_ours
@@ -58,7 +58,7 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         if inode == case.model.root:
             continue
         violations += _attributes(case, inode, node)
-        if case.model.kind(inode) == "file" and case.window.told(inode):
+        if case.model.kind(inode) == "file" and case.allowed.told(inode):
             violations += _size(case, inode, node)
             violations += _content(case, inode, node) or _cut_off(case, inode, node)
     return checked, violations
@@ -79,7 +79,7 @@ def _foreign(case: Case, recovered: Recovered, node: Node) -> Violation:
 
 
 def _history(case: Case, slot: Slot | None) -> frozenset[int | None]:
-    return frozenset() if slot is None else case.window.entry_history(slot)
+    return frozenset() if slot is None else case.allowed.entry_history(slot)
 
 
 def _found(case: Case, recovered: Recovered, slot: Slot | None, node: Node) -> str:
@@ -94,17 +94,17 @@ def _role(case: Case, recovered: Recovered, slot: Slot | None) -> str:
 
 def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
     found = []
-    object_, window = case.model.inodes[inode], case.window
-    if node.mode not in (modes := window.modes(inode, 0)):
+    object_, allowed = case.model.inodes[inode], case.allowed
+    if node.mode not in (modes := allowed.modes(inode, 0)):
         known = any_of([f"{mode:o}" for mode in modes])
         found.append(("mode that never was", f"mode {known}", f"mode {node.mode:o}"))
-    if (node.uid, node.gid) not in (owners := window.owners(inode, 0)):
+    if (node.uid, node.gid) not in (owners := allowed.owners(inode, 0)):
         known = any_of([f"{user}:{group}" for user, group in owners])
         found.append(("owner that never was", f"owner {known}", f"owner {node.uid}:{node.gid}"))
-    if node.mtime not in (window.mtimes(inode, 0) if inode in case.model.mtimes else NO_TIMES):
+    if node.mtime not in (allowed.mtimes(inode, 0) if inode in case.model.mtimes else NO_TIMES):
         found.append(("time that never was", "a time that was set", f"mtime {node.mtime} s"))
-    if inode in case.model.flags and (now := changed_flags(case, inode, node)) not in window.flags(inode, 0):
-        known = any_of([each or "none" for each in window.flags(inode, 0)])
+    if inode in case.model.flags and (now := changed_flags(case, inode, node)) not in allowed.flags(inode, 0):
+        known = any_of([each or "none" for each in allowed.flags(inode, 0)])
         found.append(("flags that never were", known, now or "none"))
     unread = any(error.startswith("readlink") for error in node.errors)
     if object_.kind == "symlink" and node.target != object_.target and not unread:
@@ -119,7 +119,7 @@ def _xattrs(case: Case, inode: int, node: Node) -> list[Violation]:
     for name, value in node.xattrs.items():
         if not is_ours(name):
             continue
-        known = case.window.xattr_values(inode, name, 0)
+        known = case.allowed.xattr_values(inode, name, 0)
         if value in known or any(error.startswith("getxattr") for error in node.errors):
             continue
         expected = any_of([xattr_words(each) for each in sorted(known, key=str)])
@@ -137,7 +137,7 @@ def _xattrs(case: Case, inode: int, node: Node) -> list[Violation]:
 
 
 def _size(case: Case, inode: int, node: Node) -> list[Violation]:
-    sizes = case.window.sizes(inode, case.model.inodes[inode].born - 1)
+    sizes = case.allowed.sizes(inode, case.model.inodes[inode].born - 1)
     if sizes.allow(node.size):
         return []
     known = ", ".join(str(size) for size in sorted(sizes.exact))
@@ -150,7 +150,7 @@ def _content(case: Case, inode: int, node: Node) -> list[Violation]:
     if not case.asks_for("no-stale-data"):
         return []
     # Behind the largest size there ever was, only zeros: the pieces end there.
-    pieces = case.window.pieces(inode, case.model.inodes[inode].born - 1)
+    pieces = case.allowed.pieces(inode, case.model.inodes[inode].born - 1)
     beyond = pieces[-1].end if pieces else 0
     if node.size > beyond:
         pieces = (*pieces, Piece(beyond, node.size, ZEROS))
@@ -187,7 +187,7 @@ def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
             return None
         pieces = [
             piece._replace(sources=piece.sources | ZEROS)
-            for piece in clipped(case.window.pieces(inode, time), start, end)
+            for piece in clipped(case.allowed.pieces(inode, time), start, end)
         ]
         difference = first_difference(node.content, pieces, node.size)
         if difference is not None:
@@ -197,8 +197,8 @@ def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
 
 def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
     """(time, new size, old size) of every truncate to less since all was synced."""
-    model, window = case.model, case.window
-    changes = model.content[inode].changes(window.all.time, window.now)
+    model, allowed = case.model, case.allowed
+    changes = model.content[inode].changes(allowed.all.time, allowed.now)
     return [
         (time, size_of(new), size_of(old))
         for time, old, new in changes

@@ -249,7 +249,7 @@ def of_one_time(case: Case) -> bool:
     assert case.observation.tree is not None
     found = found_snapshot(case, case.observation.tree)
     return promise(case.profile, "metadata-order") is not None and any(
-        snapshot(case, time) == found for time in range(case.window.now + 1)
+        snapshot(case, time) == found for time in range(case.allowed.now + 1)
     )
 
 

@@ -51,7 +51,7 @@ Snapshot = dict[str, Facts]
 
 def _key(case: Case) -> str:
     """The promise: of a journal, or of whole commits alone."""
-    return "metadata-order" if "metadata-order" in case.window.promises else "metadata-commit"
+    return "metadata-order" if "metadata-order" in case.allowed.promises else "metadata-commit"
 
 
 def judge(case: Case) -> Verdict | None:
@@ -61,7 +61,7 @@ def judge(case: Case) -> Verdict | None:
     if not case.one_time_promised:
         return case.verdict(NAME, 0, ())
     found = found_snapshot(case, tree)
-    first, now = case.window.all.time, case.window.now
+    first, now = case.allowed.all.time, case.allowed.now
     for time in range(now, first - 1, -1):
         if is_of(case, time, found):
             return _with_data(case, len(found))
@@ -85,16 +85,16 @@ def _with_data(case: Case, checked: int) -> Verdict:
 
 
 def _behind(case: Case, inode: int, node: Node, since: int) -> list[Violation]:
-    window, model = case.window, case.model
-    mapped = [time for time, of in model.mapped if of == inode and window.all.time < time <= since]
-    if mapped or model.inodes[inode].born > since or not window.told(inode):
+    allowed, model = case.allowed, case.model
+    mapped = [time for time, of in model.mapped if of == inode and allowed.all.time < time <= since]
+    if mapped or model.inodes[inode].born > since or not allowed.told(inode):
         return []
-    sizes = window.sizes(inode, since)
+    sizes = allowed.sizes(inode, since)
     expected, found = "", ""
     if not sizes.allow(node.size):
         expected = f"{' or '.join(str(size) for size in sorted(sizes.exact))} bytes"
         found = f"{node.size} bytes"
-    elif (difference := first_difference(node.content, window.pieces(inode, since), node.size)) is not None:
+    elif (difference := first_difference(node.content, allowed.pieces(inode, since), node.size)) is not None:
         writers = [
             f"operation {source.stamp - 1}" if source.stamp else "zeros" for source in difference.allowed
         ]
@@ -122,7 +122,7 @@ def shown_since(case: Case) -> int | None:
     if tree is None or not case.one_time_promised:
         return None
     found = found_snapshot(case, tree)
-    times = range(case.window.all.time, case.window.now + 1)
+    times = range(case.allowed.all.time, case.allowed.now + 1)
     return next((time for time in times if is_of(case, time, found)), None)
 
 
@@ -178,9 +178,9 @@ def _may_be(case: Case, time: int, known: Facts, found: Facts) -> bool:
 
 def snapshot(case: Case, time: int) -> Snapshot:
     """The model's metadata at one time, by path."""
-    known = case.window.snapshots.get(time)
+    known = case.allowed.snapshots.get(time)
     if known is None:
-        known = case.window.snapshots[time] = {}
+        known = case.allowed.snapshots[time] = {}
         _collect(case, time, case.model.root, ".", known)
     return known
 
@@ -209,12 +209,12 @@ def _settled_xattrs(case: Case, number: int, xattrs: dict[str, str]) -> tuple[tu
     """Without those that xfs replaces in two transactions."""
     if not xattrs:
         return ()
-    window = case.window
+    allowed = case.allowed
     unsettled = {
         name
         for inode in case.model.by_number.get(number, ())
         for name in case.model.xattrs[inode]
-        if window.xattr_may_vanish(inode, name, window.all.time)
+        if allowed.xattr_may_vanish(inode, name, allowed.all.time)
     }
     return tuple(sorted((name, value) for name, value in xattrs.items() if name not in unsettled))
 

@@ -30,7 +30,9 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from oracles.content import Piece, first_difference, size_of
-from oracles.model import Builder, Disagreement, Mixture, Model
+from oracles.model.builder import Builder
+from oracles.model.model import Disagreement, Mixture, Model
+from oracles.model.steps import do
 from oracles.observation import Node, Tree
 from oracles.profiles import Profile
 from oracles.recovered import is_mkfs_directory, is_ours
@@ -67,7 +69,7 @@ class Orders:
 def _models(history: History, profile: Profile) -> Iterator[Model]:
     builder = Builder(history)
     for step in history.setup:
-        builder.do(step)
+        do(builder, step)
     tree = msgspec.json.decode(history.live, type=Tree | None)
     wrong = _Nearest()
     any_found = False
@@ -128,7 +130,7 @@ def _do(builder: Builder, step: Step, looked_up: int | None, wrong: _Nearest) ->
     try:
         if step.operation.parallel and step.result < 0 and (why := _needless(builder, step)):
             raise Disagreement(why)
-        builder.do(step)
+        do(builder, step)
     except Mixture:
         raise
     except Disagreement as error:

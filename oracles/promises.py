@@ -4,7 +4,7 @@ What filesystems promise about a power failure, and who says so.
 In:       nothing.
 Out:      COMMON, what every filesystem promises; BTRFS, EXT4..., what some promise beyond that;
           F2FS_POSIX_DENIES..., what of COMMON some do not promise.
-Not here: which profile promises what (profiles.py), what is asked because of it (window.py, the oracles).
+Not here: which profile promises what (profiles.py), what is asked because of it (allowed.py, the oracles).
           PROMISES.md has the same as tables; a test holds the two against each other.
 """
 

@@ -1,7 +1,7 @@
 """
 Who is who in a recovered tree.
 
-In:       a Tree, and the Window it is judged by.
+In:       a Tree, and the AllowedValues that it is judged by.
 Out:      Recovered: names and nodes by the model's ids; one for each way to read reused numbers.
 Not here: whether what is there was promised (the oracles).
 """
@@ -9,9 +9,9 @@ Not here: whether what is there was promised (the oracles).
 import itertools
 from collections.abc import Iterator
 
-from oracles.model import Slot
+from oracles.allowed import AllowedValues
+from oracles.model.model import Slot
 from oracles.observation import Node, Tree
-from oracles.window import Window
 from workloads import acl
 
 FOREIGN = -1  # an object that the name never led to
@@ -45,14 +45,14 @@ class Recovered:
         return slot[1] if directory == "." else f"{directory}/{slot[1]}"
 
 
-def readings(tree: Tree, window: Window) -> Iterator[Recovered]:
+def readings(tree: Tree, allowed: AllowedValues) -> Iterator[Recovered]:
     """Each way to say which object a node is, the likeliest first: usually there is one."""
-    candidates = _candidates(tree, window)
+    candidates = _candidates(tree, allowed)
     unsure = [number for number, ids in candidates.items() if len(ids) > 1]
     choices = itertools.product(*(candidates[number] for number in unsure))
     sure = {number: ids[0] for number, ids in candidates.items() if ids}
     for choice in itertools.islice(choices, READINGS_MAX):
-        yield _read(tree, window, {**sure, **dict(zip(unsure, choice, strict=True))})
+        yield _read(tree, allowed, {**sure, **dict(zip(unsure, choice, strict=True))})
 
 
 def is_ours(xattr: str) -> bool:
@@ -71,10 +71,10 @@ def is_mkfs_directory(path: str, filesystem: str) -> bool:
     return filesystem == "ext4" and path == "lost+found"
 
 
-def _candidates(tree: Tree, window: Window) -> dict[int, list[int]]:
+def _candidates(tree: Tree, allowed: AllowedValues) -> dict[int, list[int]]:
     """For each inode number the ids it may be here, latest first: those that all names of it had at
     some time; else those that any name had; else every object of that number and kind."""
-    model = window.model
+    model = allowed.model
     found: dict[int, list[int]] = {}
     numbers: dict[str, int] = {}
     likely: dict[int, set[int]] = {}
@@ -84,13 +84,13 @@ def _candidates(tree: Tree, window: Window) -> dict[int, list[int]]:
         if node.path == ".":
             found[node.ino] = [model.root]
             continue
-        if node.kind == "unknown" or is_mkfs_directory(node.path, window.filesystem):
+        if node.kind == "unknown" or is_mkfs_directory(node.path, allowed.filesystem):
             continue
         directory, name = split(node.path)
-        by_number = model.ids(node.ino, node.kind, window.now)
+        by_number = model.ids(node.ino, node.kind, allowed.now)
         had: set[int] = set()
         for parent in found.get(numbers.get(directory, 0), []):
-            had.update(value for value in window.entry_history((parent, name)) if value in by_number)
+            had.update(value for value in allowed.entry_history((parent, name)) if value in by_number)
         if node.ino in likely:
             likely[node.ino] &= had
             named[node.ino] |= had
@@ -101,11 +101,11 @@ def _candidates(tree: Tree, window: Window) -> dict[int, list[int]]:
     return found
 
 
-def _read(tree: Tree, window: Window, who: dict[int, int]) -> Recovered:
+def _read(tree: Tree, allowed: AllowedValues, who: dict[int, int]) -> Recovered:
     recovered = Recovered()
     at_path: dict[str, int] = {}
     for node in tree:
-        if is_mkfs_directory(node.path, window.filesystem):
+        if is_mkfs_directory(node.path, allowed.filesystem):
             continue
         inode = who.get(node.ino, FOREIGN)
         if node.path == ".":
@@ -120,11 +120,11 @@ def _read(tree: Tree, window: Window, who: dict[int, int]) -> Recovered:
             continue
         if node.kind == "unknown":
             inode = BROKEN_NAME
-        elif inode == FOREIGN or window.model.kind(inode) != node.kind:
+        elif inode == FOREIGN or allowed.model.kind(inode) != node.kind:
             inode = FOREIGN
         slot = (parent, name)
         recovered.node_at[slot] = node
-        if inode in (FOREIGN, BROKEN_NAME) or inode not in window.entry_history(slot):
+        if inode in (FOREIGN, BROKEN_NAME) or inode not in allowed.entry_history(slot):
             recovered.foreign.append(node)
         recovered.entries[slot] = inode
         if inode >= 0:

@@ -51,7 +51,7 @@ class Step(msgspec.Struct, frozen=True):
 class History(msgspec.Struct, frozen=True):
     """
     setup, run:   every operation that was tried, in the order in which they began. One that failed
-                  (result < 0) may have had part of its effect: oracles/model.py, Builder.half_done().
+                  (result < 0) may have had part of its effect: oracles/model/, Builder.half_done().
     entry_count:  entries of the log; prefixes run from 0 to entry_count, so there are entry_count + 1.
     root_inode:   st_ino of the mount's root.
     parallel:     run has parallel blocks: an operation may begin before another one has returned, and may

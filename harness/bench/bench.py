@@ -40,8 +40,8 @@ from harness.experiments.examination import Setting
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import DISK, LOG, GuestSlot, GuestSpec
-from harness.host.progress import Progress
-from harness.host.workspace import Workspace, workspace
+from harness.local.progress import Progress
+from harness.local.workspace import Workspace, workspace
 from harness.runs.run import LOG_BYTES, machine_facts, processors
 from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge

@@ -39,7 +39,7 @@ from harness.bisect.git import (
 from harness.bisect.step import BisectStep, examine, kept_steps, remove_unfinished, words
 from harness.evidence.store import NoResults, new_run, reading, write_pretty, write_whole
 from harness.evidence.summary import EXIT_BROKEN, EXIT_UNKNOWN, shown
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RESULTS_BYTES, RunSpec, require_room
 from kernel.git import revision_source
 from kernel.kernel import BadKernel

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.host.root import ROOT
+from harness.local.root import ROOT
 from kernel.git import NO_SETTINGS, run
 from reports.text.counting import number
 

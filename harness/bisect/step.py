@@ -18,7 +18,7 @@ import msgspec
 
 from harness.bisect.git import Commit
 from harness.evidence.store import new_run, write_pretty
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from kernel.kernel import BadKernel, Unbuildable
 from reports import formats

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.commands.arguments import read_question_of, report_page
 from harness.evidence.store import reading
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.attribution import attribute
 from harness.runs.run import finish
 from reports.results import read_summary

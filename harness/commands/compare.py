@@ -18,7 +18,7 @@ from harness.commands.report import command_report
 from harness.commands.run import command_run
 from harness.evidence.store import NoResults
 from harness.evidence.summary import status_of
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from kernel.build import key, parse
 from kernel.kernel import BadKernel
 from reports.results import read_summary

@@ -22,9 +22,9 @@ from rich.text import Text
 
 from harness.guests.probe import boots, kvm, kvm_is_out
 from harness.guests.spec import INBOX_BYTES, MEMORY_MIB, OUTBOX_BYTES, QEMU_TCG, UML
-from harness.host import packages
-from harness.host.environment import STAMP
-from harness.host.workspace import memory_folder
+from harness.local import packages
+from harness.local.environment import STAMP
+from harness.local.workspace import memory_folder
 from harness.runs.run import LOG_BYTES, RESULTS_BYTES
 from kernel import archive, build
 from kernel.cache import root as cache_root

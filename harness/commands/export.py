@@ -22,7 +22,7 @@ from harness.findings.export import (
 )
 from harness.findings.reproducers import NoExport
 from harness.fstests.check import require_checkout
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import write_pages
 from reports.programs.export import FORMS
 

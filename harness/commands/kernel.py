@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from kernel import cache
 from kernel.build import build, built, find
 from kernel.fragments import known_variants

@@ -20,7 +20,7 @@ from harness.findings.minimize import (
     minimize,
     run_again,
 )
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.reruns import TIMES
 from reports.results import CRASH
 

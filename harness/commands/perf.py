@@ -16,8 +16,8 @@ import msgspec
 from harness.evidence.store import new_run, point_latest, reading, write_question
 from harness.evidence.summary import EXIT_UNKNOWN, shown
 from harness.guests.spec import UML
-from harness.host import packages
-from harness.host.progress import Progress
+from harness.local import packages
+from harness.local.progress import Progress
 from harness.perf.measure import PerfWish, keep_noise, measure
 from harness.runs.run import machine_facts, own_commit
 from kernel.packages import Requirement

@@ -20,7 +20,7 @@ from harness.evidence.summary import (
 )
 from harness.findings.repro import is_finding, locate, repro
 from harness.guests.probe import WANTED
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.reruns import rerun_one
 from harness.runs.run import write_pages
 from reports.text.reruns import rerun_words

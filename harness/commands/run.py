@@ -33,7 +33,7 @@ from harness.evidence.store import NoResults
 from harness.evidence.sweep import plantable, planted_bugs, sweep_parts
 from harness.guests.probe import WANTED
 from harness.guests.spec import UML
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.cross_check import cross
 from harness.runs.cross_check import lines as cross_lines
 from harness.runs.cross_check import status as cross_status

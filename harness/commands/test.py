@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from harness.host.root import ROOT
+from harness.local.root import ROOT
 from kernel.cache import root as cache_root
 
 UNIT_FOLDERS = ("kernel/tests", "workloads/tests", "oracles/tests", "reports/tests", "harness/tests")

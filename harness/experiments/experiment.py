@@ -33,7 +33,7 @@ from harness.experiments.examination import (
 from harness.experiments.faults import FaultSweep
 from harness.experiments.plan import Plan
 from harness.guests.guest import GuestSlot, LostGuest
-from harness.host.root import ROOT
+from harness.local.root import ROOT
 from harness.stages.explore import StatePlan
 from harness.stages.judge import Ledger
 from harness.stages.live import Died, Live

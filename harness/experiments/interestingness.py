@@ -21,7 +21,7 @@ from harness.experiments.faults import FaultSweep
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot
 from harness.guests.spec import GuestSpec
-from harness.host.workspace import Workspace
+from harness.local.workspace import Workspace
 from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge
 from harness.stages.live import Died, Live

@@ -20,9 +20,9 @@ from harness.findings.reproducers import NoExport, NotInAnyWay, itself, reproduc
 from harness.fstests.check import check_in, stand_ins
 from harness.guests.bare import Ran, run_in_guest
 from harness.guests.filesystem import find_tool
-from harness.host import packages
-from harness.host.progress import Progress
-from harness.host.workspace import Workspace, workspace
+from harness.local import packages
+from harness.local.progress import Progress
+from harness.local.workspace import Workspace, workspace
 from kernel.build import build
 from kernel.word import source_word
 from reports.programs import export_c, export_fstests, export_sh

@@ -26,8 +26,8 @@ from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown, status_of
 from harness.evidence.triage import learnt
 from harness.experiments.interestingness import Answered, InterestingnessTest, Target, trigger_of
 from harness.guests.spec import arch_of
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.runs.reruns import TIMES, rerun_one, spec_of
 from harness.runs.run import RunSpec, run, write_pages
 from harness.states.crash import DEFAULT_MODELS

@@ -27,8 +27,8 @@ from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import accelerated, prefer
 from harness.guests.spec import UML, arch_of
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES, processors
 from harness.stages.explore import StatePlan
 from harness.stages.record import Recording

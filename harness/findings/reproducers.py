@@ -30,8 +30,8 @@ from oracles.faults.device_checks import of_damage, of_fault, promising
 from oracles.faults.faulted import fault_case
 from oracles.finding import signature
 from oracles.judge import damage_case
-from oracles.model import Model
-from oracles.model import build as build_model
+from oracles.model.model import Model
+from oracles.model.steps import build as build_model
 from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.spec import is_live, model_of, operation_of, place_of

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from harness.guests.spec import LOOPS_PER_JIFFY
-from harness.host.workspace import Workspace
+from harness.local.workspace import Workspace
 
 MEMORY_MIB = 768
 TIMEOUT_S = 600.0  # a log of fstests is replayed from its start for each entry

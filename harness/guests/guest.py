@@ -23,7 +23,7 @@ from harness.guests.spec import (
     OUTBOX_BYTES,
     GuestSpec,
 )
-from harness.host.workspace import Workspace
+from harness.local.workspace import Workspace
 
 __all__ = [
     "DISK",

@@ -19,7 +19,7 @@ from pathlib import Path
 from harness.guests import qemu, uml
 from harness.guests.interface import ANSWER_TIMEOUT_S, GuestTrouble, LostGuest
 from harness.guests.spec import PATIENCE, QEMU_KVM, QEMU_TCG, UML, Backend, Channel, GuestSpec
-from harness.host.workspace import Workspace, is_full
+from harness.local.workspace import Workspace, is_full
 from harness.states.disk import copy_sparse
 
 BACKENDS = {UML: uml.BACKEND, QEMU_TCG: qemu.BACKEND, QEMU_KVM: qemu.BACKEND}

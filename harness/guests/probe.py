@@ -21,9 +21,9 @@ from harness.guests.agent_binary import AgentError, agent_binary
 from harness.guests.guest import BOOT_TIMEOUT_S, GuestSpec, GuestTrouble, LostGuest, boot
 from harness.guests.qemu import PROGRAM
 from harness.guests.spec import QEMU_KVM, QEMU_TCG, UML
-from harness.host import packages
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local import packages
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from kernel import cache
 from kernel.build import build
 from kernel.kernel import BuildFailed, Kernel

@@ -23,7 +23,7 @@ import msgspec
 
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import DISK, INBOX, OUTBOX, Guest, GuestSpec, boot
-from harness.host.workspace import Workspace
+from harness.local.workspace import Workspace
 from oracles.profiles import PROFILES, Profile
 from workloads.perf.experiment import Case, PerfExperiment, mkfs_of, mount_of
 

@@ -25,8 +25,8 @@ from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import NoFilesystemTool, make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.spec import INBOX_BYTES, OUTBOX_BYTES
-from harness.host.progress import Progress
-from harness.host.workspace import Workspace, memory_folder, workspace
+from harness.local.progress import Progress
+from harness.local.workspace import Workspace, memory_folder, workspace
 from harness.perf.boot import MeasuredGuest, NotMeasured, bench, profile_of, quietest_processor
 from harness.perf.exact import counted_calls, recorded_figures, workload_of
 from harness.perf.sampling import samples, sampling

@@ -22,8 +22,8 @@ from harness.evidence.store import reading
 from harness.evidence.summary import experiment_folders
 from harness.evidence.triage import add_attributed
 from harness.experiments.interestingness import InterestingnessTest, Target, signatures_of
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.runs.reruns import spec_of
 from kernel.build import build, series
 from kernel.word import source_word

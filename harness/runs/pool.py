@@ -3,7 +3,7 @@ A pool of worker processes that outlives each of them.
 
 In:       tasks, a function that a worker process runs, how many workers.
 Out:      what the workers say, task by task; every task is answered, by a worker or about its death.
-Not here: what a task is (run.py), what a worker that dies leaves in memory (harness/host/workspace.py).
+Not here: what a task is (run.py), what a worker that dies leaves in memory (harness/local/workspace.py).
 
 Each worker has a pipe of its own and is given one task at a time, so a worker that is killed at any moment
 holds no lock and takes nothing with it but that task. The task is done again once, by a new worker. Killed

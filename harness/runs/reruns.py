@@ -25,8 +25,8 @@ from harness.experiments.interestingness import InterestingnessTest, Target, Tri
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSpec
 from harness.guests.spec import LOG_BYTES, QEMU_TCG, arch_of
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.states.crash import DEFAULT_MODELS
 from kernel.build import build
 from kernel.build import find as find_built

@@ -47,9 +47,9 @@ from harness.guests.filesystem import make_filesystem, tool_version
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import NoGuest, accelerated, prefer
 from harness.guests.spec import LOG_BYTES, UML, arch_of
-from harness.host.progress import Progress
-from harness.host.root import ROOT
-from harness.host.workspace import Workspace, is_full, workspace
+from harness.local.progress import Progress
+from harness.local.root import ROOT
+from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
 from harness.runs.reruns import rerun_new
 from harness.stages.explore import DEFAULT_BUDGET, StatePlan

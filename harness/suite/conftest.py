@@ -14,8 +14,8 @@ import pytest
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES, RunSpec, processors, run
 from harness.suite.smallest import KEPT, table
 from kernel.build import build

@@ -29,7 +29,7 @@ from harness.evidence.triage import find
 from harness.findings.export import require_tools, verified
 from harness.findings.minimize import BUDGET, NAME
 from harness.findings.reproducers import NoExport, NotInAnyWay
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.reruns import TIMES
 from harness.runs.run import ROOT, RunSpec, run
 from oracles.profiles import profile

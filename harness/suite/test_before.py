@@ -17,8 +17,8 @@ from harness.evidence.known import expected_findings, found_in
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES, processors
 from harness.stages.gcov import calls_from, count
 from harness.stages.record import record

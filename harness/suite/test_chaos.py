@@ -28,8 +28,8 @@ from pathlib import Path
 import pytest
 
 from harness.evidence.store import LOCK, PARTIAL
-from harness.host.root import ROOT
-from harness.host.workspace import PREFIX
+from harness.local.root import ROOT
+from harness.local.workspace import PREFIX
 from reports.results import Summary, read_summary
 
 pytestmark = pytest.mark.chaos

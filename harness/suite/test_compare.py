@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from harness.commands.arguments import compare_lines
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from oracles.profiles import profile
 from reports.text.comparison import ALIKE, Comparison, differences

@@ -11,7 +11,7 @@ Not here: the oracles themselves (oracles/tests/test_damage.py), which damage is
 import pytest
 
 from harness.evidence.sweep import planted_bugs
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from harness.suite.test_models import repro
 from harness.suite.test_planted import sees

@@ -13,7 +13,7 @@ import pytest
 from harness.evidence.known import expected_findings, found_in, signatures_everywhere
 from harness.evidence.sweep import planted_bugs
 from harness.experiments.cross_check import Agreement, cross_check
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from harness.suite.test_planted import sees
 from oracles.judge import FAULT_ORACLES

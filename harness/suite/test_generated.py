@@ -11,7 +11,7 @@ Not here: whether they are ACE's (workloads/tests/test_generate.py); longer ones
 import pytest
 
 from harness.evidence.summary import sum_up
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.attribution import attribute
 from harness.runs.run import RunSpec, run
 from oracles.profiles import profile

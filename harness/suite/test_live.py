@@ -13,7 +13,7 @@ import pytest
 
 from harness.evidence.sweep import planted_bugs
 from harness.findings.export import verified
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from harness.suite.test_planted import shown_again
 from oracles.profiles import profile

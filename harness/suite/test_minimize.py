@@ -17,7 +17,7 @@ from harness.commands.export import command_export
 from harness.evidence.sweep import planted_bugs
 from harness.evidence.triage import find
 from harness.findings.reproducers import NoExport
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.suite.smallest import FAILED, KEPT, TRIED, kept_in, rows_of
 from reports.programs.export import FORMS
 from reports.results import read_summary

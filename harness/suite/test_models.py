@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from harness.evidence.sweep import planted_bugs, sweep_parts
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from oracles.profiles import profile
 from oracles.spec import MODELS, model_of

@@ -12,7 +12,7 @@ import re
 import msgspec
 import pytest
 
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.perf.measure import PerfWish, measure
 from reports.perf.answers import Answer, differences
 from reports.perf.counts import counts

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.evidence.sweep import planted_bugs, sweep_parts
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from workloads.library import select
 

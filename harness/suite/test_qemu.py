@@ -28,8 +28,8 @@ from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.probe import accelerated
 from harness.guests.spec import INBOX_BYTES
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES, processors
 from harness.stages.record import record
 from harness.stages.recover import Recovery

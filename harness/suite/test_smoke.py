@@ -22,7 +22,7 @@ from harness.evidence.summary import sum_up
 from harness.experiments.plan import encoded
 from harness.guests.agent_binary import agent_hash
 from harness.guests.guest import GuestTrouble
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, plans_of, question_of, run
 from harness.stages.judge import decode
 from harness.stages.record import NotRecorded, record
@@ -253,7 +253,7 @@ import sys
 from pathlib import Path
 from harness.evidence.pack import pack
 from harness.experiments.plan import decoded
-from harness.host.workspace import workspace
+from harness.local.workspace import workspace
 from harness.runs.run import Worker, Workbench
 plan, run = decoded(sys.stdin.buffer.read()), Path.cwd()
 with workspace() as space, Workbench(Worker(None, str(run)), space) as bench:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from harness.evidence.sweep import planted_bugs
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from harness.suite.test_planted import sees
 from oracles.profiles import profile

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 
 import msgspec
 
-from oracles import model as models
+from oracles.allowed import AllowedValues
 from oracles.case import Case
 from oracles.content import size_of
-from oracles.model import ALL_BYTES, Disagreement, Model, Persist
+from oracles.model import steps as models
+from oracles.model.model import ALL_BYTES, Disagreement, Model, Persist
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import Profile
 from oracles.recovered import readings
 from oracles.verdict import Answer, Tier, Verdict, Violation
-from oracles.window import Window
 from workloads.faults import FLUSH, SCRIPT, FaultPoint, kinds_of, parse_point
 from workloads.history import History, Step
 from workloads.workload import Operation
@@ -74,7 +74,7 @@ class FaultCase:
         told = [step.index for step in self.run.steps if told_error(step.result, step.index, self.point)]
         if not told:
             return self.after
-        model, end = self.after.window.model, len(self.history.run)
+        model, end = self.after.allowed.model, len(self.history.run)
         early = _with_persists(model, [each for each in model.persists if each.step < min(told)])
         return _case(self.history, self.profile, self.tier, early, (end, end), self.observation)
 
@@ -204,9 +204,9 @@ def _case(
     moment: tuple[int, int],
     observation: Observation,
 ) -> Case:
-    window = Window(model, profile, tier, *moment)
-    found = tuple(readings(observation.tree, window)) if observation.tree is not None else ()
-    return Case(own, profile, tier, own.entry_count + 1, window, observation, found)
+    allowed = AllowedValues(model, profile, tier, *moment)
+    found = tuple(readings(observation.tree, allowed)) if observation.tree is not None else ()
+    return Case(own, profile, tier, own.entry_count + 1, allowed, observation, found)
 
 
 # --- which promises stand although the device failed

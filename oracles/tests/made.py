@@ -10,7 +10,7 @@ import msgspec
 
 from oracles.case import Case, Prepared, prepare
 from oracles.content import runs_of, size_of
-from oracles.model import SYMLINKS_MAX, Model
+from oracles.model.model import SYMLINKS_MAX, Model
 from oracles.observation import TREE_SHIFT, Node, Observation, Tree
 from oracles.profiles import profile
 from oracles.timeline import T

@@ -386,8 +386,8 @@ def test_a_file_with_more_than_writes_before_the_rename_is_not_asked(between):
     """Without a block reservation ext4_alloc_da_blocks() does nothing."""
     bench = Bench(replaced_by(between), "ext4")
     last = bench.model.base_time + len(bench.history.run)
-    assert bench.prepared.window(bench.history.entry_count).now == last
-    assert not bench.prepared.window(bench.history.entry_count).replacing_renames()
+    assert bench.prepared.allowed(bench.history.entry_count).now == last
+    assert not bench.prepared.allowed(bench.history.entry_count).replacing_renames()
 
 
 def test_a_truncate_through_a_symlink_before_the_rename_leaves_it_unasked():
@@ -400,7 +400,7 @@ def test_a_truncate_through_a_symlink_before_the_rename_leaves_it_unasked():
     through = msgspec.structs.replace(through, operation=operation, inode=number)
     run = (bench.history.run[0], through, bench.history.run[2])
     prepared = prepare(msgspec.structs.replace(bench.history, run=run), profile("ext4"))
-    assert not prepared.window(bench.history.entry_count).replacing_renames()
+    assert not prepared.allowed(bench.history.entry_count).replacing_renames()
 
 
 def test_a_replacement_with_a_used_inode_number_is_not_asked():

@@ -8,7 +8,7 @@ import pytest
 from oracles import durable, historical, ordered, usable
 from oracles.case import prepare
 from oracles.content import ZERO, Extent, Source, explained
-from oracles.model import build
+from oracles.model.steps import build
 from oracles.observation import Observation, Room, Run
 from oracles.profiles import profile
 from oracles.tests.made import ENTRIES_PER_STEP, history_of, kinds, node_at, replaced, tree_of, without

@@ -65,7 +65,7 @@ def test_an_inode_number_that_contradicts_the_model_is_unknown():
 
 
 def test_oracles_that_do_not_ask_the_model_say_the_same_at_every_cut(monkeypatch):
-    """So they are asked once for each observation; without a window they have nothing else to go by."""
+    """So they are asked once for each observation; without allowed values they have nothing else to go by."""
     bench = Bench("run\n  write a 0 8K\n  fsync a\n")
     seen = Observation(
         tree=bench.tree(),
@@ -80,7 +80,7 @@ def test_oracles_that_do_not_ask_the_model_say_the_same_at_every_cut(monkeypatch
     anywhere = {}
     first = judge.judge_observation(bench.prepared, 0, seen, anywhere)
     assert anywhere.keys() == {oracle.NAME for oracle in judge.ORACLES} - judge.BY_ORDER
-    blind = dataclasses.replace(case, window=NoModel(case.window), readings=(), prefix=None, history=None)
+    blind = dataclasses.replace(case, allowed=NoModel(case.allowed), readings=(), prefix=None, history=None)
     for oracle in judge.ORACLES:
         if oracle.NAME not in judge.BY_ORDER:
             assert oracle.judge(blind) == anywhere[oracle.NAME]
@@ -94,10 +94,10 @@ def test_oracles_that_do_not_ask_the_model_say_the_same_at_every_cut(monkeypatch
 
 
 class NoModel:
-    """Of a Window only which promises are asked for."""
+    """Of AllowedValues only which promises are asked for."""
 
-    def __init__(self, window):
-        self.asks = window.asks
+    def __init__(self, allowed):
+        self.asks = allowed.asks
 
 
 def test_every_oracle_says_what_it_checks_and_what_not():

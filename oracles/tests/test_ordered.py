@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from oracles import ordered
+from oracles.allowed import SNAPSHOTS_HELD
 from oracles.case import prepare
 from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.tests.made import Bench, kinds, node_at, replaced, without
 from oracles.verdict import Answer, Tier
-from oracles.window import SNAPSHOTS_HELD
 
 TWO = "run\n  creat a\n  creat b\n"
 
@@ -29,7 +29,7 @@ def test_of_a_long_history_few_trees_are_kept_from_cut_to_cut():
     for begun in range(count + 1):
         case = bench.case(bench.tree(begun), begun)
         assert not kinds(ordered.judge(case))
-    assert len(case.window.snapshots) <= SNAPSHOTS_HELD + 1
+    assert len(case.allowed.snapshots) <= SNAPSHOTS_HELD + 1
     assert not kinds(ordered.judge(bench.case(bench.tree(1))))
 
 

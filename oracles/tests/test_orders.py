@@ -10,7 +10,9 @@ import pytest
 
 from oracles.case import Prepared, prepare
 from oracles.judge import BY_ORDER, judge_observation
-from oracles.model import Builder, Disagreement, Model
+from oracles.model.builder import Builder
+from oracles.model.model import Disagreement, Model
+from oracles.model.steps import do
 from oracles.observation import Observation, Tree
 from oracles.orders import Orders
 from oracles.profiles import profile
@@ -291,9 +293,9 @@ def true_model(
     """The operations in the order of their effects."""
     builder = Builder(History(parse("run\n  sync\n"), "btrfs", "test", tuple(setup), (), 0, 256))
     for step in setup:
-        builder.do(step)
+        do(builder, step)
     for at, (operation, number) in enumerate(done):
-        builder.do(Step(index[at] if index else len(setup) + at, operation, 0, inode=number))
+        do(builder, Step(index[at] if index else len(setup) + at, operation, 0, inode=number))
     return builder.model
 
 

@@ -5,10 +5,11 @@ import errno
 import msgspec
 import pytest
 
-from oracles import durable, historical, model, ordered
+from oracles import durable, historical, ordered
 from oracles.case import prepare
 from oracles.content import Source, runs_of
-from oracles.model import CLOCK, Disagreement
+from oracles.model import steps as model
+from oracles.model.model import CLOCK, Disagreement
 from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.tests.made import Bench, history_of, kinds, node_at, replaced

@@ -18,7 +18,7 @@ from harness.bisect.bisect import Record, read_record, require_answers, run_word
 from harness.bisect.git import NotBisected, borrow
 from harness.bisect.step import answer_of, kept_steps
 from harness.evidence.store import new_run
-from harness.host.root import ROOT
+from harness.local.root import ROOT
 from harness.tests.conftest import Powercut
 from kernel.kernel import Unbuildable
 from kernel.tests.tinytree import git, make_tree

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.commands import doctor
-from harness.host import packages
+from harness.local import packages
 from kernel import archive
 
 NAME = "linux-source-6.12"

@@ -22,7 +22,7 @@ from harness.evidence.store import new_run, only_one, write_summary
 from harness.evidence.sweep import planted_bugs
 from harness.findings import repro
 from harness.guests import filesystem
-from harness.host.root import ROOT
+from harness.local.root import ROOT
 from harness.runs import run
 from harness.tests import conftest
 from harness.tests.made_run import ENTRY_COUNT, judged, keep, question, seen

@@ -4,7 +4,7 @@ import pytest
 
 from harness.evidence.detection import detect, silence, stock_of, sweep_failed, table
 from harness.evidence.known import EVERYWHERE, KNOWN, known_heading
-from harness.host.root import ROOT
+from harness.local.root import ROOT
 from oracles.finding import Witness
 from oracles.profiles import PROFILES
 from oracles.verdict import Answer, Tier, Verdict, Violation

@@ -13,7 +13,7 @@ from harness.experiments.plan import Plan
 from harness.findings.repro_live import live_lines, record_again
 from harness.findings.reproducers import reproducers
 from harness.guests.spec import GuestSpec
-from harness.host.workspace import workspace
+from harness.local.workspace import workspace
 from harness.stages.judge import judge_again
 from harness.tests.fake_guest import CONSOLE
 from harness.tests.fake_recorder import PROFILE, WORKLOAD, DyingGuestSlot

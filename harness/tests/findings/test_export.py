@@ -12,8 +12,8 @@ from harness.findings.export import Seen, compile_in, seen_of, tried_on, tries, 
 from harness.findings.reproducers import NoExport, is_written, reproducers
 from harness.fstests.check import NoCheckout, check_in, require_checkout, stand_ins
 from harness.guests.bare import Ran, run_in_guest
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.tests.made_run import ENTRY_COUNT, keep_damages, keep_faults
 from oracles.checks import NoCheck
 from oracles.observation import Observation

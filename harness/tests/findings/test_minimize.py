@@ -26,8 +26,8 @@ from harness.findings.minimize import (
     run_spec_of,
     with_header,
 )
-from harness.host.progress import Progress
-from harness.host.workspace import workspace
+from harness.local.progress import Progress
+from harness.local.workspace import workspace
 from harness.runs import reruns as repeats
 from harness.runs.reruns import repeated, rerun_new
 from harness.stages.record import Recording

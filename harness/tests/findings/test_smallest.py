@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from harness.evidence.sweep import Bug
-from harness.host.progress import Progress
+from harness.local.progress import Progress
 from harness.suite import smallest
 from harness.suite.smallest import REFUSED, TRIED, Program, Row, rows_of, table
 from reports.results import FAULTS, Finding, StateCounts, Summary

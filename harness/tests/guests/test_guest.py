@@ -10,7 +10,7 @@ import pytest
 from harness.guests.interface import LostGuest
 from harness.guests.local import LocalGuest
 from harness.guests.spec import Channel, GuestSpec
-from harness.host import workspace
+from harness.local import workspace
 
 
 def started(folder: Path, script: str) -> LocalGuest:

@@ -7,8 +7,8 @@ import pytest
 
 from harness.commands import doctor
 from harness.guests import probe
-from harness.host import packages
-from harness.host.progress import Progress
+from harness.local import packages
+from harness.local.progress import Progress
 from kernel.kernel import BuildFailed
 
 KERNEL = Path("/k/vmlinux")

@@ -10,8 +10,8 @@ import pytest
 from harness.guests import guest, local
 from harness.guests.interface import Guest
 from harness.guests.spec import DISK, INBOX, LOG, OUTBOX, GuestSpec
-from harness.host.root import ROOT
-from harness.host.workspace import Workspace
+from harness.local.root import ROOT
+from harness.local.workspace import Workspace
 from harness.tests.fake_guest import FakeGuest, FakeGuestSlot, MemoryDevices
 
 DEVICES = {DISK, LOG, INBOX, OUTBOX}

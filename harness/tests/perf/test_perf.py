@@ -142,8 +142,8 @@ def test_options_that_make_no_sense_are_refused(words, said):
 
 def test_missing_tools_are_named_all_at_once(monkeypatch, capsys):
     """With the line that installs them; status 3."""
-    monkeypatch.setattr("harness.host.packages.search_path", lambda: "/nowhere")
-    monkeypatch.setattr("harness.host.packages.is_debian", lambda: True)
+    monkeypatch.setattr("harness.local.packages.search_path", lambda: "/nowhere")
+    monkeypatch.setattr("harness.local.packages.is_debian", lambda: True)
     words = ["compare", "--kernel", "6.12", "--against", "6.1", "--perf", "dbench", "fsync-fio"]
     assert main(words) == 3
     assert "install --no-install-recommends dbench fio linux-perf" in capsys.readouterr().err

@@ -13,8 +13,8 @@ from harness.experiments.examination import Setting, record_in
 from harness.experiments.experiment import Outcome
 from harness.experiments.plan import Plan
 from harness.guests.interface import LostGuest
-from harness.host import workspace as scratch
-from harness.host.progress import Progress
+from harness.local import workspace as scratch
+from harness.local.progress import Progress
 from harness.runs import run as subject
 from harness.runs.pool import Lost, Said
 from harness.runs.run import RunSpec, Workbench, Worker, heed, require_same_question

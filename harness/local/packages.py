@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from harness.host.root import ROOT
+from harness.local.root import ROOT
 from kernel import packages as kernel_packages
 from kernel.packages import Requirement
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.host import environment
-from harness.host.environment import NoEnvironment, find, is_usable, make, python_of, requirements
-from harness.host.root import ROOT
+from harness.local import environment
+from harness.local.environment import NoEnvironment, find, is_usable, make, python_of, requirements
+from harness.local.root import ROOT
 
 
 class FakeMaker:
@@ -172,7 +172,7 @@ def test_a_child_that_outlives_its_killed_parent_keeps_the_lock(tmp_path) -> Non
     program = (
         "import os, sys; sys.path.insert(0, sys.argv[1])\n"
         "from pathlib import Path\n"
-        "from harness.host import environment as e\n"
+        "from harness.local import environment as e\n"
         "def maker(place, needed, lock):\n"
         "    e.watch(['sh', '-c', 'kill -9 $PPID; sleep 1; touch ended'], (lock,))\n"
         "e.make(Path(sys.argv[2]), ['rich'], print, maker)\n"

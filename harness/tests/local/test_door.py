@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from harness.host import door, packages
-from harness.host.root import ROOT
+from harness.local import door, packages
+from harness.local.root import ROOT
 from kernel.packages import Requirement
 
 FLEX = Requirement("flex", "no-such-flex", "parses")
@@ -44,7 +44,7 @@ def test_an_old_python_can_read_the_command() -> None:
 
 def test_before_the_environment_nothing_but_the_standard_library_is_imported() -> None:
     outside = "sys.path[:] = [p for p in sys.path if 'site-packages' not in p]"
-    program = f"import sys; {outside}; import harness.host.door"
+    program = f"import sys; {outside}; import harness.local.door"
     subprocess.run([sys.executable, "-S", "-c", program], cwd=ROOT, check=True)
 
 

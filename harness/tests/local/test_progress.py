@@ -3,8 +3,8 @@
 import pytest
 
 from harness.experiments.experiment import Outcome
-from harness.host import progress as subject
-from harness.host.progress import PLAIN_EVERY_S, Progress
+from harness.local import progress as subject
+from harness.local.progress import PLAIN_EVERY_S, Progress
 
 
 class Clock:

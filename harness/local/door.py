@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.host import environment, packages
+from harness.local import environment, packages
 from kernel.packages import Requirement
 
 CANNOT = 3  # the exit status of an experiment that could not be done

@@ -2,7 +2,7 @@
 Which past a crash may show: what completed calls promised, and what may have come since.
 
 In:       a Model, a profile, a tier; how many operations had begun and how many had returned.
-Out:      Window: for every name, size, byte range and attribute the values a recovered tree may have.
+Out:      AllowedValues: for every name, size, byte range and attribute the values a recovered tree may have.
 Not here: the tree that was found (recovered.py), the words of a violation (the oracles).
 
 `now` is the latest time whose effects may be on disk: an operation in flight may have happened or
@@ -17,7 +17,7 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from oracles.content import Content, Piece, collapsed, inserted, merged_pieces, size_of
-from oracles.model import ALL_BYTES, CutShort, Model, Persist, Ranges, Rename, Slot, Times
+from oracles.model.model import ALL_BYTES, CutShort, Model, Persist, Ranges, Rename, Slot, Times
 from oracles.observation import TREE_SHIFT, noun
 from oracles.profiles import Profile, asked_keys, promises_of
 from oracles.promises import Promise
@@ -38,7 +38,7 @@ XFS_XATTR_IN_INODE_BYTES = 64
 
 SUBVOLUME_TOP = 256  # include/uapi/linux/btrfs_tree.h: BTRFS_FIRST_FREE_OBJECTID
 
-# Of the latest times, from one window to the next: each is a whole tree, and a history may have thousands of
+# Of the latest times, from one cut to the next: each is a whole tree, and a history may have thousands of
 # times. A recovered tree is mostly that of one of the last.
 SNAPSHOTS_HELD = 64
 
@@ -72,9 +72,9 @@ class Sizes(NamedTuple):
         return size in self.exact or any(low <= size <= high for low, high in self.ranges)
 
 
-class Window:
+class AllowedValues:
     """Floors of one cut, and the values they leave allowed (each worked out once, when asked for).
-    before: a window of the same model, profile and tier at an earlier cut, whose floors need not be
+    before: those of the same model, profile and tier at an earlier cut, whose floors need not be
     worked out again. returned: of operations that overlapped, each Step.index whose call had returned, for an
     operation may have had its effect before another that returned first; None for all up to `completed`."""
 
@@ -85,7 +85,7 @@ class Window:
         tier: Tier,
         begun: int,
         completed: int,
-        before: "Window | None" = None,
+        before: "AllowedValues | None" = None,
         returned: frozenset[int] | None = None,
     ) -> None:
         assert completed <= begun, (begun, completed)
@@ -119,7 +119,7 @@ class Window:
 
     # --- floors
 
-    def _take_over(self, before: "Window") -> None:
+    def _take_over(self, before: "AllowedValues") -> None:
         assert before.model is self.model
         assert before.done <= self.done
         assert (before.profile.name, before.tier) == (self.profile.name, self.tier)
@@ -132,7 +132,7 @@ class Window:
         self.chains = dict(before.chains)
         self.ranges = dict(before.ranges)
         self.blocks = dict(before.blocks)
-        if self.filesystem != "xfs":  # there they are without what xattr_may_vanish() in this window
+        if self.filesystem != "xfs":  # there they are without what xattr_may_vanish() at this cut
             self.snapshots = dict(sorted(before.snapshots.items())[-SNAPSHOTS_HELD:])
 
     def _set_floors(self, since: int) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.host import workspace as subject
-from harness.host.root import ROOT
-from harness.host.workspace import Workspace, workspace
+from harness.local import workspace as subject
+from harness.local.root import ROOT
+from harness.local.workspace import Workspace, workspace
 
 # Opens a workspace, registers a child, tells both, and waits for ever.
 OWNER = """
 import subprocess, sys, time
-from harness.host.workspace import workspace
+from harness.local.workspace import workspace
 with workspace() as space:
     child = subprocess.Popen(["sleep", "300"], start_new_session=True)
     space.register(child.pid)

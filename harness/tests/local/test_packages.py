@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.host import packages
-from harness.host.packages import complaint, for_guests, for_tests, install_line, missing, names, needed_by
+from harness.local import packages
+from harness.local.packages import complaint, for_guests, for_tests, install_line, missing, names, needed_by
 from kernel.packages import REQUIRED_PACKAGES, Requirement
 from oracles.profiles import PROFILES
 

@@ -1,0 +1,1 @@
+"""A filesystem in memory that remembers everything it ever was."""

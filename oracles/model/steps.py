@@ -1,0 +1,55 @@
+"""
+A history told again, step by step.
+
+In:       a History, or one Step after the other.
+Out:      build(): its Model; do(): the Builder after one step more.
+Not here: orders of steps that overlapped (oracles/orders.py).
+"""
+
+import errno
+
+from oracles.model.builder import Builder
+from oracles.model.failed import half_done, may_have_touched
+from oracles.model.model import (
+    COMMITTING,
+    CUT_SHORT,
+    Disagreement,
+    Model,
+)
+from oracles.model.words import WORDS
+from workloads.history import History, Step
+
+
+def build(history: History) -> Model:
+    """Errors: Disagreement when a step that succeeded cannot have."""
+    builder = Builder(history)
+    for step in (*history.setup, *history.run):
+        do(builder, step)
+    return builder.model
+
+
+def do(fs: Builder, step: Step) -> None:
+    """The next step. Errors: Disagreement."""
+    if step.index != fs.time and not step.operation.parallel:
+        raise Disagreement(f"step {step.index} stands where step {fs.time} is due")
+    fs.model.steps[fs.time] = fs.model.numbered[step.index] = step
+    if fs.time >= fs.model.base_time:
+        fs.model.order.append(step.index)
+    fs.time += 1
+    fs.step = step
+    fs.model.end_time = fs.time
+    # Without the file its open failed, and no filesystem heard of it.
+    if fs.is_fsync(step.operation) and step.result != -errno.ENOENT:
+        fs.model.logging.add(fs.time)
+    handler = WORDS.get(step.operation.word)
+    if handler is None:
+        raise Disagreement(f"the model does not know the word {step.operation.word}")
+    if step.result < 0:
+        fs.model.failed.append(fs.time)
+        may_have_touched(fs, step.operation)
+        if -step.result in CUT_SHORT or fs.left() is not None:
+            half_done(fs, handler)
+    if step.result < 0 or step.operation.word in COMMITTING or fs.time in fs.model.logging:
+        fs.model.may_commit.append(fs.time)
+    if step.result == 0:
+        handler(fs, step.operation)
