@@ -469,7 +469,8 @@ def workload(length: int, seed: int, number: int) -> Workload:
     weights = [weight for weight, _ in WORDS.values()]
     drawn = tree.dice.choices([draw for _, draw in WORDS.values()], weights, k=length)
     run = [draw(tree) for draw in drawn]
-    if tree.chance(UMOUNT_PERCENT) and not tree.kept:
+    # Where the last operation closes a descriptor, that is open still when umount comes in its place.
+    if tree.chance(UMOUNT_PERCENT) and not tree.kept and not run[-1].startswith("close "):
         run[-1] = "umount"
     lines = [*(["setup"] if setup else []), *setup, "run", *run]
     shown = "\n".join(line if line in text.BLOCKS else f"  {line}" for line in lines)

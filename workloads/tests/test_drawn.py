@@ -87,3 +87,7 @@ def test_a_sample_without_end_is_refused():
         space.planned(Asked("random", 30))
     with pytest.raises(BadBounds, match="lengths are 1 to 1000"):
         space.parse_space("random:1001")
+
+
+def test_no_umount_replaces_the_close_that_it_needs():
+    assert drawn.workload(10, 101, 712).run[-1].word == "close"
