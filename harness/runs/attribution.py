@@ -8,7 +8,8 @@ Not here: the fixes (kernel/series/fix/); findings of workloads that are named (
 Generated workloads are named nowhere. Each that shows something new is recorded again on its own kernel, then
 on that kernel with one fix after the other until none of its signatures is left, and at last with all fixes
 together, for bugs that show alike in one workload. What stays is new. What its own kernel does not show again
-is attributed to nothing. Some fixes make the kernel commit where the log was wrong, which hides whatever else
+in OWN_MAX recordings is attributed to nothing. What comes and goes must stay away for longer than it takes to
+come: with a fix it is recorded FIX_TIMES as often as its own kernel needed to show it. Some fixes make the kernel commit where the log was wrong, which hides whatever else
 that log would show: an attribution therefore names its series.
 """
 
@@ -33,17 +34,23 @@ from reports.results import CRASH, Attribution, Experiment, read_experiment
 from workloads.workload import Workload
 
 
+OWN_MAX = 10  # recordings of a workload on its own kernel, until all that it showed came again
+FIX_TIMES = 5
+
+
 class Shown(msgspec.Struct, frozen=True):
-    """A workload on a profile, and what it shows that no bug explains yet. experiment: its number."""
+    """A workload on a profile, and what it shows that no bug explains yet. experiment: its number. recordings:
+    how many its own kernel needed to show that again."""
 
     experiment: int
     kernel: str
     profile: str
     workload: Workload
     signatures: frozenset[str]
+    recordings: int = 1
 
 
-# (kernel spec, what to examine) -> of each the signatures that were seen; None where that was not possible.
+# (kernel spec, what to record once and examine) -> of each the signatures that were seen; None where that was not possible.
 Examine = Callable[[str, list[Shown]], list[frozenset[str] | None]]
 Attributions = dict[tuple[str, str], list[Attribution]]  # by kernel and signature
 
@@ -86,11 +93,11 @@ def attributions(shown: Iterable[Shown], examine: Examine) -> Attributions:
         fixes = fixes_for(kernel, profile(profile_name).filesystem)
         if not fixes:
             continue
-        left = _seen_again(ones, examine(kernel, ones))
+        left = _seen_again(kernel, ones, examine)
         together = [tuple(fixes)] if len(fixes) > 1 else []
         for tried in [*((fix,) for fix in fixes), *together]:
             if left:
-                seen = examine("+".join([kernel, *(fix.series for fix in tried)]), left)
+                seen = _still_seen("+".join([kernel, *(fix.series for fix in tried)]), left, examine)
                 left = _without(tried, left, seen, found)
     return found
 
@@ -102,12 +109,40 @@ def fixes_for(kernel: str, filesystem: str) -> list[Fix]:
     return [fix for fix in FIXES if fix.filesystem == filesystem and source not in absent[fix.series]]
 
 
-def _seen_again(ones: list[Shown], seen: list[frozenset[str] | None]) -> list[Shown]:
-    again = [
-        msgspec.structs.replace(one, signatures=one.signatures & (each or frozenset()))
-        for one, each in zip(ones, seen, strict=True)
-    ]
-    return [one for one in again if one.signatures]
+def _seen_again(kernel: str, ones: list[Shown], examine: Examine) -> list[Shown]:
+    """A workload stands there more than once when one of its signatures took longer than another."""
+    again: list[Shown] = []
+    left = ones
+    for recordings in range(1, OWN_MAX + 1):
+        missed = []
+        for one, seen in zip(left, examine(kernel, left) if left else [], strict=True):
+            if seen is None:
+                continue
+            if came := one.signatures & seen:
+                again.append(msgspec.structs.replace(one, signatures=came, recordings=recordings))
+            if one.signatures - seen:
+                missed.append(msgspec.structs.replace(one, signatures=one.signatures - seen))
+        left = missed
+    return again
+
+
+def _still_seen(kernel: str, ones: list[Shown], examine: Examine) -> list[frozenset[str] | None]:
+    """In all recordings of each; one that shows everything again needs no more."""
+    seen: list[frozenset[str] | None] = [frozenset() for _ in ones]
+
+    def unsure(index: int, recordings: int) -> bool:
+        so_far, one = seen[index], ones[index]
+        return (
+            so_far is not None and not one.signatures <= so_far and recordings < FIX_TIMES * one.recordings
+        )
+
+    for recordings in range(FIX_TIMES * OWN_MAX):
+        asked = [index for index in range(len(ones)) if unsure(index, recordings)]
+        answers = examine(kernel, [ones[index] for index in asked]) if asked else []
+        for index, answer in zip(asked, answers, strict=True):
+            so_far = seen[index]
+            seen[index] = None if answer is None or so_far is None else so_far | answer
+    return seen
 
 
 def _without(

@@ -1,5 +1,6 @@
 """Which known bug a finding of a generated workload is: the one whose fix takes it away."""
 
+from itertools import count
 from pathlib import Path
 
 from harness.evidence.known import FIXES, KNOWN, known_heading
@@ -60,6 +61,30 @@ def test_what_no_fix_takes_away_stays_new():
     assert attributions([shown(0, LOST)], lambda kernel, ones: [None] * len(ones)) == {}
     lost_with_fix = lambda kernel, ones: [one.signatures if kernel == "6.12" else None for one in ones]  # noqa: E731
     assert attributions([shown(0, LOST)], lost_with_fix) == {}
+
+
+def now_and_then(fix, first):
+    """examine() of a finding that comes in every third recording, for the first time in that of number `first`,
+    and never with this fix."""
+    recordings = count()
+
+    def examine(kernel, ones):
+        comes = next(recordings) % 3 == first and fix not in kernel.split("+")
+        return [one.signatures if comes else frozenset() for one in ones]
+
+    return examine
+
+
+def test_what_comes_and_goes_is_not_the_bug_of_a_fix_that_leaves_it():
+    """One recording that does not show it says nothing of a fix."""
+    assert attributions([shown(0, LOST)], now_and_then("fix/of-the-future", first=0)) == {}
+
+
+def test_what_comes_and_goes_is_the_bug_whose_fix_keeps_it_away():
+    """Its own kernel may show it only in the third recording."""
+    fix = BTRFS[1]
+    (one,) = attributions([shown(0, LOST)], now_and_then(fix.series, first=2))["6.12", LOST]
+    assert one.series == fix.series
 
 
 def test_only_fixes_that_are_for_the_source_are_tried():
