@@ -18,7 +18,7 @@ import msgspec
 from oracles import durable, fsck, historical, mounts, quiet, usable
 from oracles.allowed import Floor
 from oracles.case import Case
-from oracles.content import Piece, first_difference, size_of
+from oracles.content import Piece, first_difference
 from oracles.observation import Node
 from oracles.ordered import found_snapshot, snapshot
 from oracles.recovered import Recovered, split
@@ -282,11 +282,10 @@ def _size(case: Case, recovered: Recovered, violation: Violation) -> list[Check]
         if not sizes.allow(node.size):
             ranges = (*((size, size) for size in sorted(sizes.exact)), *sizes.ranges)
             return [Check("size", violation.subject, sizes=ranges)]
-    for start, end, floor in allowed.range_floors(inode):
-        least = min(min(size_of(content), end) for content in allowed.contents(inode, floor.time))
+    for part in allowed.range_floors(inode):
+        least = allowed.range_size(inode, part)
         if node.size < least:
             return [Check("size", violation.subject, sizes=((least, 1 << 62),))]
-        assert start <= end
     return []
 
 

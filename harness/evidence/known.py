@@ -84,6 +84,7 @@ REPLACED_NAME_SIGNATURES = (
     "durable: name lost (hard-linked synced file)",
     "durable: name lost (renamed synced file)",
 )
+TAKEN_OVER_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (synced file)")
 REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
 
 EXTENDED = "A fast commit has blocks behind the end of a file whose size is changing"
@@ -448,6 +449,7 @@ KNOWN = (
             (REPLACED_NAME, "replaced-name-fsync-name-beside", REPLACED_NAME_SIGNATURES),
         )
     ),
+    KnownBug(REPLACED_NAME, ("6.12",), "btrfs", "replaced-name-fsync-name-taken-over", TAKEN_OVER_SIGNATURES),
 )
 
 
@@ -465,6 +467,7 @@ class Fix(msgspec.Struct, frozen=True):
 FIXES = (
     Fix("fix/btrfs-rename-logs-the-name-that-replaces-a-logged-one", "btrfs", (REPLACED,)),
     Fix("fix/btrfs-rename-notes-the-replaced-name", "btrfs", (REPLACED_NAME,)),
+    Fix("fix/btrfs-conflicting-inode-logs-its-directories", "btrfs", (REPLACED_NAME,)),
     Fix("fix/btrfs-log-reservation-across-the-end", "btrfs", (RESERVED,)),
     Fix("fix/btrfs-logged-name-keeps-the-reservation", "btrfs", (RESERVED_BEHIND,)),
     Fix("fix/btrfs-symlink-is-logged-whole-with-its-new-name", "btrfs", (SYMLINK,)),

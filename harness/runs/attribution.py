@@ -9,8 +9,9 @@ Generated workloads are named nowhere. Each that shows something new is recorded
 on that kernel with one fix after the other until none of its signatures is left, and at last with all fixes
 together, for bugs that show alike in one workload. What stays is new. What its own kernel does not show again
 in OWN_MAX recordings is attributed to nothing. What comes and goes must stay away for longer than it takes to
-come: with a fix it is recorded FIX_TIMES as often as its own kernel needed to show it. Some fixes make the kernel commit where the log was wrong, which hides whatever else
-that log would show: an attribution therefore names its series.
+come: with a fix it is recorded FIX_TIMES as often as its own kernel needed to show it. Some fixes make the
+kernel commit where the log was wrong, which hides whatever else that log would show: an attribution therefore
+names its series.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -33,14 +34,13 @@ from oracles.verdict import Tier
 from reports.results import CRASH, Attribution, Experiment, read_experiment
 from workloads.workload import Workload
 
-
 OWN_MAX = 10  # recordings of a workload on its own kernel, until all that it showed came again
 FIX_TIMES = 5
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A workload on a profile, and what it shows that no bug explains yet. experiment: its number. recordings:
-    how many its own kernel needed to show that again."""
+    """A workload on a profile, and what it shows that no bug explains yet. experiment: its number.
+    recordings: how many its own kernel needed to show that again."""
 
     experiment: int
     kernel: str
@@ -50,7 +50,7 @@ class Shown(msgspec.Struct, frozen=True):
     recordings: int = 1
 
 
-# (kernel spec, what to record once and examine) -> of each the signatures that were seen; None where that was not possible.
+# (kernel spec, what to record once) -> of each the signatures that were seen; None where that was not possible.
 Examine = Callable[[str, list[Shown]], list[frozenset[str] | None]]
 Attributions = dict[tuple[str, str], list[Attribution]]  # by kernel and signature
 
@@ -132,9 +132,7 @@ def _still_seen(kernel: str, ones: list[Shown], examine: Examine) -> list[frozen
 
     def unsure(index: int, recordings: int) -> bool:
         so_far, one = seen[index], ones[index]
-        return (
-            so_far is not None and not one.signatures <= so_far and recordings < FIX_TIMES * one.recordings
-        )
+        return so_far is not None and not one.signatures <= so_far and recordings < FIX_TIMES * one.recordings
 
     for recordings in range(FIX_TIMES * OWN_MAX):
         asked = [index for index in range(len(ones)) if unsure(index, recordings)]

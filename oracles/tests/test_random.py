@@ -12,7 +12,7 @@ from oracles.model import steps as model
 from oracles.model.model import CLOCK, Disagreement
 from oracles.observation import Observation
 from oracles.profiles import profile
-from oracles.tests.made import Bench, history_of, kinds, node_at, replaced
+from oracles.tests.made import Bench, history_of, kinds, node_at, replaced, without
 from workloads.history import History
 
 JOURNALS = ["btrfs", "ext4", "xfs"]
@@ -210,3 +210,22 @@ def test_an_msync_behind_the_end_of_file_promises_no_size():
     assert not kinds(durable.judge(bench.case(bench.tree(0))))
     bench = Bench("setup\n  creat foo\nrun\n  write foo 0 8K\n  msync foo 4K 8K\n", "ext4")
     assert "size lost" in kinds(durable.judge(bench.case(bench.tree(0))))
+
+
+@pytest.mark.parametrize("name", ["ext4", "xfs"])
+def test_an_msync_of_a_hole_promises_no_size(name):
+    """Its pages were never written; the write that left the hole may come to the disk later."""
+    bench = Bench("setup\n  creat foo\nrun\n  write foo 124K 64K\n  msync foo 20K 4K\n", name)
+    assert not kinds(durable.judge(bench.case(bench.tree(0))))
+    bench = Bench("setup\n  creat foo\nrun\n  write foo 124K 64K\n  msync foo 120K 8K\n", name)
+    assert "size lost" in kinds(durable.judge(bench.case(bench.tree(0))))
+
+
+def test_an_fallocate_by_a_synchronous_descriptor_may_commit():
+    """xfs: it forces the log; what comes later into a new directory has a checkpoint of its own."""
+    setup = "setup\n  write foo 0 8K\n  open foo @d{}\nrun\n"
+    run = "  mkdir dir\n  fallocate @d zero-range 0 4K\n  mkfifo dir/bar\n  fsync .\n"
+    bench = Bench(setup.format(" sync") + run, "xfs")
+    assert not kinds(durable.judge(bench.case(without(bench.tree(), "dir/bar"))))
+    bench = Bench(setup.format("") + run, "xfs")
+    assert "name lost" in kinds(durable.judge(bench.case(without(bench.tree(), "dir/bar"))))

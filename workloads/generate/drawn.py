@@ -208,7 +208,12 @@ def _unlink(tree: Tree) -> str:
 
 
 def _rmdir(tree: Tree) -> str:
-    empty = [path for path, thing in tree.every() if thing.kind == "dir" and not thing.below]
+    """No subvolume: a snapshot holds what its source held, which is not followed, so its rmdir may fail."""
+    empty = [
+        path
+        for path, thing in tree.every()
+        if thing.kind == "dir" and not thing.below and not thing.subvolume
+    ]
     path = tree.one(empty) if empty else tree.some("dir")
     if path in empty:
         tree.put(path, None)

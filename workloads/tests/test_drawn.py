@@ -91,3 +91,9 @@ def test_a_sample_without_end_is_refused():
 
 def test_no_umount_replaces_the_close_that_it_needs():
     assert drawn.workload(10, 101, 712).run[-1].word == "close"
+
+
+def test_no_snapshot_is_taken_for_empty():
+    """Its rmdir fails, and a later snapshot of the root would hold a subvolume, which the model refuses."""
+    snapshots = [one.path for one in drawn.workload(15, 103, 282).run if one.word == "snapshot"]
+    assert snapshots.count(".") == 1

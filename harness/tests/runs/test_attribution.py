@@ -64,8 +64,8 @@ def test_what_no_fix_takes_away_stays_new():
 
 
 def now_and_then(fix, first):
-    """examine() of a finding that comes in every third recording, for the first time in that of number `first`,
-    and never with this fix."""
+    """examine() of a finding that comes in every third recording, first in that of this number, and
+    never with this fix."""
     recordings = count()
 
     def examine(kernel, ones):
