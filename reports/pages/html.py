@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 
 import jinja2
 import markupsafe
+import msgspec
 
+from oracles.faults import alive
 from oracles.profiles import PROFILES, Profile
 from oracles.promises import COMMON
 from oracles.spec import (
@@ -338,6 +340,8 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
     if of_live:
         script = lines(experiment.workload_text, experiment.history)
         place = live_place(script, finding.state)
+        if finding.oracle == alive.NAME:  # the call that the kernel died in never returned
+            script = tuple(never_returned(line) if line.number == place else line for line in script)
     elif of_fault:
         script, place = run_script(experiment, finding.state)
     else:
@@ -367,6 +371,10 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "state_link": f"{experiment_page(finding.experiment)}#{anchor(finding.state)}" if state else "",
         "experiment_link": experiment_page(finding.experiment),
     }
+
+
+def never_returned(line: Line) -> Line:
+    return msgspec.structs.replace(line, moment="cut")
 
 
 def live_place(script: Sequence[Line], spec: str) -> int:

@@ -20,7 +20,7 @@ from harness.tests.fake_recorder import PROFILE, WORKLOAD, DyingGuestSlot
 from harness.tests.made_run import question
 from oracles.spec import LIVE
 from oracles.verdict import Tier
-from reports.pages.html import write_report
+from reports.pages.html import finding_context, write_report
 from reports.results import CRASH, KINDS, Experiment, Summary, read_experiment
 
 PANIC = ("panic", "operation 2", CONSOLE)
@@ -127,3 +127,11 @@ def test_its_program_is_the_workload_up_to_the_operation(tmp_path: Path) -> None
     assert [[each.word for each in one.run] for one in made] == [["creat"], ["creat", "fsync"]]
     assert {one.way for one in made} == {"plain"}
     assert all(one.asks("survives") for one in made)
+
+
+def test_the_call_that_the_kernel_died_in_did_not_return(tmp_path: Path) -> None:
+    """Its page showed it as ok, for the history holds no result of it."""
+    experiment, summary, _ = done(tmp_path, DyingGuestSlot(tmp_path, [PANIC]))
+    context = finding_context(summary.findings[0], experiment)
+    moments = {line.step.index: line.moment for line in context["script"] if line.step}
+    assert moments == {0: "", 1: "", 2: "cut"}
