@@ -50,7 +50,7 @@ class Shown(msgspec.Struct, frozen=True):
     recordings: int = 1
 
 
-# (kernel spec, what to record once) -> of each the signatures that were seen; None where that was not possible.
+# (kernel spec, what to record once) -> of each the signatures that were seen; None where it was not possible.
 Examine = Callable[[str, list[Shown]], list[frozenset[str] | None]]
 Attributions = dict[tuple[str, str], list[Attribution]]  # by kernel and signature
 

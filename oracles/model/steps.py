@@ -49,7 +49,7 @@ def do(fs: Builder, step: Step) -> None:
         may_have_touched(fs, step.operation)
         if -step.result in CUT_SHORT or fs.left() is not None:
             half_done(fs, handler)
-    # By a descriptor of O_SYNC, what does not write too: fs/xfs/xfs_file.c xfs_file_fallocate() forces the log.
+    # By a descriptor of O_SYNC, fallocate too: fs/xfs/xfs_file.c xfs_file_fallocate() forces the log.
     synced = "sync" in fs.how(step.operation)
     if step.result < 0 or step.operation.word in COMMITTING or fs.time in fs.model.logging or synced:
         fs.model.may_commit.append(fs.time)
