@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.evidence.store import new_run, point_latest, reading, write_question
+from harness.evidence.store import new_run, point_latest, reading
 from harness.evidence.summary import EXIT_UNKNOWN, shown
 from harness.guests.spec import UML
 from harness.local import packages
@@ -137,8 +137,7 @@ def measure_into(folder: Path, arguments: argparse.Namespace) -> PerfRun:
 
 def alone(arguments: argparse.Namespace) -> int:
     """Performance without verdicts: a run of its own. Errors: as measure()."""
-    folder = new_run(arguments.out)
-    write_question(folder, question_of(arguments))
+    folder = new_run(arguments.out, question_of(arguments))
     found = measure_into(folder, arguments)
     write_perf_page(folder, found)
     point_latest(folder)

@@ -53,22 +53,42 @@ def reading(folder: Path) -> Iterator[None]:
         raise NoResults(f"{folder}: not whole: no {error.filename}") from error
 
 
-def new_run(folder: Path) -> Path:
-    """results/<UTC time>-<id>, made. Errors: OSError."""
+def new_run(folder: Path, question: Question | None = None) -> Path:
+    """results/<UTC time>-<id>, appearing with its question in it, if it has one. Errors: OSError."""
     name = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()) + "-" + secrets.token_hex(2)
-    run = folder / name
-    (run / "experiments").mkdir(parents=True)
+    run, aside = folder / name, _aside(folder, name)
+    try:
+        (aside / "experiments").mkdir(parents=True)
+        if question is not None:
+            write_question(aside, question)
+        aside.rename(run)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
     return run
 
 
 def point_latest(run: Path) -> None:
     """results/latest leads to this run."""
-    latest = run.parent / "latest"
-    aside = run.parent / f".latest-{os.getpid()}"
+    aside = _aside(run.parent, "latest")
     with contextlib.suppress(FileNotFoundError):
         aside.unlink()
     aside.symlink_to(run.name)
-    aside.replace(latest)
+    aside.replace(run.parent / "latest")
+
+
+def _aside(folder: Path, name: str) -> Path:
+    """Where this process prepares what then appears in the folder of all runs. What a process prepared that
+    was killed over it is removed here."""
+    for left in folder.glob(f".*{PARTIAL}"):
+        pid = left.suffixes[-2].removeprefix(".") if len(left.suffixes) > 1 else ""
+        if not pid.isdecimal() or Path("/proc", pid).exists():
+            continue
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+    return folder / f".{name}.{os.getpid()}{PARTIAL}"
 
 
 def write_whole(path: Path, content: bytes) -> None:

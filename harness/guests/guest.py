@@ -60,13 +60,23 @@ class GuestSlot:
         self.boots = 0
 
     def guest(self) -> Guest:
-        """Errors: as boot."""
+        """One whose process ended before it was ready is booted once more: somebody may have killed it.
+        Errors: as boot."""
         if self._guest is not None and self._guest.used_up:
             self.drop()
         if self._guest is None:
-            self._guest = self._stack.enter_context(boot(self._spec, self._space))
-            self.boots += 1
+            try:
+                self._guest = self._boot()
+            except LostGuest as lost:
+                if lost.kind != "exit":
+                    raise
+                self._guest = self._boot()
         return self._guest
+
+    def _boot(self) -> Guest:
+        guest = self._stack.enter_context(boot(self._spec, self._space))
+        self.boots += 1
+        return guest
 
     def drop(self) -> None:
         """The guest is dead or no longer to be trusted: the next one is a new one."""

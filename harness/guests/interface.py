@@ -25,14 +25,20 @@ class LostGuest(Exception):
 
     kind: "panic" (its kernel said so on the console), "hang" (no answer in time) or "exit".
     stage: the last stage the agent announced, "" when it announced none.
+    starved: its memory or its disks found no room on the host, so what its kernel said counts for nothing.
     """
 
-    def __init__(self, kind: str, console: tuple[str, ...], detail: str, stage: str = "") -> None:
+    starved = False
+
+    def __init__(
+        self, kind: str, console: tuple[str, ...], detail: str, stage: str = "", starved: bool = False
+    ) -> None:
         last = console[-1] if console else "(console empty)"
         super().__init__(f"guest lost ({kind}): {detail}; console: {last}")
         self.kind = kind
         self.console = console
         self.stage = stage
+        self.starved = starved
 
 
 class GuestTrouble(Exception):

@@ -19,7 +19,7 @@ from pathlib import Path
 from harness.guests import qemu, uml
 from harness.guests.interface import ANSWER_TIMEOUT_S, GuestTrouble, LostGuest
 from harness.guests.spec import PATIENCE, QEMU_KVM, QEMU_TCG, UML, Backend, Channel, GuestSpec
-from harness.local.workspace import Workspace, is_full
+from harness.local.workspace import Workspace, is_full, room_bytes
 from harness.states.disk import copy_sparse
 
 BACKENDS = {UML: uml.BACKEND, QEMU_TCG: qemu.BACKEND, QEMU_KVM: qemu.BACKEND}
@@ -27,6 +27,10 @@ FOLDER = "guest"  # of a workspace
 CLOSE_TIMEOUT_S = 30.0
 NUDGE_S = 2.0
 CONSOLE_LINES = 80
+
+# SIGBUS in the guest's kernel, or in its agent: a page of its memory that the host had no room for. A kernel
+# bug may cause it, too (a wild address on the stack segment), so it counts only where room was short.
+BUS_ERROR = ("Kernel mode signal 7", "exitcode=0x00000007")
 
 
 class LocalGuest:
@@ -189,9 +193,12 @@ class LocalGuest:
             kind = "panic"
         if any("Out of memory" in line for line in console):
             kind, detail = "exit", f"its {self._memory_mib} MiB were too few for this workload; {detail}"
-        if is_full(self._folder):  # its memory and its disks are files there
+        # Its memory and its disks are files there; that of the memory has no name, and went with it.
+        bus_error = any(words in line for line in console for words in BUS_ERROR)
+        starved = is_full(self._folder) or (bus_error and room_bytes(self._folder) < self._memory_mib << 20)
+        if starved:
             kind, detail = "exit", f"no room in {self._folder.parent} for its memory and disks; {detail}"
-        raise LostGuest(kind, console, detail, self.stage)
+        raise LostGuest(kind, console, detail, self.stage, starved)
 
     def close(self) -> None:
         """As Guest's."""

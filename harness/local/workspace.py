@@ -75,10 +75,15 @@ def memory_folder() -> Path:
     return shm if os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
 
 
+def room_bytes(folder: Path) -> int:
+    """What can still be written there. Errors: OSError."""
+    room = os.statvfs(folder)
+    return room.f_bavail * room.f_frsize
+
+
 def is_full(folder: Path) -> bool:
     """Whether what writes there, a guest to its disk among them, may have been refused. Errors: OSError."""
-    room = os.statvfs(folder)
-    return room.f_bavail * room.f_frsize < FULL_BYTES
+    return room_bytes(folder) < FULL_BYTES
 
 
 @contextlib.contextmanager

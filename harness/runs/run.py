@@ -140,11 +140,9 @@ def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = 
     agent = agent_binary()
     started = time.monotonic()
     plans = plans_of(run_spec, kernels, guest, agent.name)
-    folder = resume or new_run(out)
+    folder = resume or new_run(out, question_of(run_spec, kernels, guest))
     with only_one(folder), told_how_to_go_on(folder, progress):
-        if resume is None:
-            write_question(folder, question_of(run_spec, kernels, guest))
-        else:
+        if resume is not None:
             remove_partial(folder)
             require_same_question(folder, run_spec, plans)
         try:

@@ -54,7 +54,7 @@ def died(
     stage in which the guest before this one gave no answer; when this one gives none there either, its
     kernel hangs, though it says nothing."""
     hangs = lost.kind == "hang" and hung == lost.stage
-    if first_report(console) < 0 and not hangs:
+    if lost.starved or (first_report(console) < 0 and not hangs):
         return None
     operations = (*workload.setup, *workload.run)
     at = operation_at(lost.stage, len(operations))

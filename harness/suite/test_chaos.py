@@ -25,21 +25,26 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.evidence.store import LOCK, PARTIAL
 from harness.local.root import ROOT
 from harness.local.workspace import PREFIX
-from reports.results import Summary, read_summary
+from reports.results import read_experiment, read_summary
 
 pytestmark = pytest.mark.chaos
 
-# Some hundred states with a finding of a stock kernel; their logs are the same in each recording.
+# Some hundred states with a finding of a stock kernel; their logs are hardly ever different.
 WORKLOADS = ("rename-over-synced-file", "fsync-new-file")
 PROFILES = "btrfs,ext4"
-VICTIMS = ("controller", "worker", "guest", "checker")
+HELPERS = ("worker", "guest", "checker")
+VICTIMS = ("controller", *HELPERS)
+CONTROLLERS = 0.6  # of the lives lose their controller, if they last so long
+UNDISTURBED = 3
 LIVES = 4  # of one run that end by a kill
-KILL_WITHIN_S = 3.0  # after it was first there; a run takes some seconds
+KILL_WITHIN_S = 1.0  # after it was first there; a worker has some seconds of work
+LOOK_EVERY_S = 0.1
 GONE_WITHIN_S = 20.0
 ROOM_BYTES = 80 << 20  # for results; less than 64 MiB is refused at the start
 
@@ -142,21 +147,61 @@ def all_gone(life: Life, run: Path | None) -> list[str]:
     return found
 
 
-def answer(summary: Summary) -> dict[str, object]:
-    """All that does not tell of time."""
-    return {
-        "exit": summary.exit,
-        "experiments": summary.experiments,
-        "planned": summary.planned_experiments,
-        "states": summary.states,
-        "entries": summary.log_entries,
-        "verdicts": summary.verdicts,
-        "reasons": summary.reasons,
-        "findings": [
-            (one.signature, one.workload, one.profile, one.experiment, one.state, one.count)
-            for one in summary.findings
-        ],
-    }
+class Told(msgspec.Struct, frozen=True):
+    """All that a run says and that does not tell of time. states: by number of the experiment and entries of
+    its log, each state with its verdicts: a log may have an entry more on a busy machine."""
+
+    exit: int
+    experiments: int
+    planned: int
+    unknown: int
+    reasons: tuple[str, ...]
+    findings: tuple[tuple[object, ...], ...]
+    states: dict[tuple[int, int], tuple[tuple[object, ...], ...]]
+
+
+def told_of(run: Path) -> Told:
+    summary = read_summary(run)
+    states = {}
+    for folder in sorted((run / "experiments").glob("????")):
+        one = read_experiment(folder)
+        states[one.facts.number, len(one.facts.entries)] = tuple(
+            (
+                state.spec,
+                state.same_as,
+                *((each.oracle, each.answer) for each in one.judgement.verdict_sets[state.verdict_set]),
+            )
+            for state in one.judgement.states
+        )
+    assert summary.states.planned == sum(entries + 1 for _, entries in states)
+    return Told(
+        summary.exit,
+        summary.experiments,
+        summary.planned_experiments,
+        summary.states.unknown,
+        summary.reasons,
+        tuple((one.signature, one.workload, one.profile, one.experiment) for one in summary.findings),
+        states,
+    )
+
+
+def differences(told: Told, undisturbed: Told) -> list[str]:
+    """Where a log has as many entries as one that was undisturbed, each verdict on each state is the same;
+    where none has, each state has its verdicts."""
+    found = [
+        f"{name}: {getattr(told, name)} != {getattr(undisturbed, name)}"
+        for name in Told.__struct_fields__[:-1]
+        if getattr(told, name) != getattr(undisturbed, name)
+    ]
+    for (number, entries), states in told.states.items():
+        of_it = undisturbed.states.get((number, entries))
+        if of_it is None:
+            if len(states) != entries + 1 or any(len(state) < 3 for state in states):
+                found.append(f"experiment {number}: {len(states)} states of {entries} entries")
+        elif states != of_it:
+            other = [pair for pair in zip(states, of_it, strict=False) if pair[0] != pair[1]]
+            found.append(f"experiment {number}: {len(states)} states, not {len(of_it)}; {other[:2]}")
+    return found
 
 
 def run_words(out: Path, kernel: str) -> tuple[str, ...]:
@@ -176,8 +221,11 @@ def run_words(out: Path, kernel: str) -> tuple[str, ...]:
 
 
 def run_in(out: Path) -> Path | None:
-    """The run that is there, if it has come so far as to be one."""
-    return next((path.parent for path in out.glob("2*/run.json")), None)
+    """The run that is there, if it has come so far as to be one: then it is one that can go on."""
+    runs = list(out.glob("2*"))
+    assert all((run / "run.json").exists() for run in runs)
+    assert len(runs) <= 1
+    return runs[0] if runs else None
 
 
 def went_on(run: Path | None, out: Path, kernel: str) -> Life:
@@ -185,29 +233,43 @@ def went_on(run: Path | None, out: Path, kernel: str) -> Life:
 
 
 @pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory, stock_kernel, kernel_word):
-    """What a run gives that nobody kills; twice, so that what differs by itself is seen first."""
-    answers = []
-    for number in range(2):
+def undisturbed_runs(tmp_path_factory, stock_kernel, kernel_word):
+    """What a run gives that nobody kills, and how long it takes; more than once, so that what
+    differs by itself is seen first."""
+    all_told, seconds = [], []
+    for number in range(UNDISTURBED):
         out = tmp_path_factory.mktemp(f"undisturbed-{number}")
+        began = time.monotonic()
         status, said = Life(*run_words(out, kernel_word)).end()
+        seconds.append(time.monotonic() - began)
         assert status == 1, said
-        answers.append(answer(read_summary(run_in(out))))
-    assert answers[0] == answers[1]
-    assert answers[0]["findings"]
-    assert answers[0]["states"].unknown == 0
-    return answers[0]
+        all_told.append(told_of(run_in(out)))
+        assert differences(all_told[-1], all_told[0]) == []
+    assert all_told[0].findings
+    assert all_told[0].unknown == 0
+    states = {key: one for told in reversed(all_told) for key, one in told.states.items()}
+    return msgspec.structs.replace(all_told[0], states=states), min(seconds)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(undisturbed_runs):
+    return undisturbed_runs[0]
+
+
+@pytest.fixture(scope="session")
+def undisturbed_s(undisturbed_runs):
+    return undisturbed_runs[1]
 
 
 @pytest.mark.timeout(7200)
 def test_a_run_that_is_killed_again_and_again_gives_what_an_undisturbed_one_gives(
-    tmp_path, kernel_word, undisturbed, request, capsys
+    tmp_path, kernel_word, undisturbed, undisturbed_s, request, capsys
 ):
     """kill -9 at random moments: controller, worker, guest, checker."""
     kills, seed = request.config.getoption("--kills"), request.config.getoption("--seed")
     draw = random.Random(seed)
     killed: Counter[str] = Counter()
-    resumed = runs = said_of = 0
+    resumed = runs = compared = said_of = 0
     wrong: list[str] = []
     began = time.monotonic()
     while killed.total() < kills:
@@ -218,7 +280,7 @@ def test_a_run_that_is_killed_again_and_again_gives_what_an_undisturbed_one_give
             resumed += run is not None
             life = went_on(run, out, kernel_word)
             if number < LIVES and killed.total() < kills:
-                hit = disturb(life, draw, kills - killed.total())
+                hit = disturb(life, draw, kills - killed.total(), undisturbed_s)
                 killed.update(hit)
             status, said = life.end()
             wrong += [
@@ -227,53 +289,63 @@ def test_a_run_that_is_killed_again_and_again_gives_what_an_undisturbed_one_give
             if status != -signal.SIGKILL:
                 break
         run = run_in(out)
-        if status != undisturbed["exit"]:
+        if status != undisturbed.exit:
             wrong.append(f"run {runs}: ended {status}: {said[-600:]}")
         else:
-            seen = answer(read_summary(run))
-            wrong += [
-                f"run {runs}: {key}: {seen[key]} != {undisturbed[key]}"
-                for key in seen
-                if seen[key] != undisturbed[key]
-            ]
+            told = told_of(run)
+            wrong += [f"run {runs}: {each}" for each in differences(told, undisturbed)]
+            compared += len(told.states.keys() & undisturbed.states.keys())
             wrong += [f"left in the run: {path.name}" for path in unfinished(run)]
+            beside = sorted(path.name for path in out.iterdir())
+            if beside != sorted([run.name, "latest"]):
+                wrong.append(f"run {runs}: left beside it: {beside}")
         shutil.rmtree(out)
         with capsys.disabled():
-            print("\n".join(["", *wrong[said_of:], f"after {runs} runs: {told(killed)}"]), flush=True)
+            print("\n".join(["", *wrong[said_of:], f"after {runs} runs: {counts(killed)}"]), flush=True)
         said_of = len(wrong)
     with capsys.disabled():
         print(
-            f"\nchaos, seed {seed}: {killed.total()} kills in {runs} runs, which were resumed {resumed} times"
+            f"\nchaos, seed {seed}: {killed.total()} kills in {runs} runs, resumed {resumed} times\n"
+            f"logs as long as an undisturbed one: {compared} of {runs * undisturbed.planned}"
         )
-        print(f"killed: {told(killed)}; lost or left: {len(wrong)}; {time.monotonic() - began:.0f} s")
+        print(f"killed: {counts(killed)}; lost or left: {len(wrong)}; {time.monotonic() - began:.0f} s")
     assert wrong == []
 
 
-def disturb(life: Life, draw: random.Random, limit: int) -> Counter[str]:
-    """Kill some, in an order that is drawn, each at a moment after it was first there; what was killed."""
+def disturb(life: Life, draw: random.Random, limit: int, run_s: float) -> Counter[str]:
+    """Kill some, each once, at a moment that is drawn; what was killed. The controller's counts from its
+    start, and nothing is left to kill behind it; that of the others from when one of them was first there."""
+    due = {victim: draw.uniform(0, KILL_WITHIN_S) for victim in draw.sample(HELPERS, draw.randint(1, 3))}
+    waiting = set(due)  # for the first of them
+    if draw.random() < CONTROLLERS:
+        due["controller"] = draw.uniform(0, run_s)
+        waiting.add("controller")
     hit: Counter[str] = Counter()
-    for victim in draw.sample(VICTIMS, draw.randint(1, len(VICTIMS))):
-        while life.lives() and not life.find(victim, draw):
-            time.sleep(0.002)
-        moment = time.monotonic() + draw.uniform(0, KILL_WITHIN_S)
-        while life.lives() and time.monotonic() < moment:
+    looked = 0.0
+    while life.lives() and due and hit.total() < limit:
+        now = time.monotonic()
+        if now - looked > LOOK_EVERY_S:
             life.look()
-            time.sleep(0.05)
-        while life.lives() and hit.total() < limit:
-            if pid := life.find(victim, draw):
-                if victim != "checker":  # it ends in some milliseconds
-                    life.look()
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                    hit[victim] += 1
-                break
-            time.sleep(0.001)
-        if hit["controller"]:
+            looked = time.monotonic()
+        for victim in list(due):
+            pid = life.find(victim, draw)
+            if pid and victim in waiting:
+                waiting.remove(victim)
+                due[victim] += now
+            if not pid or now < due[victim]:
+                continue
+            if victim != "checker":  # it ends in some milliseconds
+                life.look()
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                hit[victim] += 1
+            del due[victim]
             break
+        time.sleep(0.001)
     return hit
 
 
-def told(killed: Counter[str]) -> str:
+def counts(killed: Counter[str]) -> str:
     return ", ".join(f"{victim} {killed[victim]}" for victim in VICTIMS)
 
 
@@ -294,8 +366,8 @@ def test_a_second_process_in_one_run_is_refused(tmp_path, kernel_word, undisturb
         status, said = Life(*words).end()
         assert (status, f"process {first.process.pid} is at work there" in said) == (3, True), said
     first.process.send_signal(signal.SIGCONT)
-    assert first.end()[0] == undisturbed["exit"]
-    assert answer(read_summary(run)) == undisturbed
+    assert first.end()[0] == undisturbed.exit
+    assert differences(told_of(run), undisturbed) == []
 
 
 @pytest.fixture
@@ -328,20 +400,20 @@ def test_a_full_disk_stops_a_run_that_goes_on_when_there_is_room(small, kernel_w
     if run is None:  # full before there was a question
         assert status == 3, said
         return
-    assert status in (3, undisturbed["exit"]), said
+    assert status in (3, undisturbed.exit), said
     assert status != 3 or f"--resume {run}" in said or "No space left" in said
     assert "Traceback" not in said
     assert all_gone(life, run) == []
     for place in (run / "experiments").iterdir():
         assert {"experiment.json", "verdicts.json.zst", "repro.sh"} <= {path.name for path in place.iterdir()}
     status, said = Life("run", "--resume", str(run), "--quiet").end()
-    assert status == undisturbed["exit"], said
-    assert answer(read_summary(run)) == undisturbed
+    assert status == undisturbed.exit, said
+    assert differences(told_of(run), undisturbed) == []
 
 
 def test_results_that_are_read_only_are_told_and_stay_as_they_are(small, kernel_word, undisturbed):
     """No command that would write there changes anything; a run elsewhere is none of its business."""
-    assert Life(*run_words(small, kernel_word)).end()[0] == undisturbed["exit"]
+    assert Life(*run_words(small, kernel_word)).end()[0] == undisturbed.exit
     run = run_in(small)
     subprocess.run(["mount", "-o", "remount,ro", small], check=True)
     commands = (
@@ -355,7 +427,7 @@ def test_results_that_are_read_only_are_told_and_stay_as_they_are(small, kernel_
         assert status == 3, said
         assert "Traceback" not in said
     subprocess.run(["mount", "-o", "remount,rw", small], check=True)
-    assert answer(read_summary(run)) == undisturbed
+    assert differences(told_of(run), undisturbed) == []
 
 
 @pytest.mark.parametrize("room_mib", [8, 32, 64, 80, 96, 112, 128, 160])
@@ -367,11 +439,11 @@ def test_a_guest_whose_files_find_no_room_is_not_believed(tmp_path, kernel_word,
     life = Life(*run_words(tmp_path, kernel_word), prefix=("unshare", "-m", "sh", "-c", script, "sh"))
     status, said = life.end()
     run = run_in(tmp_path)
-    if status == undisturbed["exit"] and run is not None and not read_summary(run).reasons:
-        assert answer(read_summary(run)) == undisturbed
+    if status == undisturbed.exit and run is not None and not read_summary(run).reasons:
+        assert differences(told_of(run), undisturbed) == []
         return
     assert "Traceback" not in said
-    known = {one[0] for one in undisturbed["findings"]}
+    known = {one[0] for one in undisturbed.findings}
     summary = run / "summary.json" if run is not None else None
     if summary is not None and summary.exists():
         assert {one["signature"] for one in json.loads(summary.read_bytes())["findings"]} <= known

@@ -78,6 +78,7 @@ class Recorder(MemoryDevices):
 
 # --- a guest that dies while it records --------------------------------------------------------------
 
+STARVED = "starved"  # how a guest ends whose memory found no room
 DyingFate = tuple[str, str, tuple[str, ...]]
 
 
@@ -115,4 +116,5 @@ class DyingGuest(Recorder):
         if not self._fates:
             return super().ask(command, timeout_s)
         kind, stage, self._said = self._fates.pop(0)
-        raise LostGuest(kind, self._said, "as the test wants it", stage)
+        starved = kind == STARVED
+        raise LostGuest("exit" if starved else kind, self._said, "as the test wants it", stage, starved)

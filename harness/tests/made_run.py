@@ -154,6 +154,10 @@ def keep_damages(run: Path) -> Path:
     return run
 
 
+def asked(command: tuple[str, ...] = ("powercut", "run"), planned: int = 1) -> Question:
+    one = Question(command, "2026-01-01T00:00:00Z", "abc", 0, "fs", ("O",), "uml", ("made",), {}, {}, {})
+    return msgspec.structs.replace(one, planned=planned)
+
+
 def question(run: Path, command: tuple[str, ...] = ("powercut", "run"), planned: int = 1) -> None:
-    asked = Question(command, "2026-01-01T00:00:00Z", "abc", 0, "fs", ("O",), "uml", ("made",), {}, {}, {})
-    write_question(run, msgspec.structs.replace(asked, planned=planned))
+    write_question(run, asked(command, planned))

@@ -1,6 +1,7 @@
 """The evidence is there whole or not at all."""
 
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,8 +26,9 @@ from harness.evidence.store import (
     remove_partial,
     write_whole,
 )
+from harness.local.root import ROOT
 from harness.states.disk import BLOCK_BYTES
-from harness.tests.made_run import keep
+from harness.tests.made_run import asked, keep
 from reports.results import read_experiment
 
 SIZE_BYTES = 1024 * BLOCK_BYTES
@@ -159,6 +161,55 @@ def test_latest_leads_to_the_last_run_and_can_be_moved_with_its_folder(tmp_path:
         assert (tmp_path / "results/latest").resolve() == run
     (tmp_path / "results").rename(tmp_path / "moved")
     assert (tmp_path / "moved/latest").resolve() == tmp_path / "moved" / runs[1].name
+
+
+BEFORE_IT_DIES = """
+import os, signal
+from harness.evidence import store
+from harness.tests.made_run import asked
+folder = store.Path({folder!r})
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "runs"),
+    [
+        ("store.write_whole = die; store.new_run(folder, asked())", 0),
+        ("store.Path.rename = die; store.new_run(folder, asked())", 0),
+        ("run = store.new_run(folder, asked()); store.Path.replace = die; store.point_latest(run)", 1),
+    ],
+)
+def test_a_run_appears_with_its_question_and_the_next_one_clears_up_after_a_killed_one(
+    tmp_path: Path, lines: str, runs: int
+) -> None:
+    script = BEFORE_IT_DIES.format(folder=str(tmp_path)) + lines
+    killed = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    there = [path for path in tmp_path.iterdir() if not path.name.startswith(".")]
+    assert len(there) == runs
+    assert all((run / "run.json").exists() for run in there)
+    assert len(list(tmp_path.iterdir())) == runs + 1
+    mine = new_run(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([*there, mine])
+
+
+def test_what_another_process_prepares_beside_us_stays(tmp_path: Path) -> None:
+    for name in (".20260101T000000Z-1234.1.partial", ".of-somebody-else.partial", ".latest.x.partial"):
+        (tmp_path / name).mkdir()
+    new_run(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_a_run_whose_question_finds_no_room_is_not_there(tmp_path: Path, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise DiskFull
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(DiskFull):
+        new_run(tmp_path, asked())
+    assert not list(tmp_path.iterdir())
 
 
 def test_runs_of_the_same_second_have_names_of_their_own(tmp_path: Path, monkeypatch) -> None:

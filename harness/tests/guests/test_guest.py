@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.guests import guest as subject
+from harness.guests import local
+from harness.guests.guest import GuestSlot
 from harness.guests.interface import LostGuest
 from harness.guests.local import LocalGuest
-from harness.guests.spec import Channel, GuestSpec
+from harness.guests.spec import UML, Channel, GuestSpec
 from harness.local import workspace
 
 
@@ -70,3 +73,33 @@ def test_a_death_where_its_files_found_no_room_is_no_panic(
     monkeypatch.setattr(workspace, "FULL_BYTES", 1 << 62)
     death = lost(started(tmp_path, "echo 'Kernel panic - not syncing: x'; kill -9 $$"))
     assert (death.kind, "no room in" in str(death)) == ("exit", True)
+
+
+@pytest.mark.parametrize(("room_mib", "kind"), [(511, "exit"), (512, "panic")])
+@pytest.mark.parametrize(
+    "said", ["Kernel mode signal 7", "Attempted to kill init! exitcode=0x00000007"], ids=["kernel", "agent"]
+)
+def test_a_bus_error_where_its_memory_did_not_fit_is_no_panic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, room_mib: int, kind: str
+) -> None:
+    """The room that its memory took is free again once it is dead."""
+    monkeypatch.setattr(local, "room_bytes", lambda _: room_mib << 20)
+    assert lost(started(tmp_path, f"echo 'Kernel panic - not syncing: {said}'; kill -9 $$")).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("ends", "boots"), [(["kill -9 $$"], 1), (["kill -9 $$"] * 2, 0), (["echo 'Kernel panic - x'"], 0)]
+)
+def test_a_guest_that_somebody_kills_while_it_boots_is_booted_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: list[str], boots: int
+) -> None:
+    scripts = iter([*ends, "echo ready >&9; sleep 30"])
+    monkeypatch.setitem(subject.STARTS, UML, lambda _, space: started(space.path, next(scripts)))
+    spec = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20)
+    with GuestSlot(spec, workspace.Workspace(tmp_path)) as slot:
+        if boots:
+            slot.guest()
+        else:
+            with pytest.raises(LostGuest):
+                slot.guest()
+        assert slot.boots == boots

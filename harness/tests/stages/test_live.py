@@ -11,7 +11,7 @@ from harness.guests.guest import LostGuest
 from harness.guests.symbols import function_at, symbols_of, with_functions
 from harness.stages.live import Died, live_of
 from harness.tests.fake_guest import CONSOLE
-from harness.tests.fake_recorder import PROFILE, WORKLOAD, DyingGuestSlot
+from harness.tests.fake_recorder import PROFILE, STARVED, WORKLOAD, DyingGuestSlot
 from oracles.verdict import Tier
 
 
@@ -30,6 +30,15 @@ def test_a_panic_is_the_kernels_and_the_history_ends_with_its_operation(tmp_path
     assert (live.spec, live.seen.death, live.seen.console) == ("L:1", "panic", CONSOLE)
     assert live.seen.death_during == "operation 1 (creat A/foo)"
     assert ([step.index for step in history.setup], [step.index for step in history.run]) == ([0], [1])
+
+
+def test_a_panic_where_its_memory_found_no_room_accuses_nobody(tmp_path: Path) -> None:
+    """Seen in a /dev/shm of 64 MiB: "btrfs alive: panic (fsync)", a false alarm."""
+    fate = (STARVED, "operation 1", CONSOLE)
+    with pytest.raises(LostGuest) as raised:
+        record(tmp_path / "twice", fate, fate)
+    assert not isinstance(raised.value, Died)
+    assert record(tmp_path / "once", fate).boots == 2
 
 
 @pytest.mark.parametrize(
