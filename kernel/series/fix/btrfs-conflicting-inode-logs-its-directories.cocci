@@ -2,7 +2,7 @@
 //
 // profiles:   btrfs
 // workloads:  replaced-name-fsync-name-taken-over
-// absent:     5.10 (the bug does not show there)
+// absent:     5.10 (whether the bug shows there was not tried)
 // files: fs/btrfs/inode.c fs/btrfs/tree-log.c
 //
 // A fix of our own for what FINDINGS.md tells ("A replaced name is lost, or comes back, when its file is fsynced by
