@@ -449,7 +449,9 @@ KNOWN = (
             (REPLACED_NAME, "replaced-name-fsync-name-beside", REPLACED_NAME_SIGNATURES),
         )
     ),
-    KnownBug(REPLACED_NAME, ("6.12",), "btrfs", "replaced-name-fsync-name-taken-over", TAKEN_OVER_SIGNATURES),
+    KnownBug(
+        REPLACED_NAME, ("6.1", "6.12"), "btrfs", "replaced-name-fsync-name-taken-over", TAKEN_OVER_SIGNATURES
+    ),
 )
 
 
