@@ -1,5 +1,5 @@
 """
-The edge of a full filesystem: the theme `full` of the library on the stock kernel.
+The edge of a full filesystem: the theme `full` of the library on the stock kernel, xfs with one fix.
 
 In:       the stock kernel; profiles on which, together, every word that takes room finds none.
 Out:      that no state is BROKEN or UNKNOWN, that no operation fails but those whose header allows it, and
@@ -19,6 +19,9 @@ pytestmark = [pytest.mark.smoke, pytest.mark.timeout(1800)]
 
 # btrfs-nearly-full: data and metadata share their block groups, so names find no room there, either.
 PROFILES = ("btrfs-nearly-full", "ext4", "xfs")
+# On stock xfs a sync may leave data in the disk's cache (FINDINGS.md), in any workload, now and then: with
+# its fix the rest is silent.
+WITH = {"xfs": "+fix/xfs-sync-flushes-the-data-device"}
 BTRFS_ALONE = "subvolumes-when-full"
 THEME = tuple(workload.name for workload in library() if workload.theme == "full")
 REFUSED = {
@@ -43,7 +46,7 @@ def test_full_filesystems_are_judged_in_silence(main_job, kernel_word):
     refused = set()
     for name in PROFILES:
         names = [each for each in THEME if each != BTRFS_ALONE or name.startswith("btrfs")]
-        folder, summary = main_job(names, [name], kernel_word)
+        folder, summary = main_job(names, [name], kernel_word + WITH.get(name, ""))
         assert summary.reasons == ()
         assert summary.states.unknown == 0
         assert [finding.signature for finding in summary.findings] == []
