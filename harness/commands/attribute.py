@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from harness.commands.arguments import read_question_of, report_page
-from harness.evidence.store import reading
+from harness.evidence.store import only_one, reading
 from harness.local.progress import Progress
 from harness.runs.attribution import attribute
 from harness.runs.run import finish
@@ -28,8 +28,9 @@ def command_attribute(arguments: argparse.Namespace) -> int:
     question = read_question_of(folder)
     with reading(folder):
         rates = read_summary(folder).rates
-    with Progress(arguments.quiet) as progress:
-        attribute(folder, progress)
-    summary = finish(folder, rates.get("wall_s", 0.0), rates.get("guest_boots", 0))
+    with only_one(folder):
+        with Progress(arguments.quiet) as progress:
+            attribute(folder, progress)
+        summary = finish(folder, rates.get("wall_s", 0.0), rates.get("guest_boots", 0))
     print("\n".join(summary_lines(summary, question, report_page(folder))))
     return summary.exit

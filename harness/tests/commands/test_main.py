@@ -423,7 +423,7 @@ def test_a_file_of_an_unknown_format_is_refused_in_one_line(
 
 def test_a_run_that_somebody_writes_to_is_left_alone(powercut: Powercut, made: Path) -> None:
     with only_one(made):
-        for command in ("judge", "report"):
+        for command in ("judge", "report", "attribute"):
             exit_status, said = powercut(command, made)
             assert (exit_status, is_one_line(said)) == (3, True)
             assert f"process {os.getpid()} is at work there" in said
