@@ -40,8 +40,9 @@ from harness.stages.live import Died, Live
 from harness.stages.record import Recording
 from harness.states.log import SECTOR_BYTES, Log, open_log
 from oracles.spec import LIVE
-from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, Judgement, LogFigures
+from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, LogFigures
 from reports.text.figures import log_figures
+from workloads.history import History
 from workloads.text import format as format_workload
 from workloads.workload import Workload
 
@@ -120,23 +121,13 @@ def keep_evidence(
     run: Path, plan: Plan, facts: ExperimentFacts, recording: Recording, examination: Examination
 ) -> Outcome:
     """The experiment's folder. Errors: OSError."""
-    ledger = examination.ledger
     lines = ["== while recording ==", *recording.kernel_log, *examination.kernel_log()]
     with experiment_folder(run, plan.number) as folder:
         compress_file(recording.log, folder / "log.zst")
         keep_base(recording.base, folder)
         if examination.recoveries is not None:
             keep_recoveries(examination.recoveries, folder)
-        write_experiment(
-            folder,
-            facts,
-            format_workload(plan.workload),
-            recording.history,
-            ledger.judgement(),
-            ledger.observations(),
-            "\n".join(lines) + "\n",
-            repro_script(run, plan.number),
-        )
+        write_in(folder, plan, run, facts, recording.history, examination.ledger, "\n".join(lines))
     return Outcome(plan.number, facts.trouble)
 
 
@@ -191,32 +182,41 @@ def keep_death(plan: Plan, run: Path, death: Died) -> Outcome:
     ledger = Ledger()
     add_live(ledger, death.live, plan)
     facts = msgspec.structs.replace(facts_of(plan, ""), planned={LIVE: 1})
-    with experiment_folder(run, plan.number) as folder:
-        write_experiment(
-            folder,
-            facts,
-            format_workload(plan.workload),
-            death.history,
-            ledger.judgement(),
-            ledger.observations(),
-            "\n".join(("== while recording ==", *death.live.seen.console)) + "\n",
-            repro_script(run, plan.number),
-        )
-    return Outcome(plan.number, "")
+    said = "\n".join(("== while recording ==", *death.live.seen.console))
+    return keep_without_log(plan, run, facts, death.history, ledger, said)
 
 
 def not_done(plan: Plan, run: Path, trouble: str, console: str) -> Outcome:
     """The experiment did not happen: kept as such, so that nobody takes it for a pass."""
-    facts = facts_of(plan, trouble)
+    return keep_without_log(plan, run, facts_of(plan, trouble), None, Ledger(), console)
+
+
+def keep_without_log(
+    plan: Plan, run: Path, facts: ExperimentFacts, history: History | None, ledger: Ledger, said: str
+) -> Outcome:
+    """The folder of an experiment whose recording did not come to its end. said: on the console."""
     with experiment_folder(run, plan.number) as folder:
-        write_experiment(
-            folder,
-            facts,
-            format_workload(plan.workload),
-            None,
-            Judgement((), ()),
-            b"[]",
-            console + "\n",
-            repro_script(run, plan.number),
-        )
-    return Outcome(plan.number, trouble)
+        write_in(folder, plan, run, facts, history, ledger, said)
+    return Outcome(plan.number, facts.trouble)
+
+
+def write_in(
+    folder: Path,
+    plan: Plan,
+    run: Path,
+    facts: ExperimentFacts,
+    history: History | None,
+    ledger: Ledger,
+    kernel_log: str,
+) -> None:
+    """All files but those of the log and the disks."""
+    write_experiment(
+        folder,
+        facts,
+        format_workload(plan.workload),
+        history,
+        ledger.judgement(),
+        ledger.observations(),
+        kernel_log + "\n",
+        repro_script(run, plan.number),
+    )

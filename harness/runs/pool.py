@@ -48,7 +48,7 @@ class Lost(msgspec.Struct, Generic[Task], frozen=True):
 
 
 class Member(Generic[Task]):
-    """A worker process, its pipe, and the task it holds."""
+    """A worker process, its pipe, and the task it holds with its place among all."""
 
     def __init__(self, work: Work, settings: Any) -> None:
         context = multiprocessing.get_context("spawn")
@@ -57,11 +57,11 @@ class Member(Generic[Task]):
         self.process = context.Process(target=work, args=(settings, theirs), daemon=True)
         self.process.start()
         theirs.close()
-        self.task: Task | None = None
+        self.held: tuple[int, Task] | None = None
 
-    def give(self, task: Task) -> None:
+    def give(self, number: int, task: Task) -> None:
         """That it is dead is seen at the next listening."""
-        self.task = task
+        self.held = number, task
         with contextlib.suppress(OSError):
             self.line.send(task)
 
@@ -109,32 +109,30 @@ class Pool(Generic[Task]):
     def perform(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Said | Lost[Task]]]:
         """Each message with the task that it is about. Errors: PoolFailed."""
         waiting = deque(enumerate(tasks))
-        held: dict[int, tuple[int, Task]] = {}  # by the number of a worker's process
         tries: Counter[int] = Counter()
         in_a_row = 0
-        while waiting or held:
+        while waiting or any(member.held for member in self._members):
             while waiting and (member := self._idle()) is not None:
-                held[id(member)] = waiting.popleft()
-                tries[held[id(member)][0]] += 1
-                member.give(held[id(member)][1])
+                number, task = waiting.popleft()
+                tries[number] += 1
+                member.give(number, task)
             for member in self._ready():
                 over = not member.process.is_alive()  # asked first: what it said before is in the pipe then
                 for said in member.messages():
                     if said.kind == "failed":
                         raise PoolFailed(said.content)
-                    if id(member) not in held:
+                    if member.held is None:
                         continue
-                    yield held[id(member)][1], said
+                    yield member.held[1], said
                     if said.kind == "done":
-                        del held[id(member)]
-                        member.task = None
+                        member.held = None
                         in_a_row = 0
                 if not over:
                     continue
                 how = self._bury(member)
                 in_a_row += 1
-                if id(member) in held:
-                    number, task = held.pop(id(member))
+                if member.held is not None:
+                    number, task = member.held
                     if tries[number] < TRIES:
                         waiting.appendleft((number, task))
                     else:
@@ -145,7 +143,7 @@ class Pool(Generic[Task]):
     def _idle(self) -> Member[Task] | None:
         """A worker without a task: one that is there, or a new one where there is room."""
         for member in self._members:
-            if member.task is None:
+            if member.held is None:
                 return member
         if not self._settings:
             return None
