@@ -325,3 +325,29 @@ def test_a_subject_of_another_kind_is_asked_until_all_signatures_were_seen(
         result = InterestingnessTest(one, space).examine(WORKLOAD)
     assert result == Answered({"btrfs told: data lost untold (fsynced file)": "F:delay@1"}, 7)
     assert asked == [0, 1]
+
+
+def test_no_model_is_asked_for_what_a_simpler_one_showed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = []
+
+    class OneState:
+        def __init__(self, *words: object) -> None:
+            models.append(words[3].models)  # type: ignore[attr-defined]
+
+        def judged(self) -> list[Judged]:
+            first = Violation("data lost", "fsynced file", "foo", "", "", "", Tier.POSIX)
+            verdict = Verdict("durable", Tier.FS, Answer.BROKEN, 1, (first,))
+            return [Judged("O:3", (verdict,) if len(models) == 2 else ())]
+
+    monkeypatch.setattr(interesting, "CrashStates", OneState)
+    history = read_experiment(keep_faults(tmp_path / "run") / "experiments" / "0001").history
+    assert history is not None
+    recording = Recording(tmp_path, tmp_path, history, {}, ())
+    monkeypatch.setattr(interesting, "recorded", lambda *_: contextlib.nullcontext((recording, [0] * 7)))
+    name = "btrfs durable: data lost (fsynced file)"
+    one = Target("6.12", None, profile("btrfs"), Tier.FS, (name,), ("O", "R", "T"))  # type: ignore[arg-type]
+    with workspace() as space:
+        assert InterestingnessTest(one, space).examine(WORKLOAD).first == {name: "O:3"}
+    assert models == [("O",), ("R",)]

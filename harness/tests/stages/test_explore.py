@@ -40,6 +40,15 @@ def test_every_model_asked_for_in_order(tmp_path: Path) -> None:
     assert [one.model for one in examination.coverage] == ["R", "T", "N"]
 
 
+def test_model_o_ends_when_enough_was_seen(tmp_path: Path) -> None:
+    """minimize asks thousands of workloads: each state behind the answer costs a recovery."""
+    scene, asked = Scene(tmp_path, ENTRIES), iter([False, False, True])
+    with open_log(tmp_path / "log.file") as log:
+        explorer = Explorer(StatePlan(), 512, log, tmp_path, lambda: next(asked))
+        found = list(explorer.recovered(scene.recovery, tmp_path / "base"))
+    assert [one.spec for one in found] == ["O:0", "O:1"]
+
+
 def test_model_o_alone_is_what_was_examined_before(tmp_path: Path) -> None:
     examination, found = examined(tmp_path, StatePlan())
     assert specs(found, "O") == [one.spec for one in found] == [f"O:{n}" for n in range(8)]
