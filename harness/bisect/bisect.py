@@ -87,11 +87,16 @@ class Record(msgspec.Struct, frozen=True):
 
 def add_bisect(command: argparse.ArgumentParser) -> None:
     """What `bisect` takes beside the options of `run`."""
-    command.add_argument("--tree", type=Path, metavar="PATH", help="the kernel's git repository; only read")
-    command.add_argument("--good", default="", metavar="REV", help="a revision that keeps its promises")
-    command.add_argument("--bad", default="", metavar="REV", help="a later one that does not")
     command.add_argument(
-        "--oracle", default="", metavar="NAME,...", help="only what these find counts as bad (all)"
+        "--tree", type=Path, metavar="PATH", help="git repository of the kernel; it is only read"
+    )
+    command.add_argument("--good", default="", metavar="REV", help="a revision that is good")
+    command.add_argument("--bad", default="", metavar="REV", help="a later revision that is bad")
+    command.add_argument(
+        "--oracle",
+        default="",
+        metavar="NAME,...",
+        help="only findings of these oracles count as bad (default: all)",
     )
     command.add_argument("--step", type=Path, help=argparse.SUPPRESS)  # git bisect run calls us with it
     command.set_defaults(kernel="")
