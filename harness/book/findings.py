@@ -16,20 +16,21 @@ PAGE = Path("FINDINGS.md")
 FOLDER = "docs/findings"
 HEAD = """# Findings on stock kernels
 
-This table is generated from the front matter of the pages in `docs/findings/`; `.venv/bin/python -m harness.book`
-writes it.
+This table is generated from the front matter of the pages in `docs/findings/`;
+`.venv/bin/python -m harness.book` writes it.
 
-Each finding is a promise that a kernel breaks as Debian ships it. Each has a page with the shortest workload, the
-mechanism, the versions, a fix if there is one, the commands that reproduce it, and its status upstream. The ID of a
-finding is stable. Nothing is muted: a run that meets a known finding reports it as BROKEN, names its ID, and ends with
-exit status 1. The tests require that a stock kernel shows exactly the findings in
-[known.py](harness/evidence/known.py), no more and no fewer.
+Each finding is a promise that a kernel breaks as Debian ships it. Each has a page with the shortest
+workload, the mechanism, the versions, a fix if there is one, the commands that reproduce it, and its status
+upstream. The ID of a finding is stable. Nothing is muted: a run that meets a known finding reports it as
+BROKEN, names its ID, and ends with exit status 1. The tests require that a stock kernel shows exactly the
+findings in [known.py](harness/evidence/known.py), no more and no fewer.
 
-What was run: the whole library of 248 workloads on Debian's kernels 5.10.262-1, 6.1.192-2, 6.12.117-1~deb12u1 and
-7.2.13-1, in User Mode Linux, crash model O, tier fs, on six profiles of btrfs, ext4 and xfs: 1,488 experiments on each
-kernel, with 31,282, 31,135, 31,238 and 32,220 states. Other profiles, f2fs, generated workloads and devices that fail
-were run besides. [docs/findings/index.md](docs/findings/index.md) says what each run showed, and where an oracle or our
-own method was wrong.
+What was run: the whole library of 248 workloads on Debian's kernels 5.10.262-1, 6.1.192-2,
+6.12.117-1~deb12u1 and 7.2.13-1, in User Mode Linux, crash model O, tier fs, on six profiles of btrfs, ext4
+and xfs: 1,488 experiments on each kernel, with 31,282, 31,135, 31,238 and 32,220 states. Other profiles,
+f2fs, generated workloads and devices that fail were run besides.
+[docs/findings/index.md](docs/findings/index.md) says what each run showed, and where an oracle or our own
+method was wrong.
 
 {counts}
 

@@ -58,7 +58,9 @@ def bug_pages() -> tuple[BugPage, ...]:
     """All of them, by filesystem and number. Errors: BadBugPage."""
     folder = pages_folder()
     if not folder.is_dir():
-        raise BadBugPage(f"{folder}: no such folder; it holds the pages of known bugs and belongs to Powercut")
+        raise BadBugPage(
+            f"{folder}: no such folder; it holds the pages of known bugs and belongs to Powercut"
+        )
     ids = (path.stem for path in folder.iterdir() if PAGE.fullmatch(path.name))
     return tuple(bug_page(one) for one in sorted(ids, key=_order))
 
