@@ -1,19 +1,21 @@
 """
-FINDINGS.md: the table of all findings on stock kernels.
+FINDINGS.md, the table of all findings on stock kernels; and the table at the top of the page of each.
 
 In:       the front matter of docs/findings/ID.md.
-Out:      generated(): FINDINGS.md, whole.
-Not here: the pages themselves, which are written by hand; how a finding shows (harness/evidence/known.py).
+Out:      generated(): FINDINGS.md and the pages, whole.
+Not here: the rest of the pages, which is written by hand; how a finding shows (harness/evidence/known.py).
 """
 
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from harness.book.regions import filled
 from harness.evidence.bugs import BugPage, bug_pages
 
 PAGE = Path("FINDINGS.md")
 FOLDER = "docs/findings"
+FACTS = "facts"
 HEAD = """# Findings on stock kernels
 
 This table is generated from the front matter of the pages in `docs/findings/`;
@@ -43,13 +45,15 @@ method was wrong.
 """
 
 
-def generated(_root: Path) -> dict[Path, str]:
-    """Errors: BadBugPage."""
+def generated(root: Path) -> dict[Path, str]:
+    """Errors: BadBugPage, BadRegions."""
     pages = bug_pages()
     parts = [HEAD.format(counts=counts(pages))]
     for filesystem, ones in groupby(pages, key=lambda page: page.filesystem):
         parts += [f"\n## {filesystem}\n\n", *table(ones)]
-    return {PAGE: "".join(parts)}
+    places = {page.id: Path(FOLDER) / f"{page.id}.md" for page in pages}
+    tops = {places[page.id]: filled(root / places[page.id], {FACTS: facts(page)}) for page in pages}
+    return {PAGE: "".join(parts), **tops}
 
 
 def counts(pages: tuple[BugPage, ...]) -> str:
@@ -71,3 +75,19 @@ def table(pages: Iterator[BugPage]) -> Iterator[str]:
         fixes = ", ".join(f"`{one}`" for one in page.fix) or "none"
         link = f"[{page.id}]({FOLDER}/{page.id}.md)"
         yield f"| {link} | {page.title} | {kernels} | {fixes} | {page.upstream} |\n"
+
+
+def facts(page: BugPage) -> str:
+    """The front matter, for readers."""
+    rows = {
+        "filesystem": page.filesystem,
+        "kernels": ", ".join(page.kernels),
+        "profiles": ", ".join(page.profiles) or f"of {page.filesystem}, see Versions",
+        "oracles": ", ".join(f"`{one}`" for one in page.oracles),
+        "fix series": ", ".join(f"`{one}`" for one in page.fix) or "none",
+        "upstream": page.upstream,
+    }
+    (first, value), *others = rows.items()
+    return "\n".join(
+        [f"| {first} | {value} |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in others)]
+    )

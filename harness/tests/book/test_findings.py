@@ -1,6 +1,6 @@
-"""FINDINGS.md is the table of the pages in docs/findings/."""
+"""FINDINGS.md is the table of the pages in docs/findings/, and each page begins with its own."""
 
-from harness.book.findings import PAGE, counts, generated, table
+from harness.book.findings import PAGE, counts, facts, generated, table
 from harness.evidence.bugs import BugPage, bug_pages
 from harness.local.root import ROOT
 
@@ -12,9 +12,11 @@ def page(number, filesystem="btrfs", upstream="fixed", fix=()):
     )
 
 
-def test_findings_md_is_up_to_date():
+def test_findings_md_and_the_tables_of_the_pages_are_up_to_date():
     """Else: .venv/bin/python -m harness.book"""
-    assert generated(ROOT) == {PAGE: (ROOT / PAGE).read_text()}
+    made = generated(ROOT)
+    assert len(made) == 1 + len(bug_pages())
+    assert [path for path, text in made.items() if (ROOT / path).read_text() != text] == []
 
 
 def test_every_page_has_its_row():
@@ -31,3 +33,11 @@ def test_a_row_has_kernels_fixes_and_status():
 def test_findings_are_counted_by_filesystem_and_status():
     pages = (page(1), page(2), page(1, "ext4", "not searched"))
     assert counts(pages) == "3 findings: 2 of btrfs, 1 of ext4. Upstream: 2 fixed, 1 not searched."
+
+
+def test_a_page_begins_with_its_facts():
+    lines = facts(page(1, fix=("fix/a",))).splitlines()
+    assert lines[:3] == ["| filesystem | btrfs |", "| --- | --- |", "| kernels | 6.1, 6.12 |"]
+    assert "| profiles | of btrfs, see Versions |" in lines
+    assert "| fix series | `fix/a` |" in lines
+    assert lines[-1] == "| upstream | fixed |"
