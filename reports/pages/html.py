@@ -58,6 +58,7 @@ from reports.text import comparison as compare
 from reports.text.counting import number as plural
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
+from reports.text.known import known_words
 from reports.text.matrix import matrix, stock_rows
 from reports.text.models import coverage_words
 from reports.text.reruns import rerun_words
@@ -464,8 +465,8 @@ def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> s
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
         known = sum(bool(finding.known) for finding in summary.findings)
-        told = f", {known if known < findings else 'all'} of them told in FINDINGS.md" if known else ""
-        return f"{plural(findings, 'broken promise')}{told}, found in {where}{also}."
+        of_them = f", {known if known < findings else 'all'} of them known" if known else ""
+        return f"{plural(findings, 'broken promise')}{of_them}, found in {where}{also}."
     if not states.planned:
         return "Nothing was examined."
     if summary.exit or states.unknown:
@@ -581,6 +582,7 @@ def environment() -> jinja2.Environment:
         experiment_page=experiment_page,
         plural=plural,
         rerun_words=rerun_words,
+        known_words=known_words,
     )
     made.filters.update(visible=visible, visible_lines=visible_lines, size=size_words)
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)
