@@ -91,7 +91,7 @@ def add_bisect(command: argparse.ArgumentParser) -> None:
     command.add_argument("--good", default="", metavar="REV", help="a revision that keeps its promises")
     command.add_argument("--bad", default="", metavar="REV", help="a later one that does not")
     command.add_argument(
-        "--oracle", default="", metavar="NAME,...", help="only what these find counts as bad (all)"
+        "--oracle", default="", metavar="NAME,...", help="oracles whose BROKEN counts as bad (all)"
     )
     command.add_argument("--step", type=Path, help=argparse.SUPPRESS)  # git bisect run calls us with it
     command.set_defaults(kernel="")

@@ -11,13 +11,19 @@ from pathlib import Path
 
 
 def add_bench(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true")
-    command.add_argument("--fs", default="btrfs,ext4,xfs", metavar="P,...")
-    command.add_argument("--kernel", default="6.12", metavar="K")
-    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
-    command.add_argument("--quiet", action="store_true")
+    command.add_argument("--json", action="store_true", help="print the figures as JSON")
     command.add_argument(
-        "--history", action="store_true", help="no run: what the last ones gave, with a plot"
+        "--fs", default="btrfs,ext4,xfs", metavar="P,...", help="profiles to measure (btrfs,ext4,xfs)"
+    )
+    command.add_argument("--kernel", default="6.12", metavar="K", help="the kernel of the guests (6.12)")
+    command.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="the folder for runs (results)"
+    )
+    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.add_argument(
+        "--history",
+        action="store_true",
+        help="measure nothing; show the figures of earlier runs, with a plot",
     )
 
 

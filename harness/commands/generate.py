@@ -38,9 +38,9 @@ class BadImport(Exception):
 def add_part(command: argparse.ArgumentParser) -> None:
     """Which part of the bounds; --seed is the command's own."""
     command.add_argument(
-        "--sample", type=_count, default=0, metavar="N", help="so many different ones, drawn"
+        "--sample", type=_count, default=0, metavar="N", help="draw so many different workloads"
     )
-    command.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts (1/1)")
+    command.add_argument("--shard", default="1/1", metavar="I/N", help="take the I-th of N parts (1/1)")
 
 
 def add_generated(command: argparse.ArgumentParser) -> None:
@@ -48,31 +48,48 @@ def add_generated(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--generate",
         metavar="B:L",
-        help=f"generated workloads: bounds ({', '.join(BOUNDS)}) and length, as ace:1",
+        help=f"use generated workloads: bounds ({', '.join(BOUNDS)}) and length, as ace:1",
     )
     add_part(command)
 
 
 def add_generate(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--length", type=int, required=True, metavar="N", help="core operations, 1 to 3")
-    command.add_argument("--bounds", default="ace", metavar="B", help=f"{', '.join(BOUNDS)} (ace)")
-    command.add_argument("--count", action="store_true", help="only how many there are, equal ones included")
+    command.add_argument(
+        "--length",
+        type=int,
+        required=True,
+        metavar="N",
+        help="core operations, 1 to 3; of random ones operations, 1 to 1000",
+    )
+    command.add_argument("--bounds", default="ace", metavar="B", help=f"one of {', '.join(BOUNDS)} (ace)")
+    command.add_argument(
+        "--count", action="store_true", help="only print how many there are, equal ones included"
+    )
     add_part(command)
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the sample (0)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (0)")
     _add_output(command)
 
 
 def add_import(command: argparse.ArgumentParser) -> None:
     command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="with --to: names, globs or files")
     command.add_argument(
-        "--jlang", nargs="+", type=Path, default=[], metavar="PATH", help="files, folders or tar archives"
+        "--jlang",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="PATH",
+        help="read J-lang from files, folders or tar archives",
     )
     _add_output(command)
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--to", choices=["jlang"], help="write CrashMonkey's J-lang, where it can")
-    command.add_argument("--out", type=Path, metavar="DIR", help="a file each, there (standard output)")
+    command.add_argument(
+        "--to", choices=["jlang"], help="write J-lang of CrashMonkey, where it can express the workload"
+    )
+    command.add_argument(
+        "--out", type=Path, metavar="DIR", help="write a file for each there (standard output)"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress")
 
 

@@ -132,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
     add_generate(commands.add_parser("generate", help="workloads of given bounds, all of them or a sample"))
     add_import(commands.add_parser("import", help="CrashMonkey's J-lang as workloads, and the way back"))
     doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
-    doctor.add_argument("--json", action="store_true")
+    doctor.add_argument("--json", action="store_true", help="print the checks as JSON")
     add_bench(commands.add_parser("bench", help="the project's own speed, as ratios"))
     commands.add_parser("test", help="the project's own tests: what CI runs")
     return top

@@ -27,11 +27,15 @@ from reports.results import CRASH
 
 def add_minimize(command: argparse.ArgumentParser, positive: Callable[[str], int]) -> None:
     command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
-    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
     command.add_argument(
-        "--budget", type=positive, default=BUDGET, metavar="N", help=f"recordings at most ({BUDGET})"
+        "finding", metavar="FINDING", nargs="?", default="", help="a finding's id, as F3 (the first one)"
     )
-    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
+    command.add_argument(
+        "--budget", type=positive, default=BUDGET, metavar="N", help=f"how many recordings at most ({BUDGET})"
+    )
+    command.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="the folder for runs (results)"
+    )
     command.add_argument("--quiet", action="store_true", help="no progress")
 
 

@@ -65,15 +65,27 @@ def boots(text: str) -> int:
 def add_perf(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("performance beside the verdicts")
     group.add_argument(
-        "--perf", nargs="*", metavar="EXPERIMENT", help="names, NAME:CASE, or files NAME.toml; none means all"
+        "--perf",
+        nargs="*",
+        metavar="EXPERIMENT",
+        help="experiments by name, NAME:CASE, or file NAME.toml; none means all",
     )
     group.add_argument(
-        "--scale", type=scale, metavar="X", help="how long; 1 is as the seed (each has its own)"
+        "--scale",
+        type=scale,
+        metavar="X",
+        help="how long they run; 1 is the length of the original (each has its own)",
     )
-    group.add_argument("--boots", type=boots, metavar="N", help="of each kernel (8)")
-    group.add_argument("--kinds", type=kinds, metavar="K,...", help=f"of {', '.join(KINDS)} (all)")
-    group.add_argument("--noise", action="store_true", help="--kernel against itself: what differs is noise")
-    group.add_argument("--no-verdicts", action="store_true", help="performance alone, no crash states")
+    group.add_argument("--boots", type=boots, metavar="N", help="boots of each kernel (8)")
+    group.add_argument(
+        "--kinds", type=kinds, metavar="K,...", help=f"kinds of figure: {', '.join(KINDS)} (all)"
+    )
+    group.add_argument(
+        "--noise", action="store_true", help="compare --kernel with itself: every difference is noise"
+    )
+    group.add_argument(
+        "--no-verdicts", action="store_true", help="measure performance alone, without crash states"
+    )
 
 
 def check_options(arguments: argparse.Namespace) -> None:

@@ -28,14 +28,21 @@ from reports.text.reruns import rerun_words
 
 def add_repro(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, or one of its experiments")
-    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
-    command.add_argument("--state", default="", metavar="SPEC", help="a state, as O:12")
-    config_option(command)
-    command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
-    command.add_argument("--guest", choices=WANTED, default="", help="(the one that the run had)")
-    command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
     command.add_argument(
-        "--times", type=positive, metavar="N", help="record it N times more, here and on the stock kernel"
+        "finding", metavar="FINDING", nargs="?", default="", help="a finding's id, as F3 (the first one)"
+    )
+    command.add_argument("--state", default="", metavar="SPEC", help="a state spec, as O:12")
+    config_option(command)
+    command.add_argument(
+        "--keep", type=Path, metavar="FILE", help="leave a copy of the disk before recovery there"
+    )
+    command.add_argument("--guest", choices=WANTED, default="", help="what runs the kernel (as in the run)")
+    command.add_argument("--shell", action="store_true", help="open a shell in the guest with the disk")
+    command.add_argument(
+        "--times",
+        type=positive,
+        metavar="N",
+        help="record it N times more, on its kernel and on the stock kernel",
     )
 
 

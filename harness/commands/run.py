@@ -50,11 +50,20 @@ from workloads.library import DEMONSTRATION, BadSelection, select
 
 
 def add_run(command: argparse.ArgumentParser) -> None:
-    command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
-    command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
+    command.add_argument(
+        "workloads",
+        metavar="WORKLOAD",
+        nargs="*",
+        help="names or globs of the library, or files (a demonstration set)",
+    )
+    command.add_argument(
+        "-k", dest="keyword", metavar="EXPR", help="choose from the library by words, as pytest's -k does"
+    )
     add_generated(command)
-    command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
-    command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
+    command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; with --planted all)")
+    command.add_argument(
+        "--kernel", default="6.12", metavar="K", help="the kernel under test, SOURCE[+SERIES...] (6.12)"
+    )
     config_option(command)
     command.add_argument(
         "--models", default="O", metavar="O,R,T,N", help="crash models: ordered, reordered, torn, nested (O)"
@@ -64,45 +73,56 @@ def add_run(command: argparse.ArgumentParser) -> None:
         type=positive,
         default=DEFAULT_BUDGET,
         metavar="N",
-        help=f"states of each model but O, or damages, an experiment ({DEFAULT_BUDGET})",
+        help=f"states of each model but O, or damages, for each experiment ({DEFAULT_BUDGET})",
     )
     command.add_argument(
         "--atomic",
         type=sectors,
         default=0,
         metavar="BYTES",
-        help="what a device does not tear, model T (what the profile says)",
+        help="what a device writes whole or not at all, for model T (as the profile says)",
     )
-    command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
-    command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
-    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
-    command.add_argument("--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="of the log (64M)")
-    command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
+    command.add_argument(
+        "--tier",
+        choices=[t.value for t in Tier],
+        default=Tier.FS.value,
+        help="how much is asked: the manual pages, ordered metadata, or all that is documented (fs)",
+    )
+    command.add_argument(
+        "--jobs", type=positive, default=0, metavar="N", help="guests at once (one for each processor)"
+    )
+    command.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="the folder for runs (results)"
+    )
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything drawn (0)")
+    command.add_argument(
+        "--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="size of the log device (64M)"
+    )
+    command.add_argument("--no-fsck", action="store_true", help="leave the checker out, which is faster")
     command.add_argument("--guest", choices=WANTED, default=UML, help="what runs the kernel (uml)")
     command.add_argument("--resume", type=Path, metavar="DIR", help="go on with a run that was stopped")
     command.add_argument(
         "--planted",
         action="store_true",
-        help="sweep the planted bugs, each on its own profiles, beside the stock kernel (no WORKLOAD: the "
-        "whole library); ends 0 when each is found and the stock kernel gives only what FINDINGS.md tells",
+        help="run every planted bug on its own profiles, beside the stock kernel (without WORKLOAD: the "
+        "whole library); ends 0 when each is detected and the stock kernel shows only known findings",
     )
     command.add_argument(
         "--faults",
         action="store_true",
-        help="a device that fails, write by write, in place of power failures",
+        help="let the device fail, write by write, in place of power failures",
     )
     command.add_argument(
         "--damage",
         action="store_true",
-        help="a bit flipped or a sector zeroed in blocks that recovery reads, --budget times an experiment",
+        help="flip a bit or zero a sector in blocks that recovery reads, --budget times for each experiment",
     )
     command.add_argument(
         "--cross-check",
         action="store_true",
-        help="hold the end of each operation against dm-flakey, no verdicts",
+        help="compare the end of each operation with dm-flakey's, without verdicts",
     )
-    command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
+    command.add_argument("--json", action="store_true", help="print the summary as JSON, and nothing else")
     command.add_argument("--quiet", action="store_true", help="no progress")
     command.set_defaults(against="", perf=None)
 
