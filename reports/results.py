@@ -191,13 +191,13 @@ class Attribution(msgspec.Struct, frozen=True):
 
     profile:  where it was seen.
     workload: the generated workload that shows it.
-    heading:  the known bug; several are joined by "; ".
+    ids:      the known bugs that the fix is for.
     series:   the fix, below kernel/series/; several are joined by "+".
     """
 
     profile: str
     workload: str
-    heading: str
+    ids: tuple[str, ...]
     series: str
 
 
@@ -215,6 +215,24 @@ class Triage(msgspec.Struct, frozen=True):
     minimal: str = ""
     exports: tuple[tuple[str, str], ...] = ()
     attributed: tuple[Attribution, ...] = ()
+
+
+class KnownAs(msgspec.Struct, frozen=True):
+    """A known bug of stock kernels, as its page described it when the run was summed up.
+
+    id:       as "BTRFS-1".
+    title:    of its page.
+    upstream: "fixed", "reported", "not found" or "not searched"; "" where an older release did not keep it.
+    """
+
+    id: str
+    title: str
+    upstream: str = ""
+
+    @property
+    def page(self) -> str:
+        """Relative to the root of the project."""
+        return f"docs/findings/{self.id}.md"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -238,7 +256,7 @@ class Finding(msgspec.Struct, frozen=True):
     count:      states that show it, over all experiments.
     workloads:  all that show it.
     repro:      the command that shows it again.
-    known:      the known finding that it is, or "".
+    known:      the known bugs that explain it; empty for a new finding.
     models:     crash models of the states that show it.
     presumes:   what a device must do for it, "" where model O shows it.
     profiles:   all that show it.
@@ -263,7 +281,7 @@ class Finding(msgspec.Struct, frozen=True):
     count: int
     workloads: tuple[str, ...]
     repro: str
-    known: str = ""
+    known: tuple[KnownAs, ...] = ()
     models: tuple[str, ...] = ("O",)
     presumes: str = ""
     profiles: tuple[str, ...] = ()
@@ -378,7 +396,7 @@ class Silence(msgspec.Struct, frozen=True):
     experiments: how many were done.
     states:      how many were judged.
     known:       known findings, by id.
-    false:       findings that are not known, by id.
+    false:       findings that no known bug explains, by id.
     """
 
     kernel: str

@@ -82,7 +82,7 @@ def section(
         action for action in command._actions if is_shown(action) and not (also and shown(action) in usual)
     ]
     yield f"\n{'#' * level} {name}\n"
-    yield sentence(about)
+    yield sentence(command.description or about)
     yield f"\n```text\n{usage(command, actions, also)}\n```"
     if also:
         yield f"\n`{name}` takes the workloads and every option of [`run`](#run), and:"

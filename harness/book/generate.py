@@ -12,6 +12,7 @@ from pathlib import Path
 from harness.book import (
     command_line,
     faults_and_damage,
+    findings,
     kernels,
     models,
     oracles,
@@ -33,6 +34,7 @@ GENERATORS: tuple[Generator, ...] = (
     kernels.generated,
     profiles.generated,
     run_files.generated,
+    findings.generated,
 )
 
 

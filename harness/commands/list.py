@@ -17,7 +17,7 @@ from workloads.perf.experiment import library as perf_library
 
 def add_list(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "-k", dest="keyword", metavar="EXPR", help="only workloads, chosen by words as pytest's -k does"
+        "-k", dest="keyword", metavar="EXPR", help="only workloads chosen by words, like pytest's -k"
     )
 
 

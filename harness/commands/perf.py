@@ -68,23 +68,25 @@ def add_perf(command: argparse.ArgumentParser) -> None:
         "--perf",
         nargs="*",
         metavar="EXPERIMENT",
-        help="experiments by name, NAME:CASE, or file NAME.toml; none means all",
+        help="measure these performance experiments, too: NAME, NAME:CASE or a file NAME.toml (default: all)",
     )
     group.add_argument(
         "--scale",
         type=scale,
         metavar="X",
-        help="how long they run; 1 is the length of the original (each has its own)",
+        help="length of each measurement; 1 is that of the commit message (default: each has its own)",
     )
-    group.add_argument("--boots", type=boots, metavar="N", help="boots of each kernel (8)")
+    group.add_argument("--boots", type=boots, metavar="N", help="boots of each kernel (default: 8)")
     group.add_argument(
-        "--kinds", type=kinds, metavar="K,...", help=f"kinds of figure: {', '.join(KINDS)} (all)"
-    )
-    group.add_argument(
-        "--noise", action="store_true", help="compare --kernel with itself: every difference is noise"
+        "--kinds", type=kinds, metavar="K,...", help=f"kinds of figures, of {', '.join(KINDS)} (default: all)"
     )
     group.add_argument(
-        "--no-verdicts", action="store_true", help="measure performance alone, without crash states"
+        "--noise",
+        action="store_true",
+        help="compare --kernel with itself, which shows the noise of this machine",
+    )
+    group.add_argument(
+        "--no-verdicts", action="store_true", help="measure performance only, check no crash states"
     )
 
 
