@@ -109,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
         description="Every power cut of a workload, judged: crash consistency of Linux filesystems.",
         epilog="Exit status: 0 every verdict HOLDS, 1 something is BROKEN, 2 bad input, "
         "3 UNKNOWN remains or the experiment could not be done. Of run --planted: 0 every bug is found "
-        "and the stock kernel gives only what FINDINGS.md tells, else 1.",
+        "and the stock kernel shows only known bugs, else 1.",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_run(commands.add_parser("run", help="build, record, replay every power cut, judge, report"))

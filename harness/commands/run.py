@@ -85,7 +85,7 @@ def add_run(command: argparse.ArgumentParser) -> None:
         "--planted",
         action="store_true",
         help="sweep the planted bugs, each on its own profiles, beside the stock kernel (no WORKLOAD: the "
-        "whole library); ends 0 when each is found and the stock kernel gives only what FINDINGS.md tells",
+        "whole library); ends 0 when each is found and the stock kernel shows only known bugs",
     )
     command.add_argument(
         "--faults",
