@@ -336,7 +336,7 @@ class Question(msgspec.Struct, frozen=True):
     kernels: name to provenance (source version, series with hashes, config hash, compiler).
     profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
     against: of `compare`, the kernel the other one is held against; else "".
-    budget: states of an experiment for each model but O.
+    budget: states of an experiment for each model but O. powercut_version: "" of older runs.
     planned: experiments; a run with fewer is not whole. formats.NOT_KNOWN of some older runs.
     """
 
@@ -355,6 +355,7 @@ class Question(msgspec.Struct, frozen=True):
     against: str = ""
     budget: int = 0
     planned: int = 0
+    powercut_version: str = ""
 
 
 def read_question(run: Path) -> Question:
