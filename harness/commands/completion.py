@@ -68,7 +68,9 @@ def program(parser: argparse.ArgumentParser, shell: str) -> str:
         if shell == "zsh" and isinstance(action.metavar, str):
             action.metavar = action.metavar.replace(":", r"\:")  # it ends the name of an argument there
     own = (Path(__file__).parent / f"completion.{shell}").read_text()
-    return shtab.complete(parser, shell, preamble="\n".join((own, *lists(shell))))
+    made = shtab.complete(parser, shell, preamble="\n".join((own, *lists(shell))))
+    # shtab 1.13 writes an argument that may come any number of times as one that comes once.
+    return made.replace('"(*)::', '"*:') if shell == "zsh" else made
 
 
 def arguments_of(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
