@@ -267,9 +267,12 @@ def scratch() -> Check:
     """Guests and disks live in memory; containers often give /dev/shm 64 MiB, or forbid programs there."""
     folder = memory_folder()
     checked = space("disk: scratch", folder, GUEST_BYTES)
-    larger = "a larger /dev/shm (docker run --shm-size=4g; mount -o remount,size=4g /dev/shm)"
+    container = "in a container: podman or docker run --tmpfs /dev/shm:exec,size=4g"
+    larger = f"a larger /dev/shm: mount -o remount,size=4g /dev/shm; {container}"
     if os.statvfs(folder).f_flag & os.ST_NOEXEC:
-        return Check(checked.name, False, f"{folder} is mounted noexec", "mount -o remount,exec /dev/shm")
+        return Check(
+            checked.name, False, f"{folder} is mounted noexec", f"mount -o remount,exec {folder}; {container}"
+        )
     if not checked.ok:
         return msgspec.structs.replace(checked, fix=larger)
     if folder != Path("/dev/shm"):
