@@ -2,20 +2,20 @@
 The manual page powercut(1), made from the parser by argparse-manpage.
 
 In:       harness/commands/main.py's parser; what is said here of files and surroundings.
-Out:      man_page(), for docs/powercut.1. `python -m harness.book.man_page` writes that file.
+Out:      generated(): docs/powercut.1.
 Not here: the pages of the book (the other modules); where the manual page is installed (pyproject.toml).
 """
 
 import os
+from pathlib import Path
 
 from argparse_manpage.manpage import Manpage
 
 from harness.commands.main import parser
-from harness.local.root import ROOT
 from harness.local.version import VERSION
 
-FILE = ROOT / "docs" / "powercut.1"
-ORIGIN = '.\\" Made by python -m harness.book.man_page. Do not edit.\n'
+PAGE = Path("docs/powercut.1")
+ORIGIN = '.\\" Made by python -m harness.book. Do not edit.\n'
 COLUMNS = "80"  # argparse breaks the lines of a usage at the width of the terminal
 SECTIONS = {
     "EXIT STATUS": """\
@@ -68,6 +68,10 @@ Show a finding again.""",
 }
 
 
+def generated(_root: Path) -> dict[Path, str]:
+    return {PAGE: man_page()}
+
+
 def man_page() -> str:
     """Without a date: equal for equal parsers."""
     before = os.environ.get("COLUMNS")
@@ -89,7 +93,3 @@ def man_page() -> str:
         os.environ.pop("COLUMNS")
         if before is not None:
             os.environ["COLUMNS"] = before
-
-
-if __name__ == "__main__":
-    FILE.write_text(man_page())

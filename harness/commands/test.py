@@ -85,16 +85,25 @@ def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> li
 
 
 def add_test(command: argparse.ArgumentParser) -> None:
-    command.description = "The project's own tests, as CI runs them. They need a checkout."
-    command.add_argument("--fast", action="store_true", help="stop before the guests")
-    command.add_argument("--only", metavar="STEP,...", default="", help=f"of {', '.join(KINDS)}")
+    """Our own options; what is none of them is pytest's."""
+    command.add_argument("--fast", action="store_true", help="stop before the tests that start a guest")
+    command.add_argument(
+        "--only", metavar="STEP,...", default="", help=f"only these steps, of {', '.join(KINDS)}"
+    )
     command.usage = "powercut test [--fast] [--only STEP,...] [PYTEST ARGUMENT ...]"
 
 
-def test(words: Sequence[str]) -> int:
-    """`powercut test WORDS`: the exit status. What is no option of ours is pytest's."""
-    parser = argparse.ArgumentParser(prog="powercut test", allow_abbrev=False)
+def test_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="powercut test", description="The project's own tests, as CI runs them.", allow_abbrev=False
+    )
     add_test(parser)
+    return parser
+
+
+def test(words: Sequence[str]) -> int:
+    """`powercut test WORDS`: the exit status."""
+    parser = test_parser()
     ours, for_pytest = parser.parse_known_args(words)
     only = tuple(filter(None, ours.only.split(",")))
     if unknown := [kind for kind in only if kind not in KINDS]:

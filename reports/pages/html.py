@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 import markupsafe
-import msgspec
 
-from oracles.faults import alive
 from oracles.profiles import PROFILES, Profile
 from oracles.promises import COMMON
 from oracles.spec import (
@@ -60,6 +58,7 @@ from reports.text import comparison as compare
 from reports.text.counting import number as plural
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
+from reports.text.known import known_words
 from reports.text.matrix import matrix, stock_rows
 from reports.text.models import coverage_words
 from reports.text.reruns import rerun_words
@@ -300,6 +299,7 @@ def experiment_context(experiment: Experiment, one: Digest, summary: Summary) ->
         "oracles": [part.oracle for part in one.parts],
         "script": script,
         "timeline": experiment_timeline(experiment, texts, answers),
+        "died_recording": not experiment.facts.entries and any(is_live(state.spec) for state in states),
         "cells": state_cells([state for state in states if model_of(state.spec) == "O"], answers),
         "model_cells": model_cells(states, answers),
         "models": MODELS,
@@ -340,8 +340,6 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
     if of_live:
         script = lines(experiment.workload_text, experiment.history)
         place = live_place(script, finding.state)
-        if finding.oracle == alive.NAME:  # the call that the kernel died in never returned
-            script = tuple(never_returned(line) if line.number == place else line for line in script)
     elif of_fault:
         script, place = run_script(experiment, finding.state)
     else:
@@ -371,10 +369,6 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "state_link": f"{experiment_page(finding.experiment)}#{anchor(finding.state)}" if state else "",
         "experiment_link": experiment_page(finding.experiment),
     }
-
-
-def never_returned(line: Line) -> Line:
-    return msgspec.structs.replace(line, moment="cut")
 
 
 def live_place(script: Sequence[Line], spec: str) -> int:
@@ -471,8 +465,8 @@ def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> s
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
         known = sum(bool(finding.known) for finding in summary.findings)
-        told = f", {known if known < findings else 'all'} of them told in FINDINGS.md" if known else ""
-        return f"{plural(findings, 'broken promise')}{told}, found in {where}{also}."
+        of_them = f", {known if known < findings else 'all'} of them known" if known else ""
+        return f"{plural(findings, 'broken promise')}{of_them}, found in {where}{also}."
     if not states.planned:
         return "Nothing was examined."
     if summary.exit or states.unknown:
@@ -588,6 +582,7 @@ def environment() -> jinja2.Environment:
         experiment_page=experiment_page,
         plural=plural,
         rerun_words=rerun_words,
+        known_words=known_words,
     )
     made.filters.update(visible=visible, visible_lines=visible_lines, size=size_words)
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)

@@ -9,7 +9,7 @@ from harness.evidence.sweep import Bug
 from harness.local.progress import Progress
 from harness.suite import smallest
 from harness.suite.smallest import REFUSED, TRIED, Program, Row, rows_of, table
-from reports.results import FAULTS, Finding, StateCounts, Summary
+from reports.results import FAULTS, Finding, KnownAs, StateCounts, Summary
 
 BUG = Bug("planted/name-lost", ("btrfs",), ("fsync-new-file",), ("durable",))
 ROW = Row(
@@ -69,7 +69,7 @@ def test_the_table_has_a_line_for_each_row_and_the_way_out_of_what_is_missing(tm
     assert reasons == ["  c, fstests: F1 is not exported: no"]
 
 
-def finding(number: int, signature: str, kernel: str, known: str = "") -> Finding:
+def finding(number: int, signature: str, kernel: str, known: tuple[KnownAs, ...] = ()) -> Finding:
     return Finding(
         id=f"F{number}",
         signature=signature,
@@ -102,12 +102,12 @@ def test_of_a_failing_device_what_the_stock_kernel_beside_it_shows_is_not_the_bu
         finding(1, "a", own),
         finding(2, "b", own),
         finding(3, "b", "6.12"),
-        finding(4, "c", own, known="a heading"),
+        finding(4, "c", own, known=(KnownAs("BTRFS-1", "a title"),)),
     )
-    wishes = []
+    run_specs = []
 
     def run(run_spec, out, progress):
-        wishes.append(run_spec)
+        run_specs.append(run_spec)
         return tmp_path, Summary(1, 2, StateCounts(), 0, {}, found, {})
 
     monkeypatch.setattr(smallest, "run", run)
@@ -116,4 +116,4 @@ def test_of_a_failing_device_what_the_stock_kernel_beside_it_shows_is_not_the_bu
     )
     bug = msgspec.structs.replace(BUG, oracles=("told",), kind=FAULTS)
     assert [row.signature for row in rows_of(bug, "6.12", tmp_path, Progress(quiet=True))] == ["a"]
-    assert [(run_spec.kernels, run_spec.kind) for run_spec in wishes] == [(("6.12", own), FAULTS)]
+    assert [(run_spec.kernels, run_spec.kind) for run_spec in run_specs] == [(("6.12", own), FAULTS)]
