@@ -53,13 +53,13 @@ class Outcome(enum.StrEnum):
 OUTCOMES = tuple(str(one) for one in Outcome)
 UNTOLD = (Outcome.UNNOTICED, Outcome.OLDER, Outcome.CHANGED)
 WORDS = {
-    Outcome.REFUSED: "the mount ends with an error",
-    Outcome.REPAIRED: "the same tree, and the kernel log tells of it or the block is on the disk as it was",
-    Outcome.TOLD: "another tree, and the kernel log or a call that fails tells of it",
-    Outcome.UNNOTICED: "the same tree, and not a word",
-    Outcome.OLDER: "the tree of an earlier time, and not a word: the journal or log was taken to end there",
-    Outcome.CHANGED: "a tree that is that of no time, and not a word",
-    Outcome.DIED: "the kernel ended",
+    Outcome.REFUSED: "the mount fails with an error",
+    Outcome.REPAIRED: "the same tree; the kernel log reports the damage, or the block on disk is repaired",
+    Outcome.TOLD: "a different tree; the kernel log reports the damage, or a call fails",
+    Outcome.UNNOTICED: "the same tree, and no report of the damage",
+    Outcome.OLDER: "the tree of an earlier state, and no report: the log seemed to end at the damage",
+    Outcome.CHANGED: "a tree that never existed, and no report",
+    Outcome.DIED: "the kernel panicked or hung",
 }
 
 

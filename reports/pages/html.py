@@ -34,11 +34,11 @@ from oracles.spec import (
 )
 from oracles.verdict import Answer, Verdict
 from reports.drawings.charts import run_charts
-from reports.drawings.timeline import Timeline, timeline
+from reports.drawings.timeline import Timeline, entry_rows, timeline
 from reports.pages.damage import css_name, device_map, outcome_words
 from reports.pages.faults import point_words, run_script
 from reports.pages.faults import rows as fault_rows
-from reports.pages.groups import Trees, anchor, answer, groups, live_words, sighting
+from reports.pages.groups import OWN_TROUBLE, Trees, anchor, answer, groups, live_words, sighting
 from reports.perf.page import perf_context
 from reports.perf.results import PerfRun, read_perf
 from reports.results import (
@@ -55,8 +55,9 @@ from reports.results import (
     read_question,
     read_summary,
 )
-from reports.terminal.terminal import news_first
+from reports.terminal.terminal import new_first
 from reports.text import comparison as compare
+from reports.text import glossary
 from reports.text.counting import number as plural
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
@@ -68,7 +69,8 @@ from reports.text.tree_words import size_words, visible
 
 TEMPLATES = Path(__file__).parent / "templates"
 SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
-ORACLES_UNTOLD: Mapping[str, tuple[str, str]] = {}
+NO_TEXTS: Mapping[str, tuple[str, str]] = {}
+SHADE_MARKS = {"first": "✕ ", "false": "! ", "also": "", "known": "", "none": ""}  # of the detection matrix
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 EXPERIMENT = "experiment.html"
 TEMPLATE_OF = {FAULTS: "fault.html", DAMAGE: "damage.html"}
@@ -79,7 +81,7 @@ CELLS_SHOWN = 2000  # single cells of a page, at about 130 bytes each; beyond th
 
 def write_report(
     run: Path,
-    oracle_texts: Mapping[str, tuple[str, str]] = ORACLES_UNTOLD,
+    oracle_texts: Mapping[str, tuple[str, str]] = NO_TEXTS,
     profiles: Sequence[Profile] = PROFILES,
 ) -> Path:
     """Write run/report/ and return it; an older report is replaced.
@@ -93,6 +95,7 @@ def write_report(
         digests = write_experiments(pages, folder, run, summary)
         context = index_context(question, summary, digests, oracle_texts, profiles)
         write_page(pages, folder / "index.html", "index.html", run=run.resolve().name, **context)
+        write_glossary(pages, folder, run, oracle_texts)
         if question.against:
             comparison = compare.compare(question, summary, digests)
             compare.write_compare(run, comparison)
@@ -115,7 +118,9 @@ def write_report_again(run: Path) -> Path:
 def write_perf_page(run: Path, perf: PerfRun) -> Path:
     """The report of a run that only measured. Errors: OSError."""
     with whole_folder(run / "report") as folder:
-        write_perf(environment(), folder, run, perf, has_run=False)
+        pages = environment()
+        write_perf(pages, folder, run, perf, has_run=False)
+        write_glossary(pages, folder, run, has_index=False)
     return run / "report"
 
 
@@ -123,6 +128,30 @@ def write_perf(pages: jinja2.Environment, folder: Path, run: Path, perf: PerfRun
     context = perf_context(perf)
     page = folder / "perf.html"
     write_page(pages, page, "perf.html", run=run.resolve().name, has_run=has_run, **context)
+
+
+def write_glossary(
+    pages: jinja2.Environment,
+    folder: Path,
+    run: Path,
+    oracle_texts: Mapping[str, tuple[str, str]] = NO_TEXTS,
+    has_index: bool = True,
+) -> None:
+    """One click away from every page: each links to it."""
+    write_page(
+        pages,
+        folder / "glossary.html",
+        "glossary.html",
+        run=run.resolve().name,
+        has_index=has_index,
+        oracle_texts=oracle_texts,
+        marks=glossary.marks(),
+        model_terms=glossary.models(),
+        ids=glossary.IDS,
+        answers=glossary.ANSWERS,
+        words=glossary.WORDS,
+        outcomes=outcome_words(),
+    )
 
 
 def write_experiments(
@@ -175,7 +204,7 @@ def finding_page(finding: Finding) -> str:
     return f"finding-{finding.id}.html"
 
 
-# What each page is told.
+# What each page shows.
 
 
 def index_context(
@@ -185,10 +214,10 @@ def index_context(
     oracle_texts: Mapping[str, tuple[str, str]],
     profiles: Sequence[Profile],
 ) -> dict[str, Any]:
-    known = {one.number for one in digests}
+    written = {one.number for one in digests}
     shown = [one for one in digests if is_shown(one, summary)]
     oracles = oracle_order(summary, digests)
-    pages = {f.id: finding_page(f) for f in summary.findings if f.experiment in known}
+    pages = {f.id: finding_page(f) for f in summary.findings if f.experiment in written}
     return {
         "question": question,
         "summary": summary,
@@ -223,10 +252,10 @@ def index_context(
 
 
 def by_kernel(summary: Summary, pages: Mapping[str, str]) -> list[tuple[str, list[tuple[Finding, str]]]]:
-    """(kernel, its findings with their pages), news first. Only a sweep, with a page full of each kernel's,
+    """(kernel, its findings with their pages), new ones first. Only a sweep has many of each kernel and
     takes them apart; else there is one kernel, ""."""
     of_kernel: dict[str, list[tuple[Finding, str]]] = {}
-    for one in news_first(summary.findings):
+    for one in new_first(summary.findings):
         kernel = one.kernel if summary.detection else ""
         of_kernel.setdefault(kernel, []).append((one, pages.get(one.id, "")))
     return sorted(of_kernel.items())
@@ -300,6 +329,7 @@ def experiment_context(experiment: Experiment, one: Digest, summary: Summary) ->
         "oracles": [part.oracle for part in one.parts],
         "script": script,
         "timeline": experiment_timeline(experiment, texts, answers),
+        "entry_rows": entry_rows(experiment.facts.entries, history),
         "cells": state_cells([state for state in states if model_of(state.spec) == "O"], answers),
         "model_cells": model_cells(states, answers),
         "models": MODELS,
@@ -368,6 +398,7 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "seen": seen_in(state, experiment, texts),
         "violations": violations(finding, verdicts),
         "timeline": experiment_timeline(experiment, texts, answers, prefix),
+        "entry_rows": entry_rows(experiment.facts.entries, experiment.history),
         "state_link": f"{experiment_page(finding.experiment)}#{anchor(finding.state)}" if state else "",
         "experiment_link": experiment_page(finding.experiment),
     }
@@ -389,7 +420,7 @@ def what_happened(
     """The moment of a finding's state, in one line."""
     if is_live(finding.state):
         return (
-            f"the kernel {'reports it' if finding.oracle == 'quiet' else 'gets no further'}: "
+            f"the kernel {'reports it' if finding.oracle == 'quiet' else 'does not continue'}: "
             + live_words(finding.state, texts)
         )
     if experiment.facts.kind == FAULTS:
@@ -440,7 +471,7 @@ def operation_bytes(experiment: Experiment, texts: Mapping[int, str]) -> list[tu
         between = experiment.facts.entries[step.begin_entry : step.end_entry + 1]
         found.append((f"{step.index} {texts.get(step.index, '')}", written_bytes(between)))
     rest = written_bytes(experiment.facts.entries) - sum(size for _, size in found)
-    found.append(("after the last operation or between two", rest))
+    found.append(("between operations or after the last one", rest))
     return [(name, size) for name, size in found if size]
 
 
@@ -454,7 +485,7 @@ def bytes_of_threads(experiment: Experiment, texts: Mapping[int, str]) -> list[t
         found[whose] = found.get(whose, 0) + written_bytes([entry])
     names = {
         whose: " and ".join(f"{index} {texts.get(index, '')}" for index in whose)
-        or "after the last operation or between two"
+        or "between operations or after the last one"
         for whose in found
     }
     return [(names[whose], found[whose]) for whose in sorted(found) if found[whose]]
@@ -471,13 +502,14 @@ def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> s
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
         known = sum(bool(finding.known) for finding in summary.findings)
-        told = f", {known if known < findings else 'all'} of them told in FINDINGS.md" if known else ""
-        return f"{plural(findings, 'broken promise')}{told}, found in {where}{also}."
+        share = f" ({known if known < findings else 'all'} known)" if known else ""
+        return f"{plural(findings, 'broken promise')}{share} found in {where}{also}."
     if not states.planned:
         return "Nothing was examined."
     if summary.exit or states.unknown:
-        return f"No broken promise was seen, but {states.unknown or 'some'} of {where} stay UNKNOWN."
-    return f"Every promise was kept through {where}."
+        unknown = f"{states.unknown:,}" if states.unknown else "some"
+        return f"No broken promise was found, but {unknown} of {where} remain UNKNOWN."
+    return f"Every promise was kept in {where}."
 
 
 def sweep_headline(summary: Summary) -> str:
@@ -490,8 +522,8 @@ def sweep_headline(summary: Summary) -> str:
 def sweep_meaning(status: int) -> str:
     """Of a sweep 0 and 1 say something else than of other runs."""
     return {
-        0: "Exit status 0: every planted bug was found, and the stock kernel gave nothing but what is known",
-        1: "Exit status 1: a planted bug was not found, or the stock kernel gave a finding that is not known",
+        0: "Exit status 0: every planted bug was found, and the stock kernel has only known findings",
+        1: "Exit status 1: a planted bug was not found, or the stock kernel has a finding that is not known",
     }.get(status) or exit_meaning(status)
 
 
@@ -500,7 +532,7 @@ def exit_meaning(status: int) -> str:
         0: "Exit status 0: every verdict is HOLDS",
         1: "Exit status 1: something is BROKEN",
         2: "Exit status 2: wrong usage or bad input",
-        3: "Exit status 3: UNKNOWN remains, or nothing was examined",
+        3: "Exit status 3: some verdicts are UNKNOWN, or nothing was examined",
     }.get(status, f"Exit status {status}")
 
 
@@ -515,7 +547,7 @@ def unknown_reasons(one: Digest) -> list[tuple[str, str, str]]:
 
 
 def unknowns(digests: Sequence[Digest]) -> list[tuple[str, list[tuple[Digest, str, str]]]]:
-    """(reason, [(experiment, a state that has it, which oracles)]): one lost guest is told once."""
+    """(reason, [(experiment, a state that has it, which oracles)]): one lost guest is shown once."""
     found: dict[str, list[tuple[Digest, str, str]]] = {}
     for one in digests:
         for reason, state, oracles in unknown_reasons(one):
@@ -524,9 +556,9 @@ def unknowns(digests: Sequence[Digest]) -> list[tuple[str, list[tuple[Digest, st
 
 
 def reasons_beside(summary: Summary, digests: Sequence[Digest]) -> list[str]:
-    """The run's reasons that no experiment's own card tells already."""
-    told = [reason for one in digests for reason, _, _ in unknown_reasons(one) if reason]
-    return [reason for reason in summary.reasons if not any(each in reason for each in told)]
+    """The run's reasons that no experiment's own card shows already."""
+    shown = [reason for one in digests for reason, _, _ in unknown_reasons(one) if reason]
+    return [reason for reason in summary.reasons if not any(each in reason for each in shown)]
 
 
 class Table(NamedTuple):
@@ -583,7 +615,11 @@ def environment() -> jinja2.Environment:
         js=markupsafe.Markup((TEMPLATES / "report.js").read_text()),
         csp=CSP,
         symbols=SYMBOLS,
+        shade_marks=SHADE_MARKS,
+        tier_words=glossary.TIER_WORDS,
+        known_ids={},
         anchor=anchor,
+        own_trouble=OWN_TROUBLE,
         css_name=css_name,
         experiment_page=experiment_page,
         plural=plural,

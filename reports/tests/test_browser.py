@@ -5,28 +5,14 @@ from pathlib import Path
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 
 from reports.pages.html import write_perf_page, write_report
+from reports.tests.browser import chromium, needs_browser, window
 from reports.tests.make_compare import make_compare
 from reports.tests.make_perf import make_perf
 from reports.tests.make_run import make_run
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")  # Debian's places
-MISSING = [
-    package for package, path in (("chromium", CHROMIUM), ("chromium-driver", DRIVER)) if not path.exists()
-]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"no browser: apt-get install {' '.join(MISSING)}")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -36,26 +22,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-    try:
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
         yield driver
-    finally:
-        driver.quit()
-
-
-def window(browser: webdriver.Chrome, width: int, scheme: str = "light") -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
 
 
 @pytest.mark.parametrize("width", [1400, 400])

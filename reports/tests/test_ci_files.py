@@ -155,8 +155,8 @@ def test_what_is_not_told_yet_comes_first(run: Path) -> None:
     many = msgspec.structs.replace(summary, findings=(*(told,) * 8, news))
     lines = summary_lines(many, read_question(run), run)
     assert "F9 ext4 durable: news" in next(line for line in lines if line.startswith("BROKEN"))
-    assert any("and 6 more, in the report, 6 of them told in FINDINGS.md" in line for line in lines)
-    assert "9 broken promises, 8 of them told in FINDINGS.md, found in" in headline(many)
+    assert any("and 6 more, in the report, 6 of them known" in line for line in lines)
+    assert "9 broken promises (8 known) found in" in headline(many)
 
 
 def test_nothing_examined_does_not_read_like_success(run: Path) -> None:

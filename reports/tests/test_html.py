@@ -73,10 +73,10 @@ def text_of(path: Path) -> str:
 
 
 def test_a_page_for_every_experiment_and_finding(report: Path) -> None:
-    """Six experiments and two findings: nine pages and nothing else."""
+    """Six experiments and two findings, an index and a glossary: ten pages and nothing else."""
     experiments = [f"experiment-{number:04d}.html" for number in range(1, 7)]
     assert sorted(path.name for path in report.iterdir()) == sorted(
-        ["index.html", "finding-F1.html", "finding-F2.html", *experiments]
+        ["index.html", "glossary.html", "finding-F1.html", "finding-F2.html", *experiments]
     )
 
 
@@ -101,7 +101,7 @@ def test_pages_need_no_other_file(report: Path) -> None:
 def test_the_index_answers_first(report: Path) -> None:
     """Headline, exit status, counts, findings with their commands, limits and promises."""
     told = text_of(report / "index.html")
-    assert "2 broken promises, found in 106 power failures of 6 experiments; 1 state UNKNOWN." in told
+    assert "2 broken promises found in 106 power failures of 6 experiments; 1 state UNKNOWN." in told
     for each in (
         "Exit status 1: something is BROKEN",
         "btrfs durable: name lost (renamed file)",
@@ -210,7 +210,7 @@ def packed(data: object) -> bytes:
     ("summary", "words"),
     [
         (Summary(0, 2, StateCounts(9, 9), 7, {}, (), {}), "Every promise was kept"),
-        (Summary(3, 2, StateCounts(9, 8, 0, 1), 7, {}, (), {}), "stay UNKNOWN"),
+        (Summary(3, 2, StateCounts(9, 8, 0, 1), 7, {}, (), {}), "remain UNKNOWN"),
         (Summary(3, 0, StateCounts(), 0, {}, (), {}), "Nothing was examined"),
     ],
 )
