@@ -7,8 +7,8 @@ Not here: where the files lie and that each appears whole (harness/evidence/stor
           (results.py and the other modules of the Structs).
 
 A file without the key was written before there were versions: that is version 0. The number of a file goes up
-when its old form can no longer be read as the new one; then OLDER gets the step that converts it. The version
-of experiment.json is that of its whole folder: verdicts, observations and logs have none of their own.
+when its old form can no longer be read as the new one; then OLDER gets one more step, which converts it. The
+version of experiment.json is that of its whole folder: verdicts, observations and logs have none of their own.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from reports.headings import titles_by_id
+
 FORMATS = {
     "run.json": 1,
-    "summary.json": 1,
+    "summary.json": 2,
     "experiment.json": 1,
     "history.json": 1,
-    "followups.json": 1,
+    "followups.json": 2,
     "compare.json": 1,
     "cross-check.json": 1,
     "bisect.json": 1,
@@ -32,6 +34,7 @@ FORMATS = {
 }
 Kept = TypeVar("Kept")
 Older = dict[str, Any]
+Step = Callable[[Older, Path], Older]  # an older file and its folder; the file in the next version
 NOT_KNOWN = -1  # Question.planned
 
 
@@ -60,18 +63,28 @@ def read(path: Path, kind: type[Kept]) -> Kept:
     """Errors: UnknownFormat; OSError, msgspec.DecodeError when it is missing or no such file."""
     content, newest = path.read_bytes(), FORMATS[path.name]
     version = msgspec.json.decode(content, type=_Head).format
-    if version == newest:
-        return msgspec.json.decode(content, type=kind)
-    if version:
+    if version > newest or version < 0:
         raise UnknownFormat(
             f"{path}: format {version}, written by another release of Powercut; "
-            f"this one reads {' and '.join(str(one) for one in range(newest + 1))}"
+            f"this one reads 0 to {newest}"
         )
-    convert = OLDER.get(path.name)
-    if convert is None:  # version 1 added nothing but its number
-        return msgspec.json.decode(content, type=kind)
+    steps = [step for step in OLDER.get(path.name, ())[version:] if step is not numbered]
+    for step in steps:
+        content = _converted(step, content, path.parent)
+    return msgspec.json.decode(content, type=kind)
+
+
+def _converted(step: Step, content: bytes, folder: Path) -> bytes:
     older: Older = msgspec.json.decode(content, type=dict)
-    return msgspec.convert(convert(older, path.parent), kind)
+    try:
+        return msgspec.json.encode(step(older, folder))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise msgspec.DecodeError(f"not what its version says: {error!r}") from error
+
+
+def numbered(older: Older, folder: Path) -> Older:
+    """Version 1 of most files adds nothing but its number."""
+    return older
 
 
 def with_planned(older: Older, run: Path) -> Older:
@@ -85,4 +98,35 @@ def with_planned(older: Older, run: Path) -> Older:
     return {**older, "planned": planned}
 
 
-OLDER: dict[str, Callable[[Older, Path], Older]] = {"run.json": with_planned}
+def with_ids_of_bugs(older: Older, folder: Path) -> Older:
+    """summary.json: `known` of a finding was the headings of FINDINGS.md, joined. A heading stands for the
+    title; the status upstream was not kept."""
+    return {**older, "findings": [_with_ids(one) for one in older["findings"]]}
+
+
+def with_ids_of_attributions(older: Older, folder: Path) -> Older:
+    """followups.json: the same of `heading` of an attribution."""
+    return {**older, "followups": {key: _attributed(one) for key, one in older["followups"].items()}}
+
+
+def _with_ids(finding: Older) -> Older:
+    filesystem = finding["signature"].partition(" ")[0]
+    known = titles_by_id(finding.get("known", ""), filesystem)
+    after = _attributed(finding.get("after", {}))
+    return {**finding, "known": [{"id": one, "title": title} for one, title in known.items()], "after": after}
+
+
+def _attributed(triage: Older) -> Older:
+    ones = [
+        {**one, "ids": list(titles_by_id(one["heading"], one["profile"].partition("-")[0]))}
+        for one in triage.get("attributed", ())
+    ]
+    return {**triage, "attributed": ones}
+
+
+# By file, the step from each version to the next, version 0 first. A file that is not here is as it was.
+OLDER: dict[str, tuple[Step, ...]] = {
+    "run.json": (with_planned,),
+    "summary.json": (numbered, with_ids_of_bugs),
+    "followups.json": (numbered, with_ids_of_attributions),
+}

@@ -150,12 +150,12 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Attribution(msgspec.Struct, frozen=True):
-    """A finding of one workload on one profile went away with this series (joined by "+"): it is the bug that
-    FINDINGS.md tells under this heading, or one of these, joined by "; "."""
+    """A finding of one workload on one profile does not appear with this series (several are joined by "+"):
+    it is the bug with this ID, or one of the bugs with these IDs."""
 
     profile: str
     workload: str
-    heading: str
+    ids: tuple[str, ...]
     series: str
 
 
@@ -173,13 +173,29 @@ class Triage(msgspec.Struct, frozen=True):
     attributed: tuple[Attribution, ...] = ()
 
 
+class KnownAs(msgspec.Struct, frozen=True):
+    """A known bug of stock kernels, as its page described it when the run was summed up.
+
+    upstream: "fixed", "reported", "not found" or "not searched"; "" where an older release did not keep it.
+    """
+
+    id: str
+    title: str
+    upstream: str = ""
+
+    @property
+    def page(self) -> str:
+        """Relative to the root of the project."""
+        return f"docs/findings/{self.id}.md"
+
+
 class Finding(msgspec.Struct, frozen=True):
     """BROKEN verdicts with one signature, with the earliest state of the shortest workload.
 
     id:        "F1", "F2" ... in the order of the run. signature: "btrfs durable: name lost (fsynced file)".
     experiment: the number of the witness' experiment. state: its spec.
     count:     states that show it, over all experiments. repro: the command that shows it again.
-    known:     the heading under which FINDINGS.md tells it, or "".
+    known:     the known bugs that explain it; empty for a new finding.
     models:    crash models of the states that show it. presumes: what a device must do for it, "" where
                model O shows it.
     profile:   of the witness; profiles: all that show it.
@@ -204,7 +220,7 @@ class Finding(msgspec.Struct, frozen=True):
     count: int
     workloads: tuple[str, ...]
     repro: str
-    known: str = ""
+    known: tuple[KnownAs, ...] = ()
     models: tuple[str, ...] = ("O",)
     presumes: str = ""
     profiles: tuple[str, ...] = ()
@@ -283,7 +299,7 @@ class Detection(msgspec.Struct, frozen=True):
 
 class Silence(msgspec.Struct, frozen=True):
     """--planted: what the stock kernel gave on one profile. known, false: finding ids; false are those that
-    FINDINGS.md does not tell."""
+    no known bug explains."""
 
     kernel: str
     profile: str

@@ -1,5 +1,5 @@
 """
-`powercut attribute`: which bug of FINDINGS.md each finding is whose workload is named there nowhere.
+`powercut attribute`: which known bug each finding is, where known.py does not name its workload.
 
 In:       a run's folder.
 Out:      its summary and pages anew; the exit status of the run.

@@ -140,7 +140,7 @@ def silence(
 
 
 def sweep_failed(detections: Iterable[Detection], stock: Iterable[Silence]) -> bool:
-    """A bug was missed, or the stock kernel gave something that nobody has told yet."""
+    """A bug was missed, or the stock kernel shows something that no known bug explains."""
     return not all(one.found for one in detections) or any(one.false for one in stock)
 
 
@@ -166,7 +166,7 @@ def table(detections: Iterable[Detection], stock: Iterable[Silence], oracles: Se
     known = sum(len(one.known) for one in silences)
     profiles = ", ".join(one.profile for one in silences)
     lines += ["", f"found {sum(row.found for row in rows)} of {len(rows)}"]
-    lines += [f"false findings on the stock kernel: {false} ({profiles}; known, in FINDINGS.md: {known})"]
+    lines += [f"false findings on the stock kernel: {false} ({profiles}; known bugs: {known})"]
     return lines
 
 

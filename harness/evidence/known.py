@@ -1,11 +1,11 @@
 """
-Bugs of stock kernels that the library finds, triaged in FINDINGS.md.
+Which findings on stock kernels are known bugs, by the ID of the bug's page in docs/findings/.
 
 In:       nothing.
-Out:      KNOWN; expected_findings() and found_in() a run, to compare; known_heading().
-Not here: muting. A run reports these as BROKEN, says where they are told, and ends 1. The suite asks that a
-          stock kernel gives exactly these and nothing else, so a new finding fails it, and so does one that
-          went away.
+Out:      KNOWN; FIXES; expected_findings() and found_in() of a run, to compare; known_ids() of a finding.
+Not here: titles and the status upstream, which the page of each bug holds (bugs.py); muting. A run reports a
+          known bug as BROKEN, names its ID, and ends with exit status 1. The suite requires that a stock kernel
+          shows exactly these findings: it fails when one more appears, and when one no longer appears.
 """
 
 import re
@@ -20,12 +20,12 @@ EVERYWHERE = "*"
 
 
 class KnownBug(msgspec.Struct, frozen=True):
-    """A bug of a stock kernel. heading: in FINDINGS.md. signatures: without the filesystem's name.
-    workload: EVERYWHERE where it may show in any, and in which depends on timing.
-    profiles: those that show it; none named means all of the filesystem. kind: of results.KINDS.
-    maybe: of one workload, which shows it or not, as its threads take turns or the kernel is configured."""
+    """How a bug of stock kernels shows. id: of its page, docs/findings/ID.md. signatures: without the
+    filesystem's name. workload: EVERYWHERE if timing decides which workloads show it.
+    profiles: those that show it; empty means all profiles of the filesystem. kind: of results.KINDS.
+    maybe: the workload shows it in some recordings only (order of threads), or only with a config variant."""
 
-    heading: str
+    id: str
     kernels: tuple[str, ...]
     filesystem: str
     workload: str
@@ -58,21 +58,21 @@ REPLACED_ON_7_2 = (
     "btrfs-4k-nodes",
     "btrfs-nearly-full",
 )
-RESERVED = "Space reserved across the end of a file is lost by fsync"
+RESERVED = "BTRFS-7"
 RESERVED_SIGNATURES = (
     "durable: preallocation lost (fsynced file)",
     "durable: preallocation lost (synced file)",
 )
-RESERVED_BEHIND = "Space reserved behind the end of a file is lost when its directory is fsynced"
-LINKED_TMPFILE = "A file that had no name is lost when it was linked into a new directory and fsynced"
-SYMLINK = "A renamed symlink keeps its old name although its directory was fsynced"
-BEFORE_A_NAME = "What was fsynced before the file had a name is lost when only its directory is fsynced"
-FIRST_NODE = "The first fsync after a checkpoint does not wait for its node"
-REMOVED = "A removed file that is fsynced through its last descriptor comes back"
+RESERVED_BEHIND = "BTRFS-8"
+LINKED_TMPFILE = "BTRFS-9"
+SYMLINK = "BTRFS-5"
+BEFORE_A_NAME = "BTRFS-11"
+FIRST_NODE = "F2FS-3"
+REMOVED = "BTRFS-10"
 REMOVED_SIGNATURES = ("durable: name came back (unlinked fsynced file)",)
 # With little space left the fsync commits, as 7.2.13 does on btrfs-single.
 ROOMY = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-nearly-full")
-REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
+REPLACED = "BTRFS-1"
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
 REPLACED_DIRECTORY_SIGNATURES = (
     "atomic: replaced name gone (renamed directory)",
@@ -85,18 +85,19 @@ REPLACED_NAME_SIGNATURES = (
     "durable: name lost (renamed synced file)",
 )
 TAKEN_OVER_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (synced file)")
-REPLACED_NAME = "A replaced name is lost, or comes back, when its file is fsynced by another name"
+REPLACED_NAME = "BTRFS-3"
 
-EXTENDED = "A fast commit has blocks behind the end of a file whose size is changing"
-UNDER_WAY = "An fsync that finds a fast commit under way returns with that one"
-ON_ITS_WAY = "An fsync returns while another task has the file in a log that is not on disk"
+EXTENDED = "EXT4-9"
+UNDER_WAY = "EXT4-10"
+ON_ITS_WAY = "BTRFS-2"
 
-ABORTED = "After the filesystem has stopped, an fsync of what was lost says that all is well"
+STOPPED_EXT4 = "EXT4-11"
+STOPPED_BTRFS = "BTRFS-12"
 STOPPED = "told: success after the filesystem stopped (filesystem)"
-THROWN_AWAY = "An unmount that could not write everything back throws the journal away"
-SYNCFS = "syncfs says that all is well when its commit failed"
-REMOVED_BYTES = "Bytes of a removed file show where the write of a new one failed"
-UNCONVERTED = "What is written again after a write error stays behind an unwritten extent"
+THROWN_AWAY = "EXT4-12"
+SYNCFS = "EXT4-13"
+REMOVED_BYTES = "EXT4-15"
+UNCONVERTED = "EXT4-14"
 # oracles/durable.py: way_made(), way_gone().
 MADE = ("", "renamed ", "hard-linked ")
 GONE = ("renamed ", "replaced ", "unlinked ")
@@ -111,19 +112,19 @@ UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (files
 
 
 def _fast_commit(
-    heading: str, workload: str, signatures: tuple[str, ...], kernels: tuple[str, ...] = EVERY
+    bug: str, workload: str, signatures: tuple[str, ...], kernels: tuple[str, ...] = EVERY
 ) -> KnownBug:
-    return KnownBug(heading, kernels, "ext4", workload, signatures, ("ext4-fast-commit",))
+    return KnownBug(bug, kernels, "ext4", workload, signatures, ("ext4-fast-commit",))
 
 
 # A kernel with our fix of the one f2fs bug that hides others.
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
-OPENED = "Opening a file for reading changes it after a direct write was cut"
-UNFLUSHED = "sync and syncfs leave data in the disk's cache"
-MEETS_FLUSH = "An fdatasync that meets another's flush sends none"
+OPENED = "F2FS-4"
+UNFLUSHED = "XFS-1"
+MEETS_FLUSH = "F2FS-2"
 F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
-LARGER = "A hole punched across the end of a file makes it larger"
-STRICT = "In strict mode f2fs flushes less than in posix mode"
+LARGER = "F2FS-1"
+STRICT = "F2FS-5"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
     "direct-dsync-into-reserved",
@@ -139,24 +140,24 @@ def _strict(workload: str, *signatures: str) -> KnownBug:
     return KnownBug(STRICT, ("6.12", F2FS_FIXED), "f2fs", workload, signatures, ("f2fs-strict",))
 
 
-NAMELESS = "A fast commit with a file without names cannot be mounted"
-REUSED = "A fast commit with a new directory in the place of a removed one cannot be mounted"
-COUNTS = "A fast commit does not count directories in their parents"
-BLOCKS = "A fast commit of more than one block is not durable when fsync returns"
-LEFT_OUT = "A fast commit of 5.10 leaves new directories out"
+NAMELESS = "EXT4-2"
+REUSED = "EXT4-4"
+COUNTS = "EXT4-5"
+BLOCKS = "EXT4-1"
+LEFT_OUT = "EXT4-8"
 DIRECTORY_LOST = ("durable: object lost (directory above fsynced file)",)
 
 UNDER_WAY_SIGNATURES = ("durable: data lost (fsynced file)", "durable: size lost (fsynced file)")
 
-SPOILT = "A fast commit that removes a large file spoils block bitmaps"
+SPOILT = "EXT4-3"
 SPOILT_SIGNATURES = ("fsck: not clean (filesystem)", "quiet: filesystem error (kernel log)")
 FAST = ("ext4-fast-commit",)
 
 FAST_COMMIT = (
     # These come and go with how threads take turns.
     *(
-        KnownBug(heading, kernels, "ext4", EVERYWHERE, signatures, ("ext4-fast-commit",))
-        for heading, kernels, signatures in (
+        KnownBug(bug, kernels, "ext4", EVERYWHERE, signatures, ("ext4-fast-commit",))
+        for bug, kernels, signatures in (
             (EXTENDED, EVERY, ("fsck: not clean (filesystem)",)),
             (UNDER_WAY, EVERY, UNDER_WAY_SIGNATURES),
         )
@@ -192,12 +193,12 @@ FAST_COMMIT = (
     _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED, LATER),
     _fast_commit(COUNTS, "rmdir-file-takes-its-name", UNCOUNTED),
     _fast_commit(
-        "A fast commit forgets the block of extended attributes",
+        "EXT4-7",
         "many-xattrs-then-write",
         ("fsck: not clean (filesystem)",),
     ),
     _fast_commit(
-        "A fast commit loses the first name of a file that had none",
+        "EXT4-6",
         "tmpfile-linked-fsync",
         (
             "atomic: half an unlink (hard-linked file)",
@@ -218,7 +219,7 @@ FAST_COMMIT = (
     _fast_commit(BLOCKS, "many-names-fsync", NO_MOUNT, FIRST),
 )
 
-WHITEOUT = "A whiteout is lost when the file that left it is fsynced"
+WHITEOUT = "BTRFS-4"
 NOT_SINGLE = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-single")
 WHITEOUT_SIGNATURES = ("durable: name lost (fsynced chr)", "durable: name lost (fsynced file)")
 
@@ -234,7 +235,7 @@ KNOWN = (
         "durable: size lost (fsynced file)",
     ),
     KnownBug(
-        heading=FIRST_NODE,
+        id=FIRST_NODE,
         kernels=("6.12", "7.2"),
         filesystem="f2fs",
         workload=EVERYWHERE,
@@ -266,14 +267,14 @@ KNOWN = (
     KnownBug(REPLACED, ("7.2",), "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(REPLACED, ("7.2",), "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(
-        heading="A renamed file keeps its old name when its logged directory left the cache",
+        id="BTRFS-6",
         kernels=("6.1",),
         filesystem="btrfs",
         workload="rename-evicted-file",
         signatures=("atomic: both names (renamed file)", "durable: name came back (renamed fsynced file)"),
     ),
     KnownBug(
-        heading=SYMLINK,
+        id=SYMLINK,
         kernels=BOTH,
         filesystem="btrfs",
         workload="synced-symlink-renamed",
@@ -322,7 +323,7 @@ KNOWN = (
         for workload in ("overwritten-while-another-flushes", "two-descriptors-write-and-fsync")
     ),
     KnownBug(
-        "A debug kernel of 6.12 asserts what does not hold for attributes",
+        "XFS-2",
         ("6.12",),
         "xfs",
         "attribute-block-reused",
@@ -364,7 +365,7 @@ KNOWN = (
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(
-        heading=BEFORE_A_NAME,
+        id=BEFORE_A_NAME,
         kernels=BOTH,
         filesystem="btrfs",
         workload="tmpfile-fsynced-then-linked",
@@ -374,11 +375,11 @@ KNOWN = (
         ),
     ),
     *(
-        KnownBug(ABORTED, kernels, filesystem, workload, (STOPPED,), kind=FAULTS)
-        for kernels, filesystem, workload in (
-            (("6.12",), "ext4", "rename-directory-new-file"),
-            (("6.12",), "ext4", EVERYWHERE),
-            (("6.12",), "btrfs", EVERYWHERE),
+        KnownBug(bug, ("6.12",), filesystem, workload, (STOPPED,), kind=FAULTS)
+        for bug, filesystem, workload in (
+            (STOPPED_EXT4, "ext4", "rename-directory-new-file"),
+            (STOPPED_EXT4, "ext4", EVERYWHERE),
+            (STOPPED_BTRFS, "btrfs", EVERYWHERE),
         )
     ),
     KnownBug(
@@ -437,9 +438,9 @@ KNOWN = (
         kind=FAULTS,
     ),
     *(
-        KnownBug(heading, (kernel,), "btrfs", workload, signatures, profiles)
+        KnownBug(bug, (kernel,), "btrfs", workload, signatures, profiles)
         for kernel, profiles in (("6.1", ()), ("6.12", ()), ("7.2", REPLACED_ON_7_2))
-        for heading, workload, signatures in (
+        for bug, workload, signatures in (
             (REPLACED, "replace-synced-directory-fsync-other", REPLACED_DIRECTORY_SIGNATURES),
             (
                 REPLACED_NAME,
@@ -456,12 +457,12 @@ KNOWN = (
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """A series that takes bugs of a stock kernel away. headings: theirs, in FINDINGS.md. With it a finding of
-    any workload is held against them (harness/runs/attribution.py)."""
+    """A series that fixes bugs of a stock kernel. ids: of these bugs. A finding of any workload that does not
+    appear with the series is one of them (harness/runs/attribution.py)."""
 
     series: str
     filesystem: str
-    headings: tuple[str, ...]
+    ids: tuple[str, ...]
 
 
 # In the order in which they are tried: those first that mend what the log holds, then those that commit in
@@ -513,31 +514,30 @@ def signatures_everywhere(kernel: str, profile_name: str, kind: str = CRASH) -> 
     }
 
 
-def known_heading(
+def known_ids(
     kernel: str,
     signature: str,
     places: Iterable[tuple[str, str]],
     attributed: Iterable[Attribution] = (),
-) -> str:
-    """Where FINDINGS.md tells this finding, or "" when one of its places (profile and workload) is news. The
-    headings of several bugs that show alike are joined by "; ".
-    kernel: a kernel spec; a series on top of a source takes none of the source's own bugs away.
-    attributed: to which bugs this finding was, where its workload is named nowhere."""
+) -> tuple[str, ...]:
+    """The IDs of the bugs that this finding is, each once; empty if one of its places (profile and workload)
+    is not explained by a known bug.
+    kernel: a kernel spec; a series on top of a source removes none of the source's own bugs.
+    attributed: what `powercut attribute` found for workloads that KNOWN does not name."""
     source = kernel.partition("+")[0]
-    by_fix = {(one.profile, one.workload): one.heading for one in attributed}
-    found = [_heading(source, signature, *place) or by_fix.get(place, "") for place in places]
-    headings = (heading for each in found for heading in each.split("; "))
-    return "; ".join(dict.fromkeys(headings)) if all(found) else ""
+    by_fix = {(one.profile, one.workload): one.ids for one in attributed}
+    found = [_ids(source, signature, *place) or by_fix.get(place, ()) for place in places]
+    return tuple(dict.fromkeys(one for each in found for one in each)) if all(found) else ()
 
 
-def _heading(source: str, signature: str, profile_name: str, workload: str) -> str:
+def _ids(source: str, signature: str, profile_name: str, workload: str) -> tuple[str, ...]:
     for bug in KNOWN:
         named = {f"{bug.filesystem} {one}" for one in bug.signatures}
         there = bug.workload in (workload, EVERYWHERE)
         asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}
         if there and not asked.isdisjoint(named) and bug.shown_on(source, profile_name):
-            return bug.heading
-    return ""
+            return (bug.id,)
+    return ()
 
 
 def _without_fault(signature: str) -> str:

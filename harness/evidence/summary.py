@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.evidence.detection import detect, silence, sweep_failed
-from harness.evidence.known import known_heading
+from harness.evidence.bugs import known_as
+from harness.evidence.known import known_ids
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of
 from oracles.finding import Group, Witness, group
@@ -225,6 +226,7 @@ def ordering(experiment: Experiment, spec: str) -> int:
 def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Finding:
     witness, violation = found.witness, found.violation
     after = triage_of(followups, witness.kernel, found.signature)
+    bugs = known_ids(witness.kernel, found.signature, found.places, after.attributed)
     return Finding(
         id=f"F{number}",
         signature=found.signature,
@@ -245,7 +247,7 @@ def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Find
         workloads=found.workloads,
         profiles=found.profiles,
         repro=f"./powercut repro {shown(run)} F{number}",
-        known=known_heading(witness.kernel, found.signature, found.places, after.attributed),
+        known=tuple(known_as(one) for one in bugs),
         models=found.models,
         presumes=presumed(found.models),
         after=after,

@@ -1,5 +1,5 @@
 """
-Which known bug a finding is whose workload FINDINGS.md does not name: the one whose fix takes it away.
+Which known bug a finding is, where known.py does not name its workload: the one whose fix removes it.
 
 In:       a run; the fixes of known.py.
 Out:      Attributions, kept in followups.json. A finding is known when each of its places is.
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.evidence.known import FIXES, Fix, known_heading
+from harness.evidence.known import FIXES, Fix, known_ids
 from harness.evidence.store import reading
 from harness.evidence.summary import experiment_folders
 from harness.evidence.triage import add_attributed
@@ -67,7 +67,7 @@ def attribute(run: Path, progress: Progress) -> None:
 
 
 def unexplained(run: Path) -> Iterator[Shown]:
-    """What power failures showed and FINDINGS.md does not tell of these places. Errors: NoResults."""
+    """What power failures showed and KNOWN does not explain at these places. Errors: NoResults."""
     for folder in experiment_folders(run):
         with reading(folder):
             experiment = read_experiment(folder)
@@ -79,7 +79,7 @@ def unexplained(run: Path) -> Iterator[Shown]:
         new = {
             name
             for name in signatures_of(profile(facts.profile), verdicts)
-            if not known_heading(facts.kernel, name, [place])
+            if not known_ids(facts.kernel, name, [place])
         }
         if new:
             yield Shown(facts.number, facts.kernel, facts.profile, history.workload, frozenset(new))
@@ -148,13 +148,13 @@ def _without(
     tried: tuple[Fix, ...], left: list[Shown], seen: list[frozenset[str] | None], found: Attributions
 ) -> list[Shown]:
     """What these fixes did not take away; what they did is put into found."""
-    heading = "; ".join(dict.fromkeys(name for fix in tried for name in fix.headings))
+    ids = tuple(dict.fromkeys(one for fix in tried for one in fix.ids))
     series = "+".join(fix.series for fix in tried)
     still = []
     for one, shown in zip(left, seen, strict=True):
         gone = frozenset[str]() if shown is None else one.signatures - shown
         for name in sorted(gone):
-            by = Attribution(one.profile, one.workload.name, heading, series)
+            by = Attribution(one.profile, one.workload.name, ids, series)
             found.setdefault((one.kernel, name), []).append(by)
         if gone < one.signatures:
             still.append(msgspec.structs.replace(one, signatures=one.signatures - gone))

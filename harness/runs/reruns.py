@@ -5,7 +5,7 @@ In:       a run's new findings, or one of them; how often.
 Out:      Repeat after Repeat: "5 of 5 on 6.12+fix.patch, 0 of 5 on 6.12".
 Not here: one recording (interestingness.py), what is done with a finding next (minimize.py, export.py).
 
-`powercut run` does this by itself for every finding that FINDINGS.md does not tell: findings with one witness
+`powercut run` does this by itself for every finding that no known bug explains: findings with one witness
 are repeated together, a recording costs less than a second, and a kernel that is not built is not built for
 it. It leaves out what would take long: sweeps and comparisons, which have the stock kernel beside them
 anyway, emulated guests, and all but the first WITNESSES_MAX witnesses. `powercut repro DIR F1 --times 5` does

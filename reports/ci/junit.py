@@ -15,7 +15,8 @@ from xml.etree import ElementTree
 
 from oracles.verdict import Answer
 from reports.results import Finding, Summary, read_summary
-from reports.text.digest import Digest, Part, digests
+from reports.text.digest import Digest, Part, digests, shown_by
+from reports.text.known import known_words
 from reports.text.matrix import sweep_cases
 from reports.text.tree_words import visible
 
@@ -138,17 +139,7 @@ def failure(element: ElementTree.Element, one: Digest, part: Part, findings: tup
         ]
     for finding in shown_by(one, part, findings):
         lines.append(f"again: {finding.repro}")
+        lines += [f"known: {known_words(each)}" for each in finding.known]
         if finding.presumes:
             lines.append(f"only in model {' '.join(finding.models)}, which requires {finding.presumes}")
     made.text = "\n".join(visible(line) for line in lines)
-
-
-def shown_by(one: Digest, part: Part, findings: tuple[Finding, ...]) -> list[Finding]:
-    """The findings that this workload shows by this oracle, here or in another experiment's witness."""
-    return [
-        finding
-        for finding in findings
-        if finding.oracle == part.oracle
-        and finding.seen_on(one.kernel, one.profile)
-        and one.workload in (finding.workload, *finding.workloads)
-    ]

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from oracles.verdict import Answer
-from reports.results import Summary, read_summary
-from reports.text.digest import Digest, Part, digests
+from reports.results import Finding, Summary, read_summary
+from reports.text.digest import Digest, Part, digests, shown_by
+from reports.text.known import known_words
 from reports.text.matrix import sweep_cases
 from reports.text.tree_words import visible
 
@@ -36,13 +37,14 @@ def ktap(experiments: Iterable[Digest], summary: Summary | None = None) -> str:
         suites.setdefault(f"{one.profile} on kernel {one.kernel}", []).append(one)
     if not suites:
         return f"{VERSION}\n1..1\n" + result(1, "powercut", Answer.UNKNOWN, "nothing was examined") + "\n"
-    known = {one.answer for ones in suites.values() for one in ones}
-    silent = summary is not None and summary.exit == 3 and Answer.UNKNOWN not in known
+    answered = {one.answer for ones in suites.values() for one in ones}
+    silent = summary is not None and summary.exit == 3 and Answer.UNKNOWN not in answered
+    findings = summary.findings if summary is not None else ()
     lines = [VERSION, f"1..{len(suites) + silent}"]
     for number, (name, ones) in enumerate(suites.items(), start=1):
         inner = [VERSION, f"1..{len(ones)}"]
         for at, one in enumerate(ones, start=1):
-            inner += indented(workload_lines(one))
+            inner += indented(workload_lines(one, findings))
             reason = one.reason or next((part.reason for part in one.parts if part.unknown), "")
             inner.append(result(at, one.workload, one.answer, reason))
         answers = [one.answer for one in ones]
@@ -69,7 +71,7 @@ def sweep_ktap(summary: Summary) -> str:
     return "\n".join(lines) + "\n"
 
 
-def workload_lines(one: Digest) -> list[str]:
+def workload_lines(one: Digest, findings: tuple[Finding, ...]) -> list[str]:
     """The oracles of one experiment. A plan of 0 tests is not allowed, so no oracle means no lines."""
     if not one.parts:
         return []
@@ -78,12 +80,12 @@ def workload_lines(one: Digest) -> list[str]:
         told = (f"{part.model} {part.states} ({part.broken} BROKEN)" for part in one.models)
         lines.append(f"# states by model: {', '.join(told)}")
     for number, part in enumerate(one.parts, start=1):
-        lines += [f"# {visible(line)}" for line in diagnostics(one, part)]
+        lines += [f"# {visible(line)}" for line in diagnostics(one, part, findings)]
         lines.append(result(number, part.oracle, part.answer, part.reason))
     return lines
 
 
-def diagnostics(one: Digest, part: Part) -> list[str]:
+def diagnostics(one: Digest, part: Part, findings: tuple[Finding, ...]) -> list[str]:
     if part.answer is Answer.HOLDS:
         return []
     lines = [f"{part.oracle}: {part.holds} HOLDS, {part.broken} BROKEN, {part.unknown} UNKNOWN states"]
@@ -91,7 +93,8 @@ def diagnostics(one: Digest, part: Part) -> list[str]:
         lines.append(f"first in state {part.violation_state} of experiment {one.number}")
         lines.append(f"expected: {part.violation.expected}")
         lines.append(f"found: {part.violation.found}")
-    return lines
+    known = (each for finding in shown_by(one, part, findings) for each in finding.known)
+    return [*lines, *(f"known: {each}" for each in dict.fromkeys(map(known_words, known)))]
 
 
 def result(number: int, name: str, answer: Answer, reason: str = "") -> str:

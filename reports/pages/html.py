@@ -39,6 +39,7 @@ from reports.pages.damage import css_name, device_map, outcome_words
 from reports.pages.faults import point_words, run_script
 from reports.pages.faults import rows as fault_rows
 from reports.pages.groups import OWN_TROUBLE, Trees, anchor, answer, groups, live_words, sighting
+from reports.pages.known import known_sections
 from reports.perf.page import perf_context
 from reports.perf.results import PerfRun, read_perf
 from reports.results import (
@@ -70,6 +71,7 @@ from reports.text.tree_words import size_words, visible
 TEMPLATES = Path(__file__).parent / "templates"
 SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
 NO_TEXTS: Mapping[str, tuple[str, str]] = {}
+NO_PAGES: Mapping[str, str] = {}
 SHADE_MARKS = {"first": "✕ ", "false": "! ", "also": "", "known": "", "none": ""}  # of the detection matrix
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 EXPERIMENT = "experiment.html"
@@ -83,19 +85,27 @@ def write_report(
     run: Path,
     oracle_texts: Mapping[str, tuple[str, str]] = NO_TEXTS,
     profiles: Sequence[Profile] = PROFILES,
+    bug_texts: Mapping[str, str] = NO_PAGES,
 ) -> Path:
     """Write run/report/ and return it; an older report is replaced.
 
-    oracle_texts: an oracle's name to (what it checks, what it does not check).
+    oracle_texts: by name (what it checks, what it does not check). bug_texts: docs/findings/ID.md, by ID.
     Errors: OSError, msgspec.DecodeError when the run's files are missing or not a run's.
     """
     question, summary = read_question(run), read_summary(run)
     pages = environment()
+    pages.globals["has_known"] = any(finding.known for finding in summary.findings)
     with whole_folder(run / "report") as folder:
         digests = write_experiments(pages, folder, run, summary)
         context = index_context(question, summary, digests, oracle_texts, profiles)
         write_page(pages, folder / "index.html", "index.html", run=run.resolve().name, **context)
         write_glossary(pages, folder, run, oracle_texts)
+        if pages.globals["has_known"]:
+            sections = known_sections(summary.findings, bug_texts)
+            finding_pages = pages_of_findings(summary, digests)
+            known = folder / "known.html"
+            name = run.resolve().name
+            write_page(pages, known, "known.html", run=name, sections=sections, finding_pages=finding_pages)
         if question.against:
             comparison = compare.compare(question, summary, digests)
             compare.write_compare(run, comparison)
@@ -108,11 +118,12 @@ def write_report(
     return run / "report"
 
 
-def write_report_again(run: Path) -> Path:
+def write_report_again(run: Path, bug_texts: Mapping[str, str] = NO_PAGES) -> Path:
     """With what each oracle checks, as the run's own page had it. Errors: as write_report()."""
-    from oracles.judge import ORACLES  # noqa: PLC0415  reports know the oracles' texts only where asked
+    from oracles.judge import EVERY_ORACLE  # noqa: PLC0415  reports know the oracles' texts only where asked
 
-    return write_report(run, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
+    texts = {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE}
+    return write_report(run, texts, bug_texts=bug_texts)
 
 
 def write_perf_page(run: Path, perf: PerfRun) -> Path:
@@ -214,10 +225,9 @@ def index_context(
     oracle_texts: Mapping[str, tuple[str, str]],
     profiles: Sequence[Profile],
 ) -> dict[str, Any]:
-    written = {one.number for one in digests}
     shown = [one for one in digests if is_shown(one, summary)]
     oracles = oracle_order(summary, digests)
-    pages = {f.id: finding_page(f) for f in summary.findings if f.experiment in written}
+    pages = pages_of_findings(summary, digests)
     return {
         "question": question,
         "summary": summary,
@@ -249,6 +259,12 @@ def index_context(
         "charts": run_charts(digests),
         "entry_kinds": ENTRY_KINDS,
     }
+
+
+def pages_of_findings(summary: Summary, digests: Sequence[Digest]) -> dict[str, str]:
+    """By the finding's ID; none of an experiment that is not at hand."""
+    written = {one.number for one in digests}
+    return {f.id: finding_page(f) for f in summary.findings if f.experiment in written}
 
 
 def by_kernel(summary: Summary, pages: Mapping[str, str]) -> list[tuple[str, list[tuple[Finding, str]]]]:
@@ -502,8 +518,8 @@ def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> s
     if findings or summary.exit == 1:
         also = f"; {plural(states.unknown, 'state')} UNKNOWN" if states.unknown else ""
         known = sum(bool(finding.known) for finding in summary.findings)
-        share = f" ({known if known < findings else 'all'} known)" if known else ""
-        return f"{plural(findings, 'broken promise')}{share} found in {where}{also}."
+        of_them = f", {known if known < findings else 'all'} of them known" if known else ""
+        return f"{plural(findings, 'broken promise')}{of_them}, found in {where}{also}."
     if not states.planned:
         return "Nothing was examined."
     if summary.exit or states.unknown:
@@ -617,7 +633,7 @@ def environment() -> jinja2.Environment:
         symbols=SYMBOLS,
         shade_marks=SHADE_MARKS,
         tier_words=glossary.TIER_WORDS,
-        known_ids={},
+        has_known=False,
         anchor=anchor,
         own_trouble=OWN_TROUBLE,
         css_name=css_name,

@@ -20,6 +20,7 @@ from reports.text.comparison import (
     verdict_words,
 )
 from reports.text.counting import number
+from reports.text.known import ids_of
 
 FINDINGS_SHOWN = 4
 LOGS_SHOWN = 3
@@ -81,6 +82,7 @@ def finding_lines(comparison: Comparison, summary: Summary) -> list[str]:
         )
         lines.append(line(label if pair.side != before else "", f"{ids} {pair.signature}"))
         lines.append(line("", f"   {one.workload} {one.state}, {counts}: {one.repro}", cut=False))
+        lines += [line("", f"   known: {ids_of(one.known)}")] if one.known else []
     more = len(comparison.findings) - FINDINGS_SHOWN
     return [*lines, line("", f"and {number(more, 'finding')} more, in the report")] if more > 0 else lines
 

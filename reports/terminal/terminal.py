@@ -14,6 +14,7 @@ from pathlib import Path
 from oracles.faults.damage import OUTCOMES, Outcome
 from reports.results import AnswerCounts, Finding, Question, Silence, Summary
 from reports.text.counting import number
+from reports.text.known import known_words
 from reports.text.models import model_words
 from reports.text.reruns import rerun_words
 from reports.text.tree_words import visible
@@ -114,24 +115,23 @@ def broken(summary: Summary) -> list[str]:
         lines += finding_lines("" if at else "BROKEN", finding)
     more = findings[FINDINGS_SHOWN:]
     known = sum(bool(finding.known) for finding in more)
-    share = f", {known} of them known" if known else ""
-    return [*lines, line("", f"and {len(more)} more, in the report{share}")] if more else lines
+    of_them = f", {known} of them known" if known else ""
+    return [*lines, line("", f"and {len(more)} more, in the report{of_them}")] if more else lines
 
 
 def new_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Those that are not known before those that are; else in order."""
+    """New findings before known ones; else in order."""
     return sorted(findings, key=lambda finding: bool(finding.known))
 
 
 def finding_lines(label: str, finding: Finding) -> list[str]:
     where = f"{finding.workload} {finding.state}, {number(finding.count, 'state')}"
-    known = [line("", f"   known: see FINDINGS.md, {finding.known}")] if finding.known else []
+    known = [part for one in finding.known for part in indented(f"known: {known_words(one)}")]
     only = f"only in model {' '.join(finding.models)}, which requires {finding.presumes}"
-    presumes = textwrap.wrap(only, COLUMNS - LABEL - 3) if finding.presumes else []
     return [
         line(label, f"{finding.id} {finding.signature}"),
         line("", f"   {where}: {finding.repro}", cut=False),
-        *(line("", f"   {part}") for part in presumes),
+        *(indented(only) if finding.presumes else []),
         *(
             [line("", f"   repeated: {rerun_words(finding.after.repeats)}", cut=False)]
             if finding.after.repeats
@@ -139,6 +139,12 @@ def finding_lines(label: str, finding: Finding) -> list[str]:
         ),
         *known,
     ]
+
+
+def indented(text: str) -> list[str]:
+    """A sentence about a finding, below it."""
+    parts = textwrap.wrap(visible(text), COLUMNS - LABEL - 3, break_long_words=False, break_on_hyphens=False)
+    return [line("", f"   {part}", cut=False) for part in parts]
 
 
 def broken_counts(summary: Summary) -> str:
@@ -185,7 +191,7 @@ def planted(summary: Summary) -> list[str]:
 
 def stock_words(one: Silence) -> str:
     false = f"false BROKEN: {', '.join(one.false)}" if one.false else "no false BROKEN"
-    known = f"; known findings: {', '.join(one.known)}" if one.known else ""
+    known = f"; known: {', '.join(one.known)}" if one.known else ""
     return f"{one.kernel} on {one.profile}, {number(one.states, 'state')}: {false}{known}"
 
 

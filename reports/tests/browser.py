@@ -20,9 +20,7 @@ CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")  # D
 MISSING = [
     package for package, path in (("chromium", CHROMIUM), ("chromium-driver", DRIVER)) if not path.exists()
 ]
-needs_browser = pytest.mark.skipif(
-    bool(MISSING), reason=f"no browser: apt-get install {' '.join(MISSING)}"
-)
+needs_browser = pytest.mark.skipif(bool(MISSING), reason=f"no browser: apt-get install {' '.join(MISSING)}")
 FLAGS = (
     "--headless",
     "--no-sandbox",

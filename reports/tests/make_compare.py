@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import zstandard
 
+from reports import formats
 from reports.results import ExperimentFacts, Judgement, Summary, read_experiment, read_question, read_summary
 from reports.tests.make_run import LOST, finding, make_run
 from workloads.entries import EntryFlag, EntrySummary
@@ -32,7 +33,7 @@ def make_compare(run: Path) -> Path:
         question, against=A, kernels={A: question.kernels[A], B: question.kernels[A] | {"series": ["fix"]}}
     )
     (run / "run.json").write_bytes(msgspec.json.encode(question))
-    (run / "summary.json").write_bytes(msgspec.json.encode(_with_findings(run, summary)))
+    (run / "summary.json").write_bytes(formats.encode("summary.json", _with_findings(run, summary)))
     return run
 
 

@@ -14,6 +14,7 @@ import zstandard
 
 from oracles.observation import Fsck, Node, Observation, Run
 from oracles.verdict import Answer, Tier, Verdict, Violation
+from reports import formats
 from reports.results import (
     AnswerCounts,
     ExperimentFacts,
@@ -365,5 +366,5 @@ def make_run(run: Path, copies: int = 1, repeats: int = 1, good: bool = False) -
         jobs=2,
     )
     (run / "run.json").write_bytes(msgspec.json.encode(question))
-    (run / "summary.json").write_bytes(msgspec.json.encode(summary))
+    (run / "summary.json").write_bytes(formats.encode("summary.json", summary))
     return run

@@ -11,7 +11,7 @@ from oracles.verdict import Answer
 from reports.ci.junit import junit_xml, write_junit
 from reports.ci.ktap import ktap, write_ktap
 from reports.pages.html import headline
-from reports.results import Finding, StateCounts, Summary, read_question, read_summary
+from reports.results import Finding, KnownAs, StateCounts, Summary, read_question, read_summary
 from reports.terminal.terminal import COLUMNS, summary_lines
 from reports.tests.make_run import make_run
 from reports.text.digest import digests
@@ -150,13 +150,13 @@ def test_what_is_not_told_yet_comes_first(run: Path) -> None:
     """Among many that are told, the one that is news is shown; the headline says how many are told."""
     summary = read_summary(run)
     first = summary.findings[0]
-    told: Finding = msgspec.structs.replace(first, known="A bug")
+    told: Finding = msgspec.structs.replace(first, known=(KnownAs("EXT4-1", "A bug"),))
     news: Finding = msgspec.structs.replace(first, id="F9", signature="ext4 durable: news")
     many = msgspec.structs.replace(summary, findings=(*(told,) * 8, news))
     lines = summary_lines(many, read_question(run), run)
     assert "F9 ext4 durable: news" in next(line for line in lines if line.startswith("BROKEN"))
     assert any("and 6 more, in the report, 6 of them known" in line for line in lines)
-    assert "9 broken promises (8 known) found in" in headline(many)
+    assert "9 broken promises, 8 of them known, found in" in headline(many)
 
 
 def test_nothing_examined_does_not_read_like_success(run: Path) -> None:

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from reports import formats
-from reports.formats import FORMATS, NOT_KNOWN, UnknownFormat
-from reports.results import read_experiment, read_question, read_summary
+from reports.formats import FORMATS, NOT_KNOWN, OLDER, UnknownFormat
+from reports.results import KnownAs, read_experiment, read_question, read_summary
 from reports.tests.make_run import make_run
 
 KEPT = ("run.json", "summary.json", "experiments/0001/experiment.json", "experiments/0001/history.json")
@@ -62,9 +62,9 @@ def test_an_unknown_version_is_refused_with_file_and_versions(run: Path, name: s
     path.write_text(json.dumps({**json.loads(path.read_bytes()), "format": 77}))
     with pytest.raises(UnknownFormat) as refused:
         read_question(run), everything(run)
-    assert (
-        str(refused.value)
-        == f"{path}: format 77, written by another release of Powercut; this one reads 0 and 1"
+    newest = FORMATS[path.name]
+    assert str(refused.value) == (
+        f"{path}: format 77, written by another release of Powercut; this one reads 0 to {newest}"
     )
 
 
@@ -87,3 +87,68 @@ def test_an_older_sweep_planned_what_it_summed_up(run: Path, finished: bool) -> 
         assert read_question(run).planned == NOT_KNOWN
     else:
         assert read_question(run).planned == read_summary(run).experiments
+
+
+def test_a_version_below_the_first_is_refused(run: Path) -> None:
+    path = run / "summary.json"
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "format": -1}))
+    with pytest.raises(UnknownFormat, match="format -1"):
+        read_summary(run)
+
+
+def test_every_version_has_its_step() -> None:
+    assert {name: len(steps) for name, steps in OLDER.items()} == {name: FORMATS[name] for name in OLDER}
+    assert all(version == 1 for name, version in FORMATS.items() if name not in OLDER)
+
+
+REPLACED = "A fsynced file replaced by rename is lost when another file is fsynced"
+WHITEOUT = "A whiteout is lost when the file that left it is fsynced"
+STOPPED = "After the filesystem has stopped, an fsync of what was lost says that all is well"
+OF_VERSION_1 = {
+    "": (),
+    REPLACED: (KnownAs("BTRFS-1", REPLACED),),
+    f"{REPLACED}; {WHITEOUT}": (KnownAs("BTRFS-1", REPLACED), KnownAs("BTRFS-4", WHITEOUT)),
+    STOPPED: (KnownAs("BTRFS-12", STOPPED),),
+    "A heading of nobody": (),
+}
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A run with findings."""
+    return make_run(tmp_path)
+
+
+def with_headings(run: Path, version: int, headings: str, filesystem: str) -> None:
+    """The summary as older releases wrote it."""
+    content = json.loads((run / "summary.json").read_bytes())
+    by_fix = {"profile": f"{filesystem}-single", "workload": "a", "heading": headings, "series": "fix/a"}
+    for one in content["findings"]:
+        one["signature"] = f"{filesystem} durable: name lost (fsynced file)"
+        one["known"], one["after"] = headings, {"attributed": [by_fix]}
+    content["format"] = version
+    if not version:
+        del content["format"]
+    (run / "summary.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("headings", OF_VERSION_1)
+def test_headings_of_older_releases_are_read_as_ids(broken: Path, version: int, headings: str) -> None:
+    with_headings(broken, version, headings, "btrfs")
+    findings = read_summary(broken).findings
+    assert findings
+    assert {one.known for one in findings} == {OF_VERSION_1[headings]}
+    by_fix = {each.ids for one in findings for each in one.after.attributed}
+    assert by_fix == {tuple(one.id for one in OF_VERSION_1[headings])}
+
+
+def test_one_heading_was_of_two_filesystems(broken: Path) -> None:
+    with_headings(broken, 1, STOPPED, "ext4")
+    assert {one.known for one in read_summary(broken).findings} == {(KnownAs("EXT4-11", STOPPED),)}
+
+
+def test_a_summary_that_its_version_does_not_describe_is_damaged(run: Path) -> None:
+    (run / "summary.json").write_text('{"format": 1}')
+    with pytest.raises(msgspec.DecodeError, match="findings"):
+        read_summary(run)

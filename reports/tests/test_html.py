@@ -101,7 +101,7 @@ def test_pages_need_no_other_file(report: Path) -> None:
 def test_the_index_answers_first(report: Path) -> None:
     """Headline, exit status, counts, findings with their commands, limits and promises."""
     told = text_of(report / "index.html")
-    assert "2 broken promises found in 106 power failures of 6 experiments; 1 state UNKNOWN." in told
+    assert "2 broken promises, found in 106 power failures of 6 experiments; 1 state UNKNOWN." in told
     for each in (
         "Exit status 1: something is BROKEN",
         "btrfs durable: name lost (renamed file)",

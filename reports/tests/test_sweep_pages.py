@@ -6,10 +6,11 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from reports import formats
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
 from reports.pages.html import write_report
-from reports.results import Detection, OracleSight, Silence, Summary, read_question, read_summary
+from reports.results import Detection, KnownAs, OracleSight, Silence, Summary, read_question, read_summary
 from reports.terminal.terminal import COLUMNS, summary_lines
 from reports.tests.make_run import make_run
 from reports.tests.test_html import Page, text_of
@@ -30,6 +31,7 @@ SEEN = Detection(
     ),
 )
 MISSED = Detection("planted/unseen", False, "", "", "", 4.0, kernel="6.12+planted/unseen")
+OLD_BUG = KnownAs("EXT4-1", "A bug of long standing, with a title that is longer than one line", "not found")
 KNOWN = Silence("6.12", "btrfs", 3, 53, known=("F1",))
 FALSE = Silence("6.12", "ext4", 3, 53, false=("F1",))
 
@@ -38,13 +40,13 @@ def sweep(run: Path, status: int, detection: tuple[Detection, ...], stock: tuple
     make_run(run)
     summary = read_summary(run)
     known = tuple(
-        msgspec.structs.replace(finding, known="A bug of long standing" if finding.id == "F1" else "")
+        msgspec.structs.replace(finding, known=(OLD_BUG,) if finding.id == "F1" else ())
         for finding in summary.findings
     )
     summary = msgspec.structs.replace(
         summary, exit=status, detection=detection, stock=stock, findings=known, reasons=()
     )
-    (run / "summary.json").write_bytes(msgspec.json.encode(summary))
+    (run / "summary.json").write_bytes(formats.encode("summary.json", summary))
     return summary
 
 
@@ -91,7 +93,7 @@ def test_the_last_lines_of_a_sweep(good: Path) -> None:
     """What was found and what the stock kernel gave, not every finding."""
     lines = summary_lines(read_summary(good), read_question(good), good / "index.html")
     assert "planted    1 of 1 bug found" in lines
-    assert "stock      6.12 on btrfs, 53 states: no false BROKEN; known findings: F1" in lines
+    assert "stock      6.12 on btrfs, 53 states: no false BROKEN; known: F1" in lines
     assert lines[-1].startswith("exit       0: every planted bug was found")
     assert not any(line.startswith(("BROKEN", "HOLDS")) for line in lines)
 
@@ -106,11 +108,14 @@ def test_the_last_lines_say_why_a_sweep_failed(bad: Path) -> None:
     assert all(len(line) <= COLUMNS for line in lines)
 
 
-def test_a_known_finding_of_an_ordinary_run_says_where_it_is_told(good: Path) -> None:
+def test_a_known_finding_of_an_ordinary_run_names_the_bug_and_its_page(good: Path) -> None:
     """It is BROKEN all the same."""
     summary = msgspec.structs.replace(read_summary(good), exit=1, detection=(), stock=())
     lines = summary_lines(summary, read_question(good), Path("index.html"))
-    assert "              known: see FINDINGS.md, A bug of long standing" in lines
+    at = lines.index(
+        "              known: EXT4-1 (docs/findings/EXT4-1.md): A bug of long standing, with a title that is"
+    )
+    assert lines[at + 1] == "              longer than one line; upstream: not found"
     assert lines[-1] == "exit       1: something is BROKEN"
 
 

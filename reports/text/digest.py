@@ -6,14 +6,14 @@ Out:      Digest, small enough to keep one for every experiment of a run.
 Not here: the pages (html.py), the numbers of the whole run (results.Summary).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from oracles.spec import in_order, model_of
 from oracles.verdict import Answer, Violation
-from reports.results import CRASH, Coverage, Experiment, JudgedState, LogFigures, read_experiment
+from reports.results import CRASH, Coverage, Experiment, Finding, JudgedState, LogFigures, read_experiment
 from reports.text.figures import log_figures
 from workloads.entries import EntryFlag, EntrySummary
 
@@ -215,3 +215,14 @@ def parts(experiment: Experiment) -> tuple[Part, ...]:
                 reason_state=spec if new_reason else part.reason_state,
             )
     return tuple(found.values())
+
+
+def shown_by(one: Digest, part: Part, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that this workload shows by this oracle, here or in another experiment's witness."""
+    return [
+        finding
+        for finding in findings
+        if finding.oracle == part.oracle
+        and finding.seen_on(one.kernel, one.profile)
+        and one.workload in (finding.workload, *finding.workloads)
+    ]

@@ -13,6 +13,7 @@ import msgspec
 
 from reports.results import Detection, Finding, OracleSight, Silence, Summary
 from reports.text.counting import number
+from reports.text.known import ids_of
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -71,7 +72,7 @@ def stock_cell(silence: Silence, oracle: str, by_id: Mapping[str, Finding], page
     known = [by_id[name] for name in silence.known if by_id[name].oracle == oracle]
     for shade, found in (("false", false), ("known", known)):
         if found:
-            words = f"{oracle}: {shade}, " + "; ".join(one.known or one.signature for one in found)
+            words = f"{oracle}: {shade}, " + "; ".join(ids_of(one.known) or one.signature for one in found)
             return Cell(shade, str(len(found)), words, pages.get(found[0].id, ""))
     return Cell("none", words=f"{oracle} found nothing on {silence.kernel}, {silence.profile}")
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from harness.evidence.bugs import pages_folder
 from harness.evidence.detection import detect, silence, stock_of, sweep_failed, table
-from harness.evidence.known import EVERYWHERE, KNOWN, known_heading
-from harness.local.root import ROOT
+from harness.evidence.known import EVERYWHERE, KNOWN, known_ids
 from oracles.finding import Witness
 from oracles.profiles import PROFILES
 from oracles.verdict import Answer, Tier, Verdict, Violation
-from reports.results import Detection, Finding, OracleSight, Silence
+from reports.results import Detection, Finding, KnownAs, OracleSight, Silence
 from workloads.library import names
 
 STOCK, PLANTED = "6.12", "6.12+planted/a"
@@ -20,7 +20,7 @@ def broken(kernel, experiment, place, oracle="durable", kind="name lost", worklo
     return witness, Verdict(oracle, Tier.FS, Answer.BROKEN, 1, (violation,))
 
 
-def finding(number, kernel, oracle="durable", kind="name lost", known="", profile="ext4"):
+def finding(number, kernel, oracle="durable", kind="name lost", known=(), profile="ext4"):
     return Finding(
         id=f"F{number}",
         signature=f"{profile} {oracle}: {kind} (fsynced file)",
@@ -94,10 +94,10 @@ def test_without_its_stock_kernel_a_planted_kernel_is_no_sweep():
 def test_the_stock_kernel_is_told_profile_by_profile():
     examined = {(STOCK, "ext4"): (2, 30), (STOCK, "xfs"): (2, 20), (PLANTED, "ext4"): (2, 31)}
     findings = [
-        finding(1, STOCK, known="A heading"),
+        finding(1, STOCK, known=(KnownAs("EXT4-1", "A bug"),)),
         finding(2, STOCK, "fsck"),
         finding(3, PLANTED),
-        finding(4, STOCK, profile="xfs", known="Another"),
+        finding(4, STOCK, profile="xfs", known=(KnownAs("XFS-1", "Another"),)),
     ]
     assert silence(examined, findings) == [
         Silence(STOCK, "ext4", 2, 30, ("F1",), ("F2",)),
@@ -123,17 +123,15 @@ def test_the_table_has_a_row_for_who_was_first_and_one_for_all_who_saw():
     assert ["a", "2", "."] in rows
     assert ["b", ".", "."] in rows
     assert "found 1 of 2" in lines
-    assert "false findings on the stock kernel: 0 (ext4; known, in FINDINGS.md: 1)" in lines
+    assert "false findings on the stock kernel: 0 (ext4; known bugs: 1)" in lines
     assert max(map(len, lines)) <= 120
 
 
-@pytest.mark.parametrize("bug", KNOWN, ids=lambda bug: f"{bug.workload}-{bug.kernels[-1]}")
-def test_a_known_bug_is_told_in_findings_and_shown_by_the_library(bug):
-    findings = (ROOT / "FINDINGS.md").read_text()
-    section = findings.partition(f"# {bug.heading}\n")[2].partition("\n##")[0]
-    assert section
+@pytest.mark.parametrize("bug", KNOWN, ids=lambda bug: f"{bug.id}-{bug.workload}-{bug.kernels[-1]}")
+def test_a_known_bug_has_a_page_and_is_shown_by_the_library(bug):
+    page = (pages_folder() / f"{bug.id}.md").read_text()
     if bug.workload != EVERYWHERE:
-        assert f"`{bug.workload}`" in section
+        assert f"`{bug.workload}`" in page
         assert bug.workload in names()
     assert {one.name for one in PROFILES} >= set(bug.profiles)
     assert bug.filesystem in {one.filesystem for one in PROFILES}
@@ -158,7 +156,7 @@ HERE = ("btrfs-single", BUG.workload)
     ],
 )
 def test_a_finding_is_known_when_all_of_its_places_are(kernel, signature, places, known):
-    assert known_heading(kernel, signature, places) == (BUG.heading if known else "")
+    assert known_ids(kernel, signature, places) == ((BUG.id,) if known else ())
 
 
 @pytest.mark.parametrize(
@@ -173,4 +171,4 @@ def test_a_finding_is_known_when_all_of_its_places_are(kernel, signature, places
 )
 def test_a_bug_of_a_power_failure_is_known_in_a_sweep_of_faults_too(signature, known):
     places = [("btrfs", "replace-synced-fsync-other")]
-    assert bool(known_heading("6.12", signature, places)) == known
+    assert bool(known_ids("6.12", signature, places)) == known

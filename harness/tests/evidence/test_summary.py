@@ -282,7 +282,7 @@ def test_pages_and_files_for_ci_tell_the_models(run: Path) -> None:
     write_ktap(run)
     index = (run / "report" / "index.html").read_text()
     assert "3 of 4 windows complete; 20 of 64 subsets" in index
-    assert f"it takes {PRESUMES['R']}" in index
+    assert f"which requires {PRESUMES['R']}" in index
     assert ">✕ 1/3</span>" in index
     page = (run / "report" / "experiment-0001.html").read_text()
     assert "Model R, reordered" in page

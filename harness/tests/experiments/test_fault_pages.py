@@ -43,7 +43,7 @@ def test_every_point_is_a_row_with_what_failed_and_what_the_calls_said(report):
         assert f"<code>{spec}</code>" in page
     assert "writes fail (sectors 8192+8)" in page
     assert "2 fsync foo: EIO" in page
-    assert "at 4 more nothing came past" in page
+    assert "at 4 more no read or write met the fault" in page
     assert "goes on" in page
 
 

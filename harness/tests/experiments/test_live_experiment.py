@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.evidence.store import write_summary
 from harness.evidence.summary import EXIT_BROKEN, EXIT_UNKNOWN, sum_up
 from harness.experiments import experiment as experiments
 from harness.experiments.experiment import run_experiment
@@ -80,7 +81,7 @@ def test_a_warning_is_a_finding_beside_the_states(tmp_path: Path, no_states: Non
 def test_its_pages_show_the_operation_and_the_trace(tmp_path: Path, kind: str) -> None:
     done(tmp_path, DyingGuestSlot(tmp_path, [PANIC]), kind)
     run = tmp_path / "run"
-    (run / "summary.json").write_bytes(msgspec.json.encode(sum_up(run, 1.0)))
+    write_summary(run, sum_up(run, 1.0))
     report = write_report(run, {}, [PROFILE])
     told = (report / "finding-F1.html").read_text()
     assert "while the workload was recorded, during 2 fsync A/foo" in told

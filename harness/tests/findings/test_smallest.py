@@ -9,7 +9,7 @@ from harness.evidence.sweep import Bug
 from harness.local.progress import Progress
 from harness.suite import smallest
 from harness.suite.smallest import REFUSED, TRIED, Program, Row, rows_of, table
-from reports.results import FAULTS, Finding, StateCounts, Summary
+from reports.results import FAULTS, Finding, KnownAs, StateCounts, Summary
 
 BUG = Bug("planted/name-lost", ("btrfs",), ("fsync-new-file",), ("durable",))
 ROW = Row(
@@ -69,7 +69,7 @@ def test_the_table_has_a_line_for_each_row_and_the_way_out_of_what_is_missing(tm
     assert reasons == ["  c, fstests: F1 is not exported: no"]
 
 
-def finding(number: int, signature: str, kernel: str, known: str = "") -> Finding:
+def finding(number: int, signature: str, kernel: str, known: tuple[KnownAs, ...] = ()) -> Finding:
     return Finding(
         id=f"F{number}",
         signature=signature,
@@ -102,7 +102,7 @@ def test_of_a_failing_device_what_the_stock_kernel_beside_it_shows_is_not_the_bu
         finding(1, "a", own),
         finding(2, "b", own),
         finding(3, "b", "6.12"),
-        finding(4, "c", own, known="a heading"),
+        finding(4, "c", own, known=(KnownAs("BTRFS-1", "a title"),)),
     )
     wishes = []
 

@@ -1,9 +1,8 @@
 """Which known bug a finding of a generated workload is: the one whose fix takes it away."""
 
 from itertools import count
-from pathlib import Path
 
-from harness.evidence.known import FIXES, KNOWN, known_heading
+from harness.evidence.known import FIXES, KNOWN, known_ids
 from harness.evidence.triage import add_attributed, read_triage, triage_of
 from harness.runs.attribution import Shown, attributions, fixes_for
 from kernel.build import series
@@ -40,8 +39,8 @@ def test_a_finding_is_the_bug_whose_fix_takes_it_away():
     )
     name = drawn.workload(5, 1, 0).name
     assert found == {
-        ("6.12", LOST): [Attribution("btrfs", name, "; ".join(second.headings), second.series)],
-        ("6.12", GONE): [Attribution("btrfs", name, "; ".join(first.headings), first.series)],
+        ("6.12", LOST): [Attribution("btrfs", name, second.ids, second.series)],
+        ("6.12", GONE): [Attribution("btrfs", name, first.ids, first.series)],
     }
 
 
@@ -50,7 +49,7 @@ def test_what_two_bugs_show_alike_goes_away_with_all_fixes():
     needed = {BTRFS[0].series, BTRFS[2].series}
     (one,) = attributions([shown(0, LOST)], a_kernel({(0, LOST): needed}))["6.12", LOST]
     assert needed <= set(one.series.split("+"))
-    assert {heading for fix in BTRFS for heading in fix.headings} == set(one.heading.split("; "))
+    assert {bug for fix in BTRFS for bug in fix.ids} == set(one.ids)
 
 
 def test_what_no_fix_takes_away_stays_new():
@@ -100,21 +99,23 @@ def test_a_filesystem_without_fixes_is_left_alone():
 
 
 def test_a_finding_is_known_when_each_of_its_places_is():
-    """Those that FINDINGS.md names, and those that were attributed."""
+    """By KNOWN, or by what was attributed."""
     one, other = ("btrfs", "random5-1-000000"), ("btrfs", "random5-1-000001")
-    by_fix = [Attribution(*one, "A bug", "fix/a"), Attribution(*other, "A bug; Another", "fix/a+fix/b")]
-    assert known_heading("6.12", LOST, [one]) == ""
-    assert known_heading("6.12", LOST, [one], by_fix) == "A bug"
-    assert known_heading("6.12", LOST, [one, other], by_fix) == "A bug; Another"
-    assert known_heading("6.12", LOST, [one, ("btrfs", "random5-1-000002")], by_fix) == ""
-    assert known_heading("6.12", LOST, [one, ("xfs", one[1])], by_fix) == ""
+    both = ("BTRFS-1", "BTRFS-4")
+    by_fix = [Attribution(*one, ("BTRFS-1",), "fix/a"), Attribution(*other, both, "fix/a+fix/b")]
+    assert known_ids("6.12", LOST, [one]) == ()
+    assert known_ids("6.12", LOST, [one], by_fix) == ("BTRFS-1",)
+    assert known_ids("6.12", LOST, [one, other], by_fix) == both
+    assert known_ids("6.12", LOST, [one, ("btrfs", "random5-1-000002")], by_fix) == ()
+    assert known_ids("6.12", LOST, [one, ("xfs", one[1])], by_fix) == ()
 
 
 def test_attributions_are_kept_beside_what_is_known_already(tmp_path):
     """A second command replaces those of a place and leaves the others."""
-    first, second = Attribution("btrfs", "a", "A bug", "fix/a"), Attribution("btrfs", "b", "A bug", "fix/a")
+    ids = ("BTRFS-1",)
+    first, second = Attribution("btrfs", "a", ids, "fix/a"), Attribution("btrfs", "b", ids, "fix/a")
     add_attributed(tmp_path, {("6.12", LOST): [second, first]})
-    again = Attribution("btrfs", "a", "Another", "fix/b")
+    again = Attribution("btrfs", "a", ("BTRFS-4",), "fix/b")
     add_attributed(tmp_path, {("6.12", LOST): [again], ("6.12", GONE): [first]})
     kept = read_triage(tmp_path)
     assert triage_of(kept, "6.12", LOST).attributed == (again, second)
@@ -123,9 +124,7 @@ def test_attributions_are_kept_beside_what_is_known_already(tmp_path):
 
 
 def test_every_fix_is_a_series_and_of_bugs_that_are_known():
-    """Their headings are those of KNOWN, of the same filesystem."""
+    """Of the same filesystem."""
     assert {fix.series for fix in FIXES} <= {one.name for one in series()}
-    known = {(bug.filesystem, bug.heading) for bug in KNOWN}
-    assert {(fix.filesystem, heading) for fix in FIXES for heading in fix.headings} <= known
-    text = Path("FINDINGS.md").read_text()
-    assert all(heading in text for fix in FIXES for heading in fix.headings)
+    known = {(bug.filesystem, bug.id) for bug in KNOWN}
+    assert {(fix.filesystem, bug) for fix in FIXES for bug in fix.ids} <= known

@@ -1,0 +1,72 @@
+"""
+FINDINGS.md: the table of all findings on stock kernels.
+
+In:       the front matter of docs/findings/ID.md.
+Out:      generated(): FINDINGS.md, whole.
+Not here: the pages themselves, which are written by hand; how a finding shows (harness/evidence/known.py).
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from harness.evidence.bugs import BugPage, bug_pages
+
+PAGE = Path("FINDINGS.md")
+FOLDER = "docs/findings"
+HEAD = """# Findings on stock kernels
+
+This table is generated from the front matter of the pages in `docs/findings/`; `.venv/bin/python -m harness.book`
+writes it.
+
+Each finding is a promise that a kernel breaks as Debian ships it. Each has a page with the shortest workload, the
+mechanism, the versions, a fix if there is one, the commands that reproduce it, and its status upstream. The ID of a
+finding is stable. Nothing is muted: a run that meets a known finding reports it as BROKEN, names its ID, and ends with
+exit status 1. The tests require that a stock kernel shows exactly the findings in
+[known.py](harness/evidence/known.py), no more and no fewer.
+
+What was run: the whole library of 248 workloads on Debian's kernels 5.10.262-1, 6.1.192-2, 6.12.117-1~deb12u1 and
+7.2.13-1, in User Mode Linux, crash model O, tier fs, on six profiles of btrfs, ext4 and xfs: 1,488 experiments on each
+kernel, with 31,282, 31,135, 31,238 and 32,220 states. Other profiles, f2fs, generated workloads and devices that fail
+were run besides. [docs/findings/index.md](docs/findings/index.md) says what each run showed, and where an oracle or our
+own method was wrong.
+
+{counts}
+
+| upstream | meaning |
+| --- | --- |
+| fixed | A fix is in a release or in the tree of the maintainers. The page names it. |
+| reported | A report, or a fix that was not taken, is known. The page links it. |
+| not found | The searches on the page found neither. |
+| not searched | Nobody has searched yet. |
+"""
+
+
+def generated(_root: Path) -> dict[Path, str]:
+    """Errors: BadBugPage."""
+    pages = bug_pages()
+    parts = [HEAD.format(counts=counts(pages))]
+    for filesystem, ones in groupby(pages, key=lambda page: page.filesystem):
+        parts += [f"\n## {filesystem}\n\n", *table(ones)]
+    return {PAGE: "".join(parts)}
+
+
+def counts(pages: tuple[BugPage, ...]) -> str:
+    """ "35 findings: 12 of btrfs, 15 of ext4, ... Upstream: 3 fixed, ..." """
+    by_filesystem = [
+        f"{len(list(ones))} of {name}" for name, ones in groupby(page.filesystem for page in pages)
+    ]
+    order = ("fixed", "reported", "not found", "not searched")
+    numbers = {status: sum(page.upstream == status for page in pages) for status in order}
+    upstream = ", ".join(f"{number} {status}" for status, number in numbers.items() if number)
+    return f"{len(pages)} findings: {', '.join(by_filesystem)}. Upstream: {upstream}."
+
+
+def table(pages: Iterator[BugPage]) -> Iterator[str]:
+    yield "| ID | finding | kernels | fix series | upstream |\n"
+    yield "| --- | --- | --- | --- | --- |\n"
+    for page in pages:
+        kernels = ", ".join(page.kernels)
+        fixes = ", ".join(f"`{one}`" for one in page.fix) or "none"
+        link = f"[{page.id}]({FOLDER}/{page.id}.md)"
+        yield f"| {link} | {page.title} | {kernels} | {fixes} | {page.upstream} |\n"

@@ -1,0 +1,109 @@
+"""
+Read the pages of known bugs: docs/findings/ID.md.
+
+In:       an ID, as "BTRFS-1".
+Out:      BugPage, the YAML front matter of the page; KnownAs, which a summary keeps of it; the text of all
+          pages, for reports. BadBugPage.
+Not here: how a bug shows (known.py), the table of all bugs in FINDINGS.md (harness/book/findings.py).
+"""
+
+import functools
+import re
+from pathlib import Path
+
+import msgspec
+
+from harness.local.root import ROOT
+from reports.results import KnownAs
+
+PAGE = re.compile(r"(BTRFS|EXT4|F2FS|XFS)-[1-9][0-9]*\.md")
+FENCE = "---\n"
+UPSTREAM = ("fixed", "reported", "not found", "not searched")
+
+
+class BadBugPage(Exception):
+    """A page is missing or its front matter is wrong; the message names the file and what to mend."""
+
+
+class BugPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The front matter of one page.
+
+    id:        stable: it is never given to another bug. title: one line.
+    oracles:   those that see it. workloads: of the library, the shortest first.
+    kernels:   releases on which it was seen, as "6.12". profiles: those that show it; empty means all of
+               the filesystem.
+    fix:       series under kernel/series/ that remove it; empty if there is none.
+    upstream:  one of UPSTREAM. "fixed": in a release or in the maintainers' tree. "reported": a report or a
+               fix that was not taken is known. "not found": searched, see the page. "not searched".
+    links:     of the report, the fix and related threads.
+    """
+
+    id: str
+    title: str
+    filesystem: str
+    oracles: tuple[str, ...]
+    workloads: tuple[str, ...]
+    kernels: tuple[str, ...]
+    upstream: str
+    profiles: tuple[str, ...] = ()
+    fix: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+
+
+def pages_folder() -> Path:
+    """The one place that knows where the pages are."""
+    return ROOT / "docs" / "findings"
+
+
+def bug_pages() -> tuple[BugPage, ...]:
+    """All of them, by filesystem and number. Errors: BadBugPage."""
+    folder = pages_folder()
+    if not folder.is_dir():
+        raise BadBugPage(
+            f"{folder}: no such folder; it holds the pages of known bugs and belongs to Powercut"
+        )
+    ids = (path.stem for path in folder.iterdir() if PAGE.fullmatch(path.name))
+    return tuple(bug_page(one) for one in sorted(ids, key=_order))
+
+
+def bug_texts() -> dict[str, str]:
+    """The whole text of every page, by ID: a report shows it. Errors: BadBugPage."""
+    return {one.id: (pages_folder() / f"{one.id}.md").read_text() for one in bug_pages()}
+
+
+@functools.cache
+def bug_page(bug_id: str) -> BugPage:
+    """Errors: BadBugPage."""
+    path = pages_folder() / f"{bug_id}.md"
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise BadBugPage(f"{path}: {error.strerror}; harness/evidence/known.py names {bug_id}") from error
+    return page_of(path, text)
+
+
+def page_of(path: Path, text: str) -> BugPage:
+    """path: for messages, and its name is the ID. Errors: BadBugPage."""
+    start, fence, _ = text.removeprefix(FENCE).partition(f"\n{FENCE}")
+    if not text.startswith(FENCE) or not fence:
+        raise BadBugPage(f"{path}: a page begins with YAML front matter between two lines ---")
+    try:
+        page = msgspec.yaml.decode(start, type=BugPage)
+    except msgspec.MsgspecError as error:
+        raise BadBugPage(f"{path}: the front matter is wrong: {error}") from error
+    if page.id != path.stem:
+        raise BadBugPage(f"{path}: the front matter has the ID {page.id}")
+    if page.upstream not in UPSTREAM:
+        raise BadBugPage(f"{path}: upstream is {page.upstream!r}, which is none of {', '.join(UPSTREAM)}")
+    return page
+
+
+def known_as(bug_id: str) -> KnownAs:
+    """Errors: BadBugPage."""
+    page = bug_page(bug_id)
+    return KnownAs(page.id, page.title, page.upstream)
+
+
+def _order(bug_id: str) -> tuple[str, int]:
+    filesystem, _, number = bug_id.partition("-")
+    return filesystem, int(number)

@@ -1,0 +1,22 @@
+"""
+A known bug in words, as terminal, pages and CI files say it.
+
+In:       KnownAs, of a finding.
+Out:      one line for each bug; the IDs of several.
+Not here: which bug a finding is (harness/evidence/known.py), the pages of the bugs (docs/findings/).
+"""
+
+from collections.abc import Iterable
+
+from reports.results import KnownAs
+
+
+def known_words(one: KnownAs) -> str:
+    """ "BTRFS-1 (docs/findings/BTRFS-1.md): TITLE; upstream: not found"."""
+    upstream = f"; upstream: {one.upstream}" if one.upstream else ""
+    return f"{one.id} ({one.page}): {one.title}{upstream}"
+
+
+def ids_of(known: Iterable[KnownAs]) -> str:
+    """ "BTRFS-1, BTRFS-4"."""
+    return ", ".join(one.id for one in known)
