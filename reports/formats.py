@@ -65,8 +65,7 @@ def read(path: Path, kind: type[Kept]) -> Kept:
     version = msgspec.json.decode(content, type=_Head).format
     if version > newest or version < 0:
         raise UnknownFormat(
-            f"{path}: format {version}, written by another release of Powercut; "
-            f"this one reads 0 to {newest}"
+            f"{path}: format {version}, written by another release of Powercut; this one reads 0 to {newest}"
         )
     steps = [step for step in OLDER.get(path.name, ())[version:] if step is not numbered]
     for step in steps:

@@ -48,6 +48,11 @@ class Row(msgspec.Struct, frozen=True):
     fill: str
 
     @property
+    def holds(self) -> bool:
+        """Whether every verdict on every damage to it does."""
+        return all(one.answer is Answer.HOLDS for one in self.done)
+
+    @property
     def letter(self) -> str:
         """The worst that came of it."""
         return LETTERS.get(self.outcomes[-1][0], "?") if self.outcomes else ""

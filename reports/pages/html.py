@@ -110,7 +110,7 @@ def write_report(
             comparison = compare.compare(question, summary, digests)
             compare.write_compare(run, comparison)
             perf = read_perf(run)
-            context = compare_context(comparison, question)
+            context = compare_context(comparison, question, summary)
             context["perf"] = perf_context(perf) if perf else None
             if perf:
                 write_perf(pages, folder, run, perf, has_run=True)
@@ -277,7 +277,7 @@ def by_kernel(summary: Summary, pages: Mapping[str, str]) -> list[tuple[str, lis
     return sorted(of_kernel.items())
 
 
-def compare_context(comparison: compare.Comparison, question: Question) -> dict[str, Any]:
+def compare_context(comparison: compare.Comparison, question: Question, summary: Summary) -> dict[str, Any]:
     tables: dict[str, list[compare.Pair]] = {}
     for pair in comparison.pairs:
         tables.setdefault(pair.profile, []).append(pair)
@@ -288,6 +288,7 @@ def compare_context(comparison: compare.Comparison, question: Question) -> dict[
         "headline": compare.headline(comparison),
         "exit_meaning": exit_meaning(comparison.exit),
         "command": shlex.join(question.command),
+        "known": {finding.id: finding.known for finding in summary.findings},
         "change_words": {change.value: words for change, words in compare.WORDS.items()},
         "alike": {change.value for change in compare.ALIKE},
         "differences": compare.differences(comparison),

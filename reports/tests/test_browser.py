@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 from reports.pages.html import write_perf_page, write_report
 from reports.tests.browser import chromium, needs_browser, window
@@ -136,3 +138,62 @@ def test_dark_and_light_differ(browser: webdriver.Chrome, report: Path) -> None:
         browser.get((report / "index.html").as_uri())
         found.append(browser.execute_script(ground))
     assert found[0] != found[1]
+
+
+def press(browser: webdriver.Chrome, key: str, shift: bool = False) -> str:
+    """The href of what then has the focus."""
+    keys = ActionChains(browser)
+    (keys.key_down(Keys.SHIFT).send_keys(key).key_up(Keys.SHIFT) if shift else keys.send_keys(key)).perform()
+    return str(browser.execute_script("return document.activeElement.getAttribute('href')"))
+
+
+def test_every_state_is_reached_by_keys(browser: webdriver.Chrome, report: Path) -> None:
+    """The grid is one stop of Tab, the time line another; arrows go inside, with Shift past what holds."""
+    window(browser, 1400)
+    browser.get((report / "experiment-0001.html").as_uri())
+    grid = ".grid[data-cells] a"
+    hrefs = browser.execute_script(
+        f"return [...document.querySelectorAll('{grid}')].map((e) => e.getAttribute('href'))"
+    )
+    for cells, marked in ((grid, "a.BROKEN"), (".tl [data-cells] a", "rect.BROKEN")):
+        stops = f"return [...document.querySelectorAll('{cells}')].filter((e) => e.tabIndex === 0).length"
+        assert browser.execute_script(stops) == 1
+        browser.execute_script(f"document.querySelector('{cells}').focus()")
+        walked = [press(browser, Keys.ARROW_RIGHT) for _ in hrefs[1:]]
+        assert walked == hrefs[1:]
+        assert press(browser, Keys.HOME) == hrefs[0]
+        first = browser.execute_script(
+            f"const e = document.querySelector('[data-cells] {marked}');"
+            "return e.closest('a').getAttribute('href')"
+        )
+        assert press(browser, Keys.ARROW_RIGHT, shift=True) == first != hrefs[0]
+        assert browser.execute_script(stops) == 1
+    press(browser, Keys.ENTER)
+    assert browser.current_url.endswith(first)
+
+
+def test_the_grid_goes_up_and_down(browser: webdriver.Chrome, report: Path) -> None:
+    """To the cell above or below, by its place on the page."""
+    window(browser, 400)
+    browser.get((report / "experiment-0001.html").as_uri())
+    browser.execute_script("document.querySelector('.grid a').focus()")
+    below = press(browser, Keys.ARROW_DOWN)
+    left = "return [...document.querySelectorAll('.grid a')].map((e) => e.getBoundingClientRect().left)"
+    places = browser.execute_script(left)
+    assert below == f"#state-O-{places.index(places[0], 1)}"
+    assert press(browser, Keys.ARROW_UP) == "#state-O-0"
+
+
+def test_what_has_the_focus_is_seen(browser: webdriver.Chrome, report: Path) -> None:
+    """Each stop of Tab, the first of them the way to the content, has an outline or a thick edge."""
+    window(browser, 1400)
+    browser.get((report / "experiment-0001.html").as_uri())
+    assert press(browser, Keys.TAB) == "#main"
+    for _ in range(30):
+        shown = browser.execute_script(
+            "const e = document.activeElement, rect = e.querySelector('rect');"
+            "return e === document.body || parseFloat(getComputedStyle(e).outlineWidth) >= 2"
+            " || rect !== null && parseFloat(getComputedStyle(rect).strokeWidth) >= 3"
+        )
+        assert shown, browser.execute_script("return document.activeElement.outerHTML.slice(0, 200)")
+        press(browser, Keys.TAB)
