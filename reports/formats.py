@@ -8,7 +8,8 @@ Not here: where the files lie and that each appears whole (harness/evidence/stor
 
 A file without the key was written before there were versions: that is version 0. The number of a file goes up
 when its old form can no longer be read as the new one; then OLDER gets one more step, which converts it. The
-version of experiment.json is that of its whole folder: verdicts, observations and logs have none of their own.
+version of experiment.json is that of its whole folder: verdicts, observations and logs have none of
+their own.
 """
 
 from collections.abc import Callable

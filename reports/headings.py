@@ -51,7 +51,7 @@ SHARED = {
 
 def titles_by_id(headings: str, filesystem: str) -> dict[str, str]:
     """Of the headings in one field, which "; " joined. A heading that no release wrote has no ID."""
-    found = {}
+    found: dict[str, str] = {}
     for one in headings.split("; "):
         if bug_id := SHARED.get((one, filesystem)) or HEADINGS.get(one):
             found.setdefault(bug_id, one)

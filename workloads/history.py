@@ -34,6 +34,9 @@ class Step(msgspec.Struct, frozen=True):
     file:        of a call that failed and may have changed a file's content, and of fill: that file as it was
                  right after the call, JSON as of oracles/observation.py's LeftFile; else null, also in the
                  histories of earlier versions.
+    returned:    false for the call in which the kernel died while the workload was recorded.
+    reported:    false where the kernel died before the agent could send its report: result is then 0 and
+                 says nothing.
     """
 
     index: int
@@ -46,6 +49,8 @@ class Step(msgspec.Struct, frozen=True):
     left_inode: int = 0
     times: tuple[int, int] = (0, 0)
     file: msgspec.Raw = msgspec.Raw(b"null")
+    returned: bool = True
+    reported: bool = True
 
 
 class History(msgspec.Struct, frozen=True):

@@ -49,7 +49,7 @@ from reports import formats
 from reports.text.counting import number
 
 STATUS = {"good": GOOD, "bad": BAD, "skip": SKIP}
-WishOf = Callable[[tuple[str, ...], str], RunSpec]
+RunSpecOf = Callable[[tuple[str, ...], str], RunSpec]
 
 
 class BadBisect(Exception):
@@ -87,11 +87,16 @@ class Record(msgspec.Struct, frozen=True):
 
 def add_bisect(command: argparse.ArgumentParser) -> None:
     """What `bisect` takes beside the options of `run`."""
-    command.add_argument("--tree", type=Path, metavar="PATH", help="the kernel's git repository; only read")
-    command.add_argument("--good", default="", metavar="REV", help="a revision that keeps its promises")
-    command.add_argument("--bad", default="", metavar="REV", help="a later one that does not")
     command.add_argument(
-        "--oracle", default="", metavar="NAME,...", help="only what these find counts as bad (all)"
+        "--tree", type=Path, metavar="PATH", help="git repository of the kernel; it is only read"
+    )
+    command.add_argument("--good", default="", metavar="REV", help="a revision that is good")
+    command.add_argument("--bad", default="", metavar="REV", help="a later revision that is bad")
+    command.add_argument(
+        "--oracle",
+        default="",
+        metavar="NAME,...",
+        help="only findings of these oracles count as bad (default: all)",
     )
     command.add_argument("--step", type=Path, help=argparse.SUPPRESS)  # git bisect run calls us with it
     command.set_defaults(kernel="")
@@ -180,7 +185,7 @@ def chosen_oracles(arguments: argparse.Namespace) -> tuple[str, ...]:
 # --- the hunt ------------------------------------------------------------------------------------
 
 
-def hunt(arguments: argparse.Namespace, run_spec_of: WishOf) -> int:
+def hunt(arguments: argparse.Namespace, run_spec_of: RunSpecOf) -> int:
     """`powercut bisect`, or going on with one. Errors: BadBisect, NotBisected, and those of a run."""
     if arguments.resume:
         folder, asked = arguments.resume.resolve(), read_record(arguments.resume).hunt
@@ -204,7 +209,7 @@ def hunt(arguments: argparse.Namespace, run_spec_of: WishOf) -> int:
     return record.exit
 
 
-def search(folder: Path, asked: Hunt, run_spec_of: WishOf, progress: Progress) -> Record:
+def search(folder: Path, asked: Hunt, run_spec_of: RunSpecOf, progress: Progress) -> Record:
     """Both ends, then git's own search between them."""
     tree, about = Path(asked.tree), f"{asked.between:,} commits"
     progress.line(
@@ -228,7 +233,7 @@ def step_command(folder: Path) -> list[str]:
     return [sys.executable, "-P", "-m", "harness.commands.main", "bisect", "--step", str(folder)]
 
 
-def require_end(folder: Path, asked: Hunt, side: str, run_spec_of: WishOf, progress: Progress) -> None:
+def require_end(folder: Path, asked: Hunt, side: str, run_spec_of: RunSpecOf, progress: Progress) -> None:
     """Errors: BadBisect when it is not what it is said to be, NotBisected when that cannot be known."""
     end, word = (asked.good, asked.good_word) if side == "good" else (asked.bad, asked.bad_word)
     step = examine(folder, end, run_spec_of(asked.command, kernel_word(asked, end)), asked.oracles, progress)
@@ -300,7 +305,7 @@ def read_record(folder: Path) -> Record:
 # --- a step, called by git -----------------------------------------------------------------------
 
 
-def step_status(folder: Path, run_spec_of: WishOf) -> int:
+def step_status(folder: Path, run_spec_of: RunSpecOf) -> int:
     """The exit status for `git bisect run`. Whatever goes wrong on our side makes it give up: to git, 1 and 2
     are bad commits."""
     try:

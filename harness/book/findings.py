@@ -1,35 +1,38 @@
 """
-FINDINGS.md: the table of all findings on stock kernels.
+FINDINGS.md, the table of all findings on stock kernels; and the table at the top of the page of each.
 
 In:       the front matter of docs/findings/ID.md.
-Out:      generated(): FINDINGS.md, whole.
-Not here: the pages themselves, which are written by hand; how a finding shows (harness/evidence/known.py).
+Out:      generated(): FINDINGS.md and the pages, whole.
+Not here: the rest of the pages, which is written by hand; how a finding shows (harness/evidence/known.py).
 """
 
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from harness.book.regions import filled
 from harness.evidence.bugs import BugPage, bug_pages
 
 PAGE = Path("FINDINGS.md")
 FOLDER = "docs/findings"
+FACTS = "facts"
 HEAD = """# Findings on stock kernels
 
-This table is generated from the front matter of the pages in `docs/findings/`; `.venv/bin/python -m harness.book`
-writes it.
+This table is generated from the front matter of the pages in `docs/findings/`;
+`.venv/bin/python -m harness.book` writes it.
 
-Each finding is a promise that a kernel breaks as Debian ships it. Each has a page with the shortest workload, the
-mechanism, the versions, a fix if there is one, the commands that reproduce it, and its status upstream. The ID of a
-finding is stable. Nothing is muted: a run that meets a known finding reports it as BROKEN, names its ID, and ends with
-exit status 1. The tests require that a stock kernel shows exactly the findings in
-[known.py](harness/evidence/known.py), no more and no fewer.
+Each finding is a promise that a kernel breaks as Debian ships it. Each has a page with the shortest
+workload, the mechanism, the versions, a fix if there is one, the commands that reproduce it, and its status
+upstream. The ID of a finding is stable. Nothing is muted: a run that meets a known finding reports it as
+BROKEN, names its ID, and ends with exit status 1. The tests require that a stock kernel shows exactly the
+findings in [known.py](harness/evidence/known.py), no more and no fewer.
 
-What was run: the whole library of 248 workloads on Debian's kernels 5.10.262-1, 6.1.192-2, 6.12.117-1~deb12u1 and
-7.2.13-1, in User Mode Linux, crash model O, tier fs, on six profiles of btrfs, ext4 and xfs: 1,488 experiments on each
-kernel, with 31,282, 31,135, 31,238 and 32,220 states. Other profiles, f2fs, generated workloads and devices that fail
-were run besides. [docs/findings/index.md](docs/findings/index.md) says what each run showed, and where an oracle or our
-own method was wrong.
+What was run: the whole library of 248 workloads on Debian's kernels 5.10.262-1, 6.1.192-2,
+6.12.117-1~deb12u1 and 7.2.13-1, in User Mode Linux, crash model O, tier fs, on six profiles of btrfs, ext4
+and xfs: 1,488 experiments on each kernel, with 31,282, 31,135, 31,238 and 32,220 states. Other profiles,
+f2fs, generated workloads and devices that fail were run besides.
+[docs/findings/index.md](docs/findings/index.md) says what each run showed, and where an oracle or our own
+method was wrong.
 
 {counts}
 
@@ -42,13 +45,15 @@ own method was wrong.
 """
 
 
-def generated(_root: Path) -> dict[Path, str]:
-    """Errors: BadBugPage."""
+def generated(root: Path) -> dict[Path, str]:
+    """Errors: BadBugPage, BadRegions."""
     pages = bug_pages()
     parts = [HEAD.format(counts=counts(pages))]
     for filesystem, ones in groupby(pages, key=lambda page: page.filesystem):
         parts += [f"\n## {filesystem}\n\n", *table(ones)]
-    return {PAGE: "".join(parts)}
+    places = {page.id: Path(FOLDER) / f"{page.id}.md" for page in pages}
+    tops = {places[page.id]: filled(root / places[page.id], {FACTS: facts(page)}) for page in pages}
+    return {PAGE: "".join(parts), **tops}
 
 
 def counts(pages: tuple[BugPage, ...]) -> str:
@@ -70,3 +75,19 @@ def table(pages: Iterator[BugPage]) -> Iterator[str]:
         fixes = ", ".join(f"`{one}`" for one in page.fix) or "none"
         link = f"[{page.id}]({FOLDER}/{page.id}.md)"
         yield f"| {link} | {page.title} | {kernels} | {fixes} | {page.upstream} |\n"
+
+
+def facts(page: BugPage) -> str:
+    """The front matter, for readers."""
+    rows = {
+        "filesystem": page.filesystem,
+        "kernels": ", ".join(page.kernels),
+        "profiles": ", ".join(page.profiles) or f"of {page.filesystem}, see Versions",
+        "oracles": ", ".join(f"`{one}`" for one in page.oracles),
+        "fix series": ", ".join(f"`{one}`" for one in page.fix) or "none",
+        "upstream": page.upstream,
+    }
+    (first, value), *others = rows.items()
+    return "\n".join(
+        [f"| {first} | {value} |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in others)]
+    )

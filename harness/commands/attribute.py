@@ -19,8 +19,8 @@ from reports.terminal.terminal import summary_lines
 
 
 def add_attribute(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
-    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.add_argument("run", metavar="DIR", type=Path, help="folder of a run, such as results/latest")
+    command.add_argument("--quiet", action="store_true", help="do not show progress")
 
 
 def command_attribute(arguments: argparse.Namespace) -> int:

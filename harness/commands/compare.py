@@ -28,7 +28,9 @@ NOISE_OFFER = "; for the noise of this machine: powercut compare --kernel {} --n
 
 def add_compare(command: argparse.ArgumentParser) -> None:
     """What `compare` takes beside the options of `run`; one folder alone is a run to show again."""
-    command.add_argument("--against", default="", metavar="K", help="the kernel to hold --kernel against")
+    command.add_argument(
+        "--against", default="", metavar="K", help="the kernel that --kernel is compared with"
+    )
 
 
 def compared_folder(arguments: argparse.Namespace) -> Path | None:

@@ -28,14 +28,30 @@ from reports.programs.export import FORMS
 
 
 def add_export(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
-    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
-    command.add_argument("--to", choices=FORMS, required=True, help="shell, C, or a test of fstests")
-    command.add_argument("--out", type=Path, metavar="FILE", help="(exports/ in the run's folder)")
+    command.add_argument("run", metavar="DIR", type=Path, help="folder of a run, such as results/latest")
     command.add_argument(
-        "--fstests", type=Path, metavar="DIR", help="a built checkout: ./check runs the test in the guest"
+        "finding",
+        metavar="FINDING",
+        nargs="?",
+        default="",
+        help="number of a finding, such as F1 (default: the first)",
     )
-    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.add_argument(
+        "--to", choices=FORMS, required=True, help="a shell script, a C program, or a test for fstests"
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="where to write it (default: exports/ in the folder of the run)",
+    )
+    command.add_argument(
+        "--fstests",
+        type=Path,
+        metavar="DIR",
+        help="a built checkout of fstests, whose ./check then runs the test in the guest",
+    )
+    command.add_argument("--quiet", action="store_true", help="do not show progress")
 
 
 def command_export(arguments: argparse.Namespace) -> int:

@@ -38,9 +38,11 @@ class BadImport(Exception):
 def add_part(command: argparse.ArgumentParser) -> None:
     """Which part of the bounds; --seed is the command's own."""
     command.add_argument(
-        "--sample", type=_count, default=0, metavar="N", help="so many different ones, drawn"
+        "--sample", type=_count, default=0, metavar="N", help="draw N different workloads (default: all)"
     )
-    command.add_argument("--shard", default="1/1", metavar="I/N", help="the I-th of N parts (1/1)")
+    command.add_argument(
+        "--shard", default="1/1", metavar="I/N", help="only the I-th of N parts (default: 1/1)"
+    )
 
 
 def add_generated(command: argparse.ArgumentParser) -> None:
@@ -48,32 +50,56 @@ def add_generated(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--generate",
         metavar="B:L",
-        help=f"generated workloads: bounds ({', '.join(BOUNDS)}) and length, as ace:1",
+        help=f"generate workloads: bounds ({', '.join(BOUNDS)}) and length, such as ace:1",
     )
     add_part(command)
 
 
 def add_generate(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--length", type=int, required=True, metavar="N", help="core operations, 1 to 3")
-    command.add_argument("--bounds", default="ace", metavar="B", help=f"{', '.join(BOUNDS)} (ace)")
-    command.add_argument("--count", action="store_true", help="only how many there are, equal ones included")
+    command.add_argument(
+        "--length",
+        type=int,
+        required=True,
+        metavar="N",
+        help="how many core operations each workload has, 1 to 3",
+    )
+    command.add_argument(
+        "--bounds", default="ace", metavar="B", help=f"bounds: {', '.join(BOUNDS)} (default: ace)"
+    )
+    command.add_argument(
+        "--count", action="store_true", help="print how many there are, duplicates included, and stop"
+    )
     add_part(command)
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the sample (0)")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the sample (default: 0)")
     _add_output(command)
 
 
 def add_import(command: argparse.ArgumentParser) -> None:
-    command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="with --to: names, globs or files")
     command.add_argument(
-        "--jlang", nargs="+", type=Path, default=[], metavar="PATH", help="files, folders or tar archives"
+        "workloads", metavar="WORKLOAD", nargs="*", help="with --to: names or globs of the library, or files"
+    )
+    command.add_argument(
+        "--jlang",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="PATH",
+        help="J-lang workloads to read: files, folders or tar archives",
     )
     _add_output(command)
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--to", choices=["jlang"], help="write CrashMonkey's J-lang, where it can")
-    command.add_argument("--out", type=Path, metavar="DIR", help="a file each, there (standard output)")
-    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.add_argument(
+        "--to", choices=["jlang"], help="write CrashMonkey's J-lang, for workloads that it can express"
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="write one file for each workload there (default: standard output)",
+    )
+    command.add_argument("--quiet", action="store_true", help="do not show progress")
 
 
 def _count(words: str) -> int:

@@ -29,9 +29,11 @@ from reports.terminal.terminal import summary_lines
 
 
 def add_judge(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
-    command.add_argument("--quiet", action="store_true")
-    command.add_argument("--tier", choices=[t.value for t in Tier], help="instead of the run's own")
+    command.add_argument("run", metavar="DIR", type=Path, help="folder of a run, such as results/latest")
+    command.add_argument("--quiet", action="store_true", help="do not print the summary")
+    command.add_argument(
+        "--tier", choices=[t.value for t in Tier], help="judge at this tier (default: the tier of the run)"
+    )
 
 
 def command_judge(arguments: argparse.Namespace) -> int:

@@ -30,7 +30,9 @@ BESIDE = ("config", "System.map", "build.log", "series.diff")
 def config_option(command: argparse.ArgumentParser) -> None:
     """--config, of every command that builds a kernel."""
     known = ", ".join(known_variants())
-    command.add_argument("--config", type=_names, default=(), metavar="V,...", help=f"variants, of {known}")
+    command.add_argument(
+        "--config", type=_names, default=(), metavar="V,...", help=f"variants of the configuration: {known}"
+    )
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -39,24 +41,37 @@ def _names(text: str) -> tuple[str, ...]:
 
 def add_kernel(command: argparse.ArgumentParser) -> None:
     commands = command.add_subparsers(dest="what", required=True, metavar="build|list|show|prune")
-    for name, text in (("build", "build it, unless it is there"), ("show", "where a built one came from")):
+    for name, text in (
+        ("build", "build a kernel, unless it is in the cache"),
+        ("show", "show what a kernel was built from"),
+    ):
         one = commands.add_parser(name, help=text)
-        one.add_argument("word", metavar="KERNEL", nargs="?", help="SOURCE[+SERIES...], as 6.12+planted/NAME")
+        one.add_argument(
+            "word", metavar="KERNEL", nargs="?", help="SOURCE[+SERIES...], such as 6.12+planted/NAME"
+        )
         config_option(one)
-        one.add_argument("--arch", choices=["um", "x86_64"], default="um", help="what it runs on (um)")
-        one.add_argument("--json", action="store_true")
+        one.add_argument(
+            "--arch",
+            choices=["um", "x86_64"],
+            default="um",
+            help="architecture (default: um, User Mode Linux)",
+        )
+        one.add_argument("--json", action="store_true", help="print JSON")
         if name == "build":
-            one.add_argument("--quiet", action="store_true", help="no progress")
-    listing = commands.add_parser("list", help="what is built")
-    listing.add_argument("--json", action="store_true")
-    pruning = commands.add_parser("prune", help="make room in the cache, least recently used first")
-    pruning.add_argument("--older-than", type=float, metavar="DAYS", help="what was not used for so long")
+            one.add_argument("--quiet", action="store_true", help="do not show progress")
+    listing = commands.add_parser("list", help="list the kernels in the cache")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    pruning = commands.add_parser("prune", help="delete from the cache, least recently used first")
+    pruning.add_argument(
+        "--older-than", type=float, metavar="DAYS", help="delete what was not used for so many days"
+    )
     pruning.add_argument(
         "--keep",
         metavar="SIZE",
-        help="no more than this, as 5G; 0 keeps what is in use (POWERCUT_CACHE_LIMIT)",
+        help="delete until the cache has at most this size, such as 5G (default: POWERCUT_CACHE_LIMIT); what "
+        "a running process uses stays",
     )
-    pruning.add_argument("--dry-run", action="store_true", help="only say what would go")
+    pruning.add_argument("--dry-run", action="store_true", help="only print what would be deleted")
 
 
 def command_kernel(arguments: argparse.Namespace) -> int:

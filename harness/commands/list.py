@@ -16,7 +16,9 @@ from workloads.perf.experiment import library as perf_library
 
 
 def add_list(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-k", dest="keyword", metavar="EXPR", help="workloads by words, as pytest's -k")
+    command.add_argument(
+        "-k", dest="keyword", metavar="EXPR", help="only workloads chosen by words, like pytest's -k"
+    )
 
 
 def command_list(arguments: argparse.Namespace) -> int:

@@ -106,35 +106,117 @@ NOT_DONE = (
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="powercut",
-        description="Every power cut of a workload, judged: crash consistency of Linux filesystems.",
-        epilog="Exit status: 0 every verdict HOLDS, 1 something is BROKEN, 2 bad input, "
-        "3 UNKNOWN remains or the experiment could not be done. Of run --planted: 0 every bug is found "
-        "and the stock kernel gives only what FINDINGS.md tells, else 1.",
+        description="A crash-consistency test suite for Linux filesystems: it records the block writes of a "
+        "workload, rebuilds the disk as every power failure would leave it, lets the kernel recover it, and "
+        "checks what came back.",
+        epilog="Exit status: 0 every verdict is HOLDS; 1 something is BROKEN; 2 bad input; 3 a verdict is "
+        "UNKNOWN or the experiment could not be done. Of run --planted: 0 every planted bug is found and the "
+        "stock kernel shows only known findings; else 1.",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    add_run(commands.add_parser("run", help="build, record, replay every power cut, judge, report"))
-    compare = commands.add_parser("compare", help="the verdicts on two kernels, side by side")
+
+    def add(name: str, help_: str, about: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=help_, description=about)
+
+    add_run(
+        add(
+            "run",
+            "test a kernel with workloads, and write a report",
+            "Build the kernel, record each workload on each profile, rebuild and recover the disk for every "
+            "power failure, judge what came back, and write a report.",
+        )
+    )
+    compare = add(
+        "compare",
+        "run the same workloads on two kernels and show the differences",
+        "Run the same workloads on two kernels and show where their verdicts differ. With the folder of an "
+        "earlier comparison in place of a WORKLOAD, show that again.",
+    )
     add_run(compare)
     add_compare(compare)
     perf.add_perf(compare)
-    bisect = commands.add_parser("bisect", help="the commit that broke a promise, by git bisect run")
+    bisect = add(
+        "bisect",
+        "find the commit that broke a promise",
+        "Find the commit that broke a promise, with `git bisect run` on a repository that is only read.",
+    )
     add_run(bisect)
     add_bisect(bisect)
-    add_judge(commands.add_parser("judge", help="judge a run again from disk, no guest"))
-    add_report(commands.add_parser("report", help="write a run's pages again from disk, no guest"))
-    smallest = commands.add_parser("minimize", help="the smallest workload and state that show a finding")
+    add_judge(add("judge", "judge a run again", "Judge a run again from its files; no guest is started."))
+    add_report(
+        add(
+            "report",
+            "write the pages of a run again",
+            "Write the pages of a run again from its files; no guest is started.",
+        )
+    )
+    smallest = add(
+        "minimize",
+        "find the smallest workload that shows a finding",
+        "Take operations, names and bytes away from the workload of a finding while the kernel still shows "
+        "the same finding. The result is a run of its own.",
+    )
     add_minimize(smallest, positive)
-    add_export(commands.add_parser("export", help="a reproducer that needs none of this: sh, C, fstests"))
-    add_repro(commands.add_parser("repro", help="show one state again: rebuild, recover, expected and found"))
-    add_attribute(commands.add_parser("attribute", help="which known bug each new finding is, by its fix"))
-    add_kernel(commands.add_parser("kernel", help="kernels and where they came from"))
-    add_list(commands.add_parser("list", help="workloads, profiles, oracles, series, each with one line"))
-    add_generate(commands.add_parser("generate", help="workloads of given bounds, all of them or a sample"))
-    add_import(commands.add_parser("import", help="CrashMonkey's J-lang as workloads, and the way back"))
-    doctor = commands.add_parser("doctor", help="what this machine can do, and each fix")
-    doctor.add_argument("--json", action="store_true")
-    add_bench(commands.add_parser("bench", help="the project's own speed, as ratios"))
-    commands.add_parser("test", help="the project's own tests: what CI runs")
+    add_export(
+        add(
+            "export",
+            "write a finding as a shell script, a C program or a test for fstests",
+            "Write a program that shows a finding without Powercut, and try it on the kernel of the finding "
+            "and on the stock kernel.",
+        )
+    )
+    add_repro(
+        add(
+            "repro",
+            "show a finding or one state again",
+            "Rebuild the disk of a state, let the kernel recover it again, and print what was expected and "
+            "what was found.",
+        )
+    )
+    add_attribute(
+        add(
+            "attribute",
+            "find out which known bug each new finding is",
+            "Run the workloads of new findings again on kernels that have a fix for a known bug. A finding "
+            "that a fix takes away is that bug.",
+        )
+    )
+    add_kernel(add("kernel", "build, show, list and delete kernels", "Kernels in the cache."))
+    add_list(
+        add(
+            "list",
+            "list workloads, profiles, oracles and series",
+            "List workloads, profiles, oracles, performance experiments and series, one line for each.",
+        )
+    )
+    add_generate(
+        add(
+            "generate",
+            "print generated workloads",
+            "Print all workloads of given bounds and length, or a sample of them.",
+        )
+    )
+    add_import(
+        add(
+            "import",
+            "convert workloads from and to CrashMonkey's J-lang",
+            "Convert workloads of CrashMonkey, in J-lang, to workloads of ours; with --to, the other way.",
+        )
+    )
+    doctor = add(
+        "doctor",
+        "check what this machine can do",
+        "Check whether this machine has what Powercut needs. Each failed check names its fix.",
+    )
+    doctor.add_argument("--json", action="store_true", help="print JSON")
+    add_bench(
+        add(
+            "bench",
+            "measure the speed of Powercut itself",
+            "Measure the speed of Powercut itself, as ratios within one run.",
+        )
+    )
+    add("test", "run the tests of the project", "Run the tests of the project, as CI does.")
     return top
 
 

@@ -26,13 +26,29 @@ from reports.results import CRASH
 
 
 def add_minimize(command: argparse.ArgumentParser, positive: Callable[[str], int]) -> None:
-    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
-    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
+    command.add_argument("run", metavar="DIR", type=Path, help="folder of a run, such as results/latest")
     command.add_argument(
-        "--budget", type=positive, default=BUDGET, metavar="N", help=f"recordings at most ({BUDGET})"
+        "finding",
+        metavar="FINDING",
+        nargs="?",
+        default="",
+        help="number of a finding, such as F1 (default: the first)",
     )
-    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
-    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.add_argument(
+        "--budget",
+        type=positive,
+        default=BUDGET,
+        metavar="N",
+        help=f"record at most this often (default: {BUDGET})",
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="where the small run is stored (default: results)",
+    )
+    command.add_argument("--quiet", action="store_true", help="do not show progress")
 
 
 def command_minimize(arguments: argparse.Namespace) -> int:

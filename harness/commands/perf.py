@@ -66,15 +66,29 @@ def boots(text: str) -> int:
 def add_perf(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("performance beside the verdicts")
     group.add_argument(
-        "--perf", nargs="*", metavar="EXPERIMENT", help="names, NAME:CASE, or files NAME.toml; none means all"
+        "--perf",
+        nargs="*",
+        metavar="EXPERIMENT",
+        help="measure these performance experiments, too: NAME, NAME:CASE or a file NAME.toml (default: all)",
     )
     group.add_argument(
-        "--scale", type=scale, metavar="X", help="how long; 1 is as the seed (each has its own)"
+        "--scale",
+        type=scale,
+        metavar="X",
+        help="length of each measurement; 1 is that of the commit message (default: each has its own)",
     )
-    group.add_argument("--boots", type=boots, metavar="N", help="of each kernel (8)")
-    group.add_argument("--kinds", type=kinds, metavar="K,...", help=f"of {', '.join(KINDS)} (all)")
-    group.add_argument("--noise", action="store_true", help="--kernel against itself: what differs is noise")
-    group.add_argument("--no-verdicts", action="store_true", help="performance alone, no crash states")
+    group.add_argument("--boots", type=boots, metavar="N", help="boots of each kernel (default: 8)")
+    group.add_argument(
+        "--kinds", type=kinds, metavar="K,...", help=f"kinds of figures, of {', '.join(KINDS)} (default: all)"
+    )
+    group.add_argument(
+        "--noise",
+        action="store_true",
+        help="compare --kernel with itself, which shows the noise of this machine",
+    )
+    group.add_argument(
+        "--no-verdicts", action="store_true", help="measure performance only, check no crash states"
+    )
 
 
 def check_options(arguments: argparse.Namespace) -> None:

@@ -18,8 +18,8 @@ from reports.results import read_summary
 
 
 def add_report(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, as results/latest")
-    command.add_argument("--quiet", action="store_true")
+    command.add_argument("run", metavar="DIR", type=Path, help="folder of a run, such as results/latest")
+    command.add_argument("--quiet", action="store_true", help="do not print where the page is")
 
 
 def command_report(arguments: argparse.Namespace) -> int:

@@ -27,15 +27,32 @@ from reports.text.reruns import rerun_words
 
 
 def add_repro(command: argparse.ArgumentParser) -> None:
-    command.add_argument("run", metavar="DIR", type=Path, help="a run's folder, or one of its experiments")
-    command.add_argument("finding", metavar="FINDING", nargs="?", default="", help="as F1 (the first)")
-    command.add_argument("--state", default="", metavar="SPEC", help="a state, as O:12")
-    config_option(command)
-    command.add_argument("--keep", type=Path, metavar="FILE", help="leave the disk there, before recovery")
-    command.add_argument("--guest", choices=WANTED, default="", help="(the one that the run had)")
-    command.add_argument("--shell", action="store_true", help="a shell in the guest with the disk")
     command.add_argument(
-        "--times", type=positive, metavar="N", help="record it N times more, here and on the stock kernel"
+        "run", metavar="DIR", type=Path, help="folder of a run, or of one of its experiments"
+    )
+    command.add_argument(
+        "finding",
+        metavar="FINDING",
+        nargs="?",
+        default="",
+        help="number of a finding, such as F1 (default: the first)",
+    )
+    command.add_argument(
+        "--state", default="", metavar="SPEC", help="a state, such as O:12 (default: the one of the finding)"
+    )
+    config_option(command)
+    command.add_argument(
+        "--keep", type=Path, metavar="FILE", help="keep an image of the disk before recovery"
+    )
+    command.add_argument(
+        "--guest", choices=WANTED, default="", help="what the kernel runs in (default: as in the run)"
+    )
+    command.add_argument("--shell", action="store_true", help="open a shell in the guest that has the disk")
+    command.add_argument(
+        "--times",
+        type=positive,
+        metavar="N",
+        help="record the workload N times again, on this kernel and on the stock one",
     )
 
 

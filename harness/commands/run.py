@@ -50,60 +50,117 @@ from workloads.library import DEMONSTRATION, BadSelection, select
 
 
 def add_run(command: argparse.ArgumentParser) -> None:
-    command.add_argument("workloads", metavar="WORKLOAD", nargs="*", help="names, globs or files")
-    command.add_argument("-k", dest="keyword", metavar="EXPR", help="of the library, by words as pytest's -k")
+    command.add_argument(
+        "workloads",
+        metavar="WORKLOAD",
+        nargs="*",
+        help="names or globs of the library, or files of your own (default: the demonstration set)",
+    )
+    command.add_argument(
+        "-k",
+        dest="keyword",
+        metavar="EXPR",
+        help="choose workloads of the library by words, like pytest's -k",
+    )
     add_generated(command)
-    command.add_argument("--fs", metavar="P,...", help="profiles, as btrfs,ext4 (btrfs; --planted: all)")
-    command.add_argument("--kernel", default="6.12", metavar="K", help="SOURCE[+SERIES...] (6.12)")
+    command.add_argument(
+        "--fs", metavar="P,...", help="profiles, such as btrfs,ext4 (default: btrfs; with --planted: all)"
+    )
+    command.add_argument(
+        "--kernel", default="6.12", metavar="K", help="kernel under test, SOURCE[+SERIES...] (default: 6.12)"
+    )
     config_option(command)
     command.add_argument(
-        "--models", default="O", metavar="O,R,T,N", help="crash models: ordered, reordered, torn, nested (O)"
+        "--models",
+        default="O",
+        metavar="O,R,T,N",
+        help="crash models: O ordered, R reordered, T torn, N nested (default: O)",
     )
     command.add_argument(
         "--budget",
         type=positive,
         default=DEFAULT_BUDGET,
         metavar="N",
-        help=f"states of each model but O, or damages, an experiment ({DEFAULT_BUDGET})",
+        help="states to check of each model except O, and damages to try, in each experiment "
+        f"(default: {DEFAULT_BUDGET})",
     )
     command.add_argument(
         "--atomic",
         type=sectors,
         default=0,
         metavar="BYTES",
-        help="what a device does not tear, model T (what the profile says)",
+        help="model T: a write of this size is never torn (default: as the profile says)",
     )
-    command.add_argument("--tier", choices=[t.value for t in Tier], default=Tier.FS.value)
-    command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests at once (processors)")
-    command.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="(results)")
-    command.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
-    command.add_argument("--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="of the log (64M)")
-    command.add_argument("--no-fsck", action="store_true", help="leave the checker out: faster")
-    command.add_argument("--guest", choices=WANTED, default=UML, help="what runs the kernel (uml)")
-    command.add_argument("--resume", type=Path, metavar="DIR", help="go on with a run that was stopped")
+    command.add_argument(
+        "--tier",
+        choices=[t.value for t in Tier],
+        default=Tier.FS.value,
+        help="how much is asked: posix, the manual pages; somc, ordered metadata; fs, what the filesystem "
+        "documents and its own tests demand (default: fs)",
+    )
+    command.add_argument(
+        "--jobs",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="guests that run at once (default: one for each processor)",
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="where the run is stored (default: results)",
+    )
+    command.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of everything that is drawn at random (default: 0)",
+    )
+    command.add_argument(
+        "--log-size",
+        type=size,
+        default=LOG_BYTES,
+        metavar="SIZE",
+        help="size of the log device (default: 64M)",
+    )
+    command.add_argument(
+        "--no-fsck",
+        action="store_true",
+        help="do not run the filesystem checker on recovered states, which is faster",
+    )
+    command.add_argument(
+        "--guest", choices=WANTED, default=UML, help="what the kernel runs in (default: uml)"
+    )
+    command.add_argument("--resume", type=Path, metavar="DIR", help="continue a run that was stopped")
     command.add_argument(
         "--planted",
         action="store_true",
-        help="sweep the planted bugs, each on its own profiles, beside the stock kernel (no WORKLOAD: the "
-        "whole library); ends 0 when each is found and the stock kernel gives only what FINDINGS.md tells",
+        help="run every kernel with a planted bug on the profiles that its header names, and the stock "
+        "kernel beside it; exit status 0 when every bug is found and the stock kernel shows only known "
+        "findings",
     )
     command.add_argument(
         "--faults",
         action="store_true",
-        help="a device that fails, write by write, in place of power failures",
+        help="let the device fail, one write at a time, instead of the power",
     )
     command.add_argument(
         "--damage",
         action="store_true",
-        help="a bit flipped or a sector zeroed in blocks that recovery reads, --budget times an experiment",
+        help="flip a bit or zero a sector in blocks that recovery reads, --budget times in each experiment",
     )
     command.add_argument(
         "--cross-check",
         action="store_true",
-        help="hold the end of each operation against dm-flakey, no verdicts",
+        help="compare the state at the end of each operation with what dm-flakey leaves; no verdicts",
     )
-    command.add_argument("--json", action="store_true", help="the summary on standard output, nothing else")
-    command.add_argument("--quiet", action="store_true", help="no progress")
+    command.add_argument(
+        "--json", action="store_true", help="print summary.json on standard output and nothing else"
+    )
+    command.add_argument("--quiet", action="store_true", help="do not show progress")
     command.set_defaults(against="", perf=None)
 
 

@@ -4,8 +4,8 @@ Which findings on stock kernels are known bugs, by the ID of the bug's page in d
 In:       nothing.
 Out:      KNOWN; FIXES; expected_findings() and found_in() of a run, to compare; known_ids() of a finding.
 Not here: titles and the status upstream, which the page of each bug holds (bugs.py); muting. A run reports a
-          known bug as BROKEN, names its ID, and ends with exit status 1. The suite requires that a stock kernel
-          shows exactly these findings: it fails when one more appears, and when one no longer appears.
+          known bug as BROKEN, names its ID, and ends with exit status 1. The suite requires that a stock
+          kernel shows exactly these findings: it fails when one more appears, and when one no longer appears.
 """
 
 import re

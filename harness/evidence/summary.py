@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.evidence.detection import detect, silence, sweep_failed
 from harness.evidence.bugs import known_as
+from harness.evidence.detection import detect, silence, sweep_failed
 from harness.evidence.known import known_ids
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of

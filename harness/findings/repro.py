@@ -23,6 +23,7 @@ from harness.experiments.examination import Setting
 from harness.findings.repro_damage import outcome_lines, recover_damaged
 from harness.findings.repro_fault import point_of, run_again, run_lines
 from harness.findings.repro_live import live_lines, record_again
+from harness.findings.verdict_text import verdict_lines
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import accelerated, prefer
@@ -255,7 +256,13 @@ def describe(
         thread = f"thread {step.operation.thread}: " if step.operation.parallel else ""
         lines.append(f"    {thread}{format_operation(step.operation)}{failed}")
     lines += [] if cut_shown else ["  ---- power fails here ----"]
-    lines += [*told, "", "recovered:", *tree_lines(observation), *verdict_lines(observation, verdicts)]
+    lines += [
+        *told,
+        "",
+        "recovered:",
+        *tree_lines(observation),
+        *verdict_and_log_lines(observation, verdicts),
+    ]
     lines += ["", f"the disk, before recovery: {keep}"] if keep is not None else []
     return lines
 
@@ -268,25 +275,24 @@ def describe_fault(
     lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}, fault point {shown.state}"]
     lines += [f"finding: {shown.signature}"] if shown.signature else []
     lines += ["", *run_lines(experiment, shown.state, observation.fault)]
-    lines += ["", "on a sound device:", *tree_lines(observation), *verdict_lines(observation, verdicts)]
+    lines += [
+        "",
+        "on a sound device:",
+        *tree_lines(observation),
+        *verdict_and_log_lines(observation, verdicts),
+    ]
     return lines
 
 
-def verdict_lines(observation: Observation, verdicts: tuple[Verdict, ...]) -> list[str]:
+def verdict_and_log_lines(observation: Observation, verdicts: tuple[Verdict, ...]) -> list[str]:
     """Every verdict, and what the kernel said that is worth reading."""
-    lines = ["", "verdicts:"]
-    for verdict in verdicts:
-        lines.append(f"    {verdict.oracle:<11} {verdict.answer} {verdict.reason}".rstrip())
-        for violation in verdict.violations:
-            lines += [
-                f"        {violation.kind} ({violation.role}): {violation.subject}",
-                f"          expected: {violation.expected}",
-                f"          found:    {violation.found}",
-                f"          promise:  {violation.promise} [tier {violation.tier}]",
-            ]
     before = observation.fault.kernel_log if observation.fault else ()
     loud = [line for line in (*before, *observation.kernel_log) if int(line[0]) <= 4]
-    lines += ["", "kernel log:", *(f"    {line[2:]}" for line in loud)] if loud else []
+    lines = [
+        *verdict_lines(verdicts),
+        *(["", "kernel log:"] if loud else []),
+        *(f"    {line[2:]}" for line in loud),
+    ]
     return [*lines, *(f"    {line}" for line in observation.console[-30:])]
 
 

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from harness.experiments.examination import Setting, record_in
+from harness.findings.verdict_text import verdict_lines
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot
 from harness.stages.live import Died, Live
@@ -81,13 +82,3 @@ def trace(seen: Observation) -> tuple[str, ...]:
     said = seen.console if seen.death else seen.kernel_log
     first = first_report(said)
     return said[first : first + TRACE_LINES] if first >= 0 else ("nothing",)
-
-
-def verdict_lines(verdicts: tuple[Verdict, ...]) -> list[str]:
-    lines = [""]
-    for verdict in verdicts:
-        lines.append(f"{verdict.oracle:<11} {verdict.answer}".rstrip())
-        for violation in verdict.violations:
-            lines.append(f"    {violation.kind} ({violation.role}): {violation.subject}")
-            lines += [f"      expected: {violation.expected}", f"      found:    {violation.found}"]
-    return lines

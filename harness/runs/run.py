@@ -427,7 +427,7 @@ class Workbench:
             return not_done(plan, Path(self._settings.run), told, traceback.format_exc())
 
     def do(self, plan: Plan, tell: Any) -> Outcome:
-        guest_slot = self._keeper_for(plan)
+        guest_slot = self._guest_slot_for(plan)
         pristine = self._space.path / "pristine"
         run = Path(self._settings.run)
         if (done := done_already(plan, run)) is not None:
@@ -442,7 +442,7 @@ class Workbench:
         counted.flush()
         return outcome
 
-    def _keeper_for(self, plan: Plan) -> GuestSlot:
+    def _guest_slot_for(self, plan: Plan) -> GuestSlot:
         wanted = (plan.kernel_key, plan.agent, plan.guest, plan.log_bytes, plan.profile)
         if self._guest_slot is None or self._for != wanted:
             spec = guest_spec(self._settings, plan)

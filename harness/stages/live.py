@@ -59,12 +59,14 @@ def died(
     operations = (*workload.setup, *workload.run)
     at = operation_at(lost.stage, len(operations))
     during = lost.stage or "the mount"
-    if at < len(operations) and lost.stage.startswith("operation"):
+    calling = at < len(operations) and lost.stage.startswith("operation")
+    if calling:
         during = f"operation {at} ({format_operation(operations[at])})"
     death = "hang" if lost.kind == "hang" else "panic"
     first = max(0, first_report(console))
     seen = Observation(death=death, death_during=during, console=tuple(console[first : first + TRACE_LINES]))
-    return Died(lost, Live(live_spec(at), seen), history_until(at, workload, profile, kernel))
+    history = history_until(at, calling, workload, profile, kernel)
+    return Died(lost, Live(live_spec(at), seen), history)
 
 
 def operation_at(stage: str, count: int) -> int:
@@ -75,16 +77,21 @@ def operation_at(stage: str, count: int) -> int:
     return count if stage == "unmount" else 0
 
 
-def history_until(at: int, workload: Workload, profile: str, kernel: str) -> History:
-    """Up to and with this operation. What the calls gave is not known: the agent died with its report."""
+def history_until(at: int, calling: bool, workload: Workload, profile: str, kernel: str) -> History:
+    """The operations before `at`, whose results died with the agent; then, where the kernel died in a call,
+    operation `at` itself, which never returned."""
     setup = len(workload.setup)
-    steps = [Step(index, operation, 0) for index, operation in enumerate((*workload.setup, *workload.run))]
+    tried = (*workload.setup, *workload.run)[: at + calling]
+    steps = [
+        Step(index, operation, 0, returned=index < at, reported=False)
+        for index, operation in enumerate(tried)
+    ]
     return History(
         workload=workload,
         profile=profile,
         kernel=kernel,
-        setup=tuple(steps[: min(at + 1, setup)]),
-        run=tuple(steps[setup : at + 1]),
+        setup=tuple(steps[:setup]),
+        run=tuple(steps[setup:]),
         entry_count=0,
         root_inode=0,
         parallel=False,

@@ -39,7 +39,7 @@ def split(spec: str) -> tuple[str, Damage]:
 
 
 class Outcome(enum.StrEnum):
-    """What recovery made of it, best first. What is not told stands in the tree or nowhere."""
+    """What recovery made of the damage, best first. "untold" is a change without a report."""
 
     REFUSED = "refused"
     REPAIRED = "repaired"
@@ -54,12 +54,13 @@ OUTCOMES = tuple(str(one) for one in Outcome)
 UNTOLD = (Outcome.UNNOTICED, Outcome.OLDER, Outcome.CHANGED)
 WORDS = {
     Outcome.REFUSED: "the mount fails with an error",
-    Outcome.REPAIRED: "the same tree; the kernel log reports the damage, or the block on disk is repaired",
-    Outcome.TOLD: "a different tree; the kernel log reports the damage, or a call fails",
-    Outcome.UNNOTICED: "the same tree, and no report of the damage",
-    Outcome.OLDER: "the tree of an earlier state, and no report: the log seemed to end at the damage",
+    Outcome.REPAIRED: "the same tree; the kernel log reports the damage, or the disk has the block as it was",
+    Outcome.TOLD: "another tree, and a report: a warning in the kernel log, or a call that fails",
+    Outcome.UNNOTICED: "the same tree, and no report: the bytes are not used, or replay overwrites them",
+    Outcome.OLDER: "the tree of an earlier state, and no report: the journal or log seemed to end there, "
+    "as after a power failure",
     Outcome.CHANGED: "a tree that never existed, and no report",
-    Outcome.DIED: "the kernel panicked or hung",
+    Outcome.DIED: "a panic or a hang",
 }
 
 

@@ -232,10 +232,9 @@ def moment(spec: str, history: History, operations: Mapping[int, str]) -> str:
 def live_words(spec: str, operations: Mapping[int, str]) -> str:
     """Of a kernel that recorded. operations: all that were tried."""
     at = operation_of(spec)
-    during = (
-        f"during {at} {operations[at]}" if at in operations else "at the unmount after the last operation"
-    )
-    return f"while the workload was recorded, {during}"
+    if at in operations:
+        return f"while the workload was recorded, during {at} {operations[at]}"
+    return f"while the workload was recorded, at the {'unmount' if operations else 'mount'}"
 
 
 def _words(step: Step, operations: Mapping[int, str]) -> str:

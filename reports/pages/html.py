@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 import markupsafe
-import msgspec
 
-from oracles.faults import alive
 from oracles.profiles import PROFILES, Profile
 from oracles.promises import COMMON
 from oracles.spec import (
@@ -347,6 +345,7 @@ def experiment_context(experiment: Experiment, one: Digest, summary: Summary) ->
         "script": script,
         "timeline": experiment_timeline(experiment, texts, answers),
         "entry_rows": entry_rows(experiment.facts.entries, history),
+        "died_recording": not experiment.facts.entries and any(is_live(state.spec) for state in states),
         "cells": state_cells([state for state in states if model_of(state.spec) == "O"], answers),
         "model_cells": model_cells(states, answers),
         "models": MODELS,
@@ -387,8 +386,6 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
     if of_live:
         script = lines(experiment.workload_text, experiment.history)
         place = live_place(script, finding.state)
-        if finding.oracle == alive.NAME:  # the call that the kernel died in never returned
-            script = tuple(never_returned(line) if line.number == place else line for line in script)
     elif of_fault:
         script, place = run_script(experiment, finding.state)
     else:
@@ -419,10 +416,6 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "state_link": f"{experiment_page(finding.experiment)}#{anchor(finding.state)}" if state else "",
         "experiment_link": experiment_page(finding.experiment),
     }
-
-
-def never_returned(line: Line) -> Line:
-    return msgspec.structs.replace(line, moment="cut")
 
 
 def live_place(script: Sequence[Line], spec: str) -> int:

@@ -98,6 +98,10 @@ def operation_texts(script: tuple[Line, ...], history: History | None) -> dict[i
 
 
 def result_words(step: Step) -> str:
+    if not step.returned:
+        return "never returned"
+    if not step.reported:
+        return "returned"
     if step.result >= 0:
         return "ok"
     return errno_words(-step.result)

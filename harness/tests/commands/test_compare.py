@@ -90,11 +90,11 @@ def test_one_run_is_asked_for_with_both_kernels(
     powercut: Powercut, trees: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A first, B second, with the options of run."""
-    wishes: list[run.RunSpec] = []
-    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    run_specs: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: run_specs.append(run_spec) or 0)
     words = ("--kernel", trees[0], "--against", trees[2], "--quiet", "--no-fsck", "replace-by-rename")
     assert powercut("compare", *words)[0] == 0
-    (run_spec,) = wishes
+    (run_spec,) = run_specs
     assert run_spec.kernels == (str(trees[2]), str(trees[0]))
     assert (run_spec.against, run_spec.with_fsck) == (str(trees[2]), False)
     assert [one.name for one in run_spec.workloads] == ["replace-by-rename"]
@@ -114,11 +114,11 @@ def test_a_stopped_compare_goes_on_as_one(
     powercut: Powercut, made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By `run --resume`, which is what Ctrl-C says, and by `compare --resume`."""
-    wishes: list[run.RunSpec] = []
-    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    run_specs: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: run_specs.append(run_spec) or 0)
     for command in ("run", "compare"):
         assert powercut(command, "--resume", made)[0] == 0
-    assert [(run_spec.kernels, run_spec.against) for run_spec in wishes] == [(("A", "B"), "A")] * 2
+    assert [(run_spec.kernels, run_spec.against) for run_spec in run_specs] == [(("A", "B"), "A")] * 2
 
 
 def test_a_compare_is_shown_again_from_disk(powercut: Powercut, made: Path) -> None:

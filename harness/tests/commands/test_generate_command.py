@@ -111,17 +111,17 @@ def test_bounds_that_are_empty_or_impossible_are_refused(powercut, words, messag
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[run.RunSpec]:
     """What `run` would have done."""
-    wishes: list[run.RunSpec] = []
+    run_specs: list[run.RunSpec] = []
 
     class Enough(Exception):
         pass
 
     def note(run_spec, *_):
-        wishes.append(run_spec)
+        run_specs.append(run_spec)
         raise run.NoGuest("enough")
 
     monkeypatch.setattr(run_command, "run", note)
-    return wishes
+    return run_specs
 
 
 def test_run_takes_generated_workloads(powercut, asked):

@@ -256,10 +256,10 @@ def test_a_ctrl_c_is_told_and_has_a_status_of_its_own(powercut: Powercut, monkey
 
 
 def test_the_command_is_kept_as_it_was_given(monkeypatch) -> None:
-    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
-    wishes: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: run_specs.append(run_spec) or 0)
+    run_specs: list[run.RunSpec] = []
     main.main(["run", "replace-by-rename", "--jobs", "2"])
-    assert wishes[0].command == ("powercut", "run", "replace-by-rename", "--jobs", "2")
+    assert run_specs[0].command == ("powercut", "run", "replace-by-rename", "--jobs", "2")
 
 
 @pytest.mark.parametrize(
@@ -279,10 +279,10 @@ def test_damage_goes_with_no_other_kind_of_run(powercut: Powercut, words: list[s
 
 def test_a_resumed_run_with_damage_goes_on_with_it(made: Path, monkeypatch) -> None:
     question(made, ("powercut", "run", "replace-by-rename", "--damage", "--budget", "7", "--seed", "3"))
-    wishes: list[run.RunSpec] = []
-    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    run_specs: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: run_specs.append(run_spec) or 0)
     assert main.main(["run", "--resume", str(made)]) == 0
-    assert (wishes[0].kind, wishes[0].budget) == ("damage", 7)
+    assert (run_specs[0].kind, run_specs[0].budget) == ("damage", 7)
 
 
 @pytest.mark.parametrize(("sector", "status"), [(65535, 3), (65536, 2)])
@@ -303,10 +303,10 @@ def test_a_bad_sector_outside_the_device_is_told_before_anything_is_built(
 
 def test_a_resumed_run_asks_the_question_it_was_started_with(made: Path, monkeypatch) -> None:
     question(made, ("powercut", "run", "replace-by-rename", "--log-size", "2M", "--no-fsck"))
-    wishes: list[run.RunSpec] = []
-    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: wishes.append(run_spec) or 0)
+    run_specs: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: run_specs.append(run_spec) or 0)
     assert main.main(["run", "--resume", str(made), "--jobs", "3"]) == 0
-    (run_spec,) = wishes
+    (run_spec,) = run_specs
     assert [one.name for one in run_spec.workloads] == ["replace-by-rename"]
     assert (run_spec.log_bytes, run_spec.with_fsck, run_spec.jobs, run_spec.guest) == (
         2 << 20,

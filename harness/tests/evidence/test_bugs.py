@@ -82,7 +82,11 @@ def test_a_page_becomes_what_a_summary_keeps():
     page = page_of(pages_folder() / "BTRFS-1.md", GOOD)
     assert (page.title, page.upstream, page.profiles, page.fix) == ("A title", "not found", (), ())
     kept = known_as("BTRFS-1")
-    assert (kept.id, kept.title, kept.page) == ("BTRFS-1", bug_page("BTRFS-1").title, "docs/findings/BTRFS-1.md")
+    assert (kept.id, kept.title, kept.page) == (
+        "BTRFS-1",
+        bug_page("BTRFS-1").title,
+        "docs/findings/BTRFS-1.md",
+    )
 
 
 @pytest.mark.parametrize(

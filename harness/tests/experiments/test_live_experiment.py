@@ -1,5 +1,6 @@
 """A kernel that dies or complains while it records is a finding, from the experiment to its export."""
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from harness.tests.fake_recorder import PROFILE, WORKLOAD, DyingGuestSlot
 from harness.tests.made_run import question
 from oracles.spec import LIVE
 from oracles.verdict import Tier
-from reports.pages.html import finding_context, write_report
+from reports.pages.html import write_report
 from reports.results import CRASH, KINDS, Experiment, Summary, read_experiment
 
 PANIC = ("panic", "operation 2", CONSOLE)
@@ -87,7 +88,21 @@ def test_its_pages_show_the_operation_and_the_trace(tmp_path: Path, kind: str) -
     assert "while the workload was recorded, during 2 fsync A/foo" in told
     assert CONSOLE[0] in told
     assert "Where the kernel was" in told
-    assert CONSOLE[0] in (report / "experiment-0001.html").read_text()
+    whole = (report / "experiment-0001.html").read_text()
+    assert CONSOLE[0] in whole
+    for page in (told, whole):
+        assert results(page) == ["returned", "returned", "never returned"]
+        assert "log entries</text>" not in page  # a time line
+    assert "There is no log, so nothing else was tried." in whole
+    assert all(heading not in whole for heading in ("Every state", "Every fault point", "The device</h2>"))
+
+
+def results(page: str) -> list[str]:
+    """What the page writes beside each operation of the workload."""
+    beside = (
+        re.sub(" +", " ", one).strip() for one in re.findall(r'<span class="res[^>]*>(.*?)</span>', page)
+    )
+    return [one for one in beside if one]
 
 
 def test_minimize_and_repeats_ask_the_recording_alone(tmp_path: Path, monkeypatch) -> None:
@@ -128,11 +143,3 @@ def test_its_program_is_the_workload_up_to_the_operation(tmp_path: Path) -> None
     assert [[each.word for each in one.run] for one in made] == [["creat"], ["creat", "fsync"]]
     assert {one.way for one in made} == {"plain"}
     assert all(one.asks("survives") for one in made)
-
-
-def test_the_call_that_the_kernel_died_in_did_not_return(tmp_path: Path) -> None:
-    """Its page showed it as ok, for the history holds no result of it."""
-    experiment, summary, _ = done(tmp_path, DyingGuestSlot(tmp_path, [PANIC]))
-    context = finding_context(summary.findings[0], experiment)
-    moments = {line.step.index: line.moment for line in context["script"] if line.step}
-    assert moments == {0: "", 1: "", 2: "cut"}

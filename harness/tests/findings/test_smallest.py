@@ -104,10 +104,10 @@ def test_of_a_failing_device_what_the_stock_kernel_beside_it_shows_is_not_the_bu
         finding(3, "b", "6.12"),
         finding(4, "c", own, known=(KnownAs("BTRFS-1", "a title"),)),
     )
-    wishes = []
+    run_specs = []
 
     def run(run_spec, out, progress):
-        wishes.append(run_spec)
+        run_specs.append(run_spec)
         return tmp_path, Summary(1, 2, StateCounts(), 0, {}, found, {})
 
     monkeypatch.setattr(smallest, "run", run)
@@ -116,4 +116,4 @@ def test_of_a_failing_device_what_the_stock_kernel_beside_it_shows_is_not_the_bu
     )
     bug = msgspec.structs.replace(BUG, oracles=("told",), kind=FAULTS)
     assert [row.signature for row in rows_of(bug, "6.12", tmp_path, Progress(quiet=True))] == ["a"]
-    assert [(run_spec.kernels, run_spec.kind) for run_spec in wishes] == [(("6.12", own), FAULTS)]
+    assert [(run_spec.kernels, run_spec.kind) for run_spec in run_specs] == [(("6.12", own), FAULTS)]

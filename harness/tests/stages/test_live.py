@@ -29,7 +29,9 @@ def test_a_panic_is_the_kernels_and_the_history_ends_with_its_operation(tmp_path
     live, history = raised.value.live, raised.value.history
     assert (live.spec, live.seen.death, live.seen.console) == ("L:1", "panic", CONSOLE)
     assert live.seen.death_during == "operation 1 (creat A/foo)"
-    assert ([step.index for step in history.setup], [step.index for step in history.run]) == ([0], [1])
+    steps = [(step.index, step.returned, step.reported) for step in (*history.setup, *history.run)]
+    assert steps == [(0, True, False), (1, False, False)]
+    assert len(history.setup) == 1
 
 
 def test_a_panic_where_its_memory_found_no_room_accuses_nobody(tmp_path: Path) -> None:
@@ -44,7 +46,7 @@ def test_a_panic_where_its_memory_found_no_room_accuses_nobody(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("stage", "spec", "during", "steps"),
     [
-        ("mount", "L:0", "mount", 1),
+        ("mount", "L:0", "mount", 0),
         ("operation 0", "L:0", "operation 0 (mkdir A)", 1),
         ("unmount", "L:3", "unmount", 3),
     ],
@@ -55,6 +57,7 @@ def test_each_stage_has_its_state(tmp_path: Path, stage: str, spec: str, during:
     live, history = raised.value.live, raised.value.history
     assert (live.spec, live.seen.death_during) == (spec, during)
     assert len(history.setup) + len(history.run) == steps
+    assert all(step.returned == (stage == "unmount") for step in (*history.setup, *history.run))
 
 
 def test_a_guest_that_ends_without_a_word_is_our_trouble(tmp_path: Path) -> None:

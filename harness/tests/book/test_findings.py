@@ -1,0 +1,43 @@
+"""FINDINGS.md is the table of the pages in docs/findings/, and each page begins with its own."""
+
+from harness.book.findings import PAGE, counts, facts, generated, table
+from harness.evidence.bugs import BugPage, bug_pages
+from harness.local.root import ROOT
+
+
+def page(number, filesystem="btrfs", upstream="fixed", fix=()):
+    name = f"{filesystem.upper()}-{number}"
+    return BugPage(
+        name, f"Title {number}", filesystem, ("durable",), ("a",), ("6.1", "6.12"), upstream, (), fix
+    )
+
+
+def test_findings_md_and_the_tables_of_the_pages_are_up_to_date():
+    """Else: .venv/bin/python -m harness.book"""
+    made = generated(ROOT)
+    assert len(made) == 1 + len(bug_pages())
+    assert [path for path, text in made.items() if (ROOT / path).read_text() != text] == []
+
+
+def test_every_page_has_its_row():
+    text = (ROOT / PAGE).read_text()
+    assert all(f"| [{one.id}](docs/findings/{one.id}.md) | {one.title} |" in text for one in bug_pages())
+
+
+def test_a_row_has_kernels_fixes_and_status():
+    rows = list(table(iter([page(1), page(2, upstream="not found", fix=("fix/a", "fix/b"))])))
+    assert rows[2] == "| [BTRFS-1](docs/findings/BTRFS-1.md) | Title 1 | 6.1, 6.12 | none | fixed |\n"
+    assert rows[3].endswith("| Title 2 | 6.1, 6.12 | `fix/a`, `fix/b` | not found |\n")
+
+
+def test_findings_are_counted_by_filesystem_and_status():
+    pages = (page(1), page(2), page(1, "ext4", "not searched"))
+    assert counts(pages) == "3 findings: 2 of btrfs, 1 of ext4. Upstream: 2 fixed, 1 not searched."
+
+
+def test_a_page_begins_with_its_facts():
+    lines = facts(page(1, fix=("fix/a",))).splitlines()
+    assert lines[:3] == ["| filesystem | btrfs |", "| --- | --- |", "| kernels | 6.1, 6.12 |"]
+    assert "| profiles | of btrfs, see Versions |" in lines
+    assert "| fix series | `fix/a` |" in lines
+    assert lines[-1] == "| upstream | fixed |"
