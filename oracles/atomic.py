@@ -30,14 +30,14 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "atomic"
 CHECKS = (
-    "For every object that was renamed, linked or unlinked in run: it is under no more names than it had "
-    "links to fill them, it is under one of the names of each durable link that was only renamed, a name "
-    "that a rename replaced leads to the old or the new object, and the link count equals the names."
+    "For every object that was renamed, linked or unlinked in run: it has no more names than it had "
+    "links, it has one of the names of each durable link that was only renamed, a name that a rename "
+    "replaced leads to the old or the new object, and the link count equals the number of names."
 )
 NOT_CHECKED = (
-    "Two operations together, even of the same directory (ordered does, where it is promised). In tier posix "
-    "only link counts and replaced names: rename(2) lets both names be seen. On btrfs, after an fsync of "
-    "something else, a moved file under both names."
+    "Two operations together, even of one directory (ordered asks for that, where it is promised). In "
+    "tier posix only link counts and replaced names: rename(2) lets both names be seen. On btrfs, after "
+    "an fsync of something else, a moved file that has both names."
 )
 
 

@@ -15,11 +15,12 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "consistent"
 CHECKS = (
-    "Link counts equal names (directories: as the filesystem counts them), an entry's type is its "
-    "object's, names of one inode show one file, content covers the size, data has blocks, a symlink's "
-    "size is its target's, nothing fails to be read, lost+found is empty."
+    "The link count equals the number of names (of directories: as the filesystem counts), the type in an "
+    "entry is that of its object, all names of an inode show one file, the content covers the size, data "
+    "has blocks, the size of a symlink is that of its target, every read succeeds, and lost+found is "
+    "empty."
 )
-NOT_CHECKED = "Blocks beyond those that the data needs, times, and free space (fsck does that)."
+NOT_CHECKED = "Blocks beyond those that the data needs, times, and free space (fsck checks it)."
 
 SECTOR_BYTES = 512
 BLOCK_BYTES = 4096  # the largest block of these profiles

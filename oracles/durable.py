@@ -24,16 +24,17 @@ from oracles.verdict import TIERS, Tier, Verdict, Violation
 
 NAME = "durable"
 CHECKS = (
-    "What a completed fsync, fdatasync, msync, sync, remount, unmount or write with O_SYNC or O_DSYNC "
-    "covered: names (there, gone, and leading to the right object), directories above, size, bytes, mode, "
-    "owner, inode flags, times that were set, extended attributes, symlink targets, device numbers, link "
-    "counts and preallocated blocks. Later operations may have replaced each of them. "
-    "On ext4 also the size of a new file that was written and renamed over another, once the rename is seen."
+    "Everything that a completed fsync, fdatasync, msync, sync, remount, unmount or write with O_SYNC or "
+    "O_DSYNC covered is there: names (present, absent, and leading to the right object), the directories "
+    "above them, size, bytes, mode, owner, inode flags, times that were set, extended attributes, symlink "
+    "targets, device numbers, link counts and preallocated blocks. A later operation may have replaced "
+    "each of them. On ext4 also the size of a new file that was written and renamed over another, once "
+    "the rename is visible."
 )
 NOT_CHECKED = (
-    "That holes are still holes (zeros satisfy it), and preallocation behind the end once a truncate, "
-    "collapse-range or insert-range touched the file. After a rename over a file, its bytes: ext4 allocates "
-    "them unwritten (dioread_nolock), so they may read as zeros."
+    "That holes are still holes (zeros are accepted), and preallocation behind the end of a file that a "
+    "truncate, collapse-range or insert-range touched. After a rename over a file, its bytes: ext4 "
+    "allocates them unwritten (dioread_nolock), so they may read as zeros."
 )
 
 BLOCK_BYTES = 4096  # the largest block of these profiles: only whole ones count as promised

@@ -13,8 +13,8 @@ from oracles.verdict import Answer, Tier, Verdict, Violation
 
 NAME = "fsck"
 CHECKS = (
-    "The checker's exit status and its output, on the disk as recovery and a clean unmount left it: for "
-    "btrfs the checker alone would ignore the log tree."
+    "The checker's exit status and its output, on the disk after recovery and a clean unmount. (Before "
+    "recovery the checker of btrfs would ignore the log tree.)"
 )
 NOT_CHECKED = "The disk before recovery, and whether the checker could repair what it found."
 

@@ -29,16 +29,16 @@ from workloads.text import format_operation as words
 
 NAME = "historical"
 CHECKS = (
-    "Every recovered name led to that object at some time, every size, mode, owner, inode flag, "
-    "time that was set, extended attribute, symlink target and device number was so at some time, and "
-    "every byte was written at that place by an operation that had begun, or is zero. On ext4 also that "
-    "bytes which a truncate cut off are not back, once names, link counts or attributes show that the "
-    "truncate is on disk."
+    "Every recovered name led to that object at some time. Every size, mode, owner, inode flag, time that "
+    "was set, extended attribute, symlink target and device number was the object's at some time. Every "
+    "byte was written at that place by an operation that had begun, or is zero. On ext4 also: bytes that "
+    "a truncate cut off are not back, once names, link counts or attributes show that the truncate is on "
+    "disk."
 )
 NOT_CHECKED = (
-    "Whether these values were there at the same time (ordered), and times. On a fresh disk, which is zeros, "
-    "what a block held before is not seen when it shows through; on the profiles btrfs-used, ext4-used and "
-    "xfs-used most new data goes to blocks that held something."
+    "Whether these values belong to one time (ordered asks for that), and times that a clock set. On a "
+    "fresh disk, which is all zeros, old content of a block cannot be told from zeros; on the profiles "
+    "btrfs-used, ext4-used and xfs-used most new data goes to blocks that held something."
 )
 
 ZEROS = frozenset((ZERO,))

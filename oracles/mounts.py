@@ -13,12 +13,12 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "mounts"
 CHECKS = (
-    "That the recovered disk mounts, unmounts and mounts again without an error, and that the kernel "
-    "neither panics nor hangs nor ends while it has this disk."
+    "The recovered disk mounts, unmounts and mounts again without an error. The kernel neither panics, "
+    "hangs nor exits while it has the disk."
 )
 NOT_CHECKED = (
-    "How long recovery took, as long as it ended before the deadline. Where the mount wrote nothing and a "
-    "sync brought nothing out, a second one would get the same bytes, and only one is made."
+    "How long recovery takes, as long as it ends before the deadline. Where the mount and a sync wrote "
+    "nothing, a second mount would read the same bytes, and is left out."
 )
 
 

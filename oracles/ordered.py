@@ -23,13 +23,13 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "ordered"
 CHECKS = (
-    "That names, the objects they lead to, link counts of files, modes, owners, symlink targets, device "
+    "Names, the objects they lead to, link counts of files, modes, owners, symlink targets, device "
     "numbers and extended attributes are together those of one time between the last completed sync and "
-    "the cut. On ext4 with data=journal that sizes and content are no older than that."
+    "the power failure. On ext4 with data=journal sizes and content are no older than that time."
 )
 NOT_CHECKED = (
-    "Sizes, content and blocks, on ext4 with data=journal only bytes written through a mapping; on btrfs and "
-    "f2fs, anything after an fsync or fdatasync has begun."
+    "Sizes, content and blocks; on ext4 with data=journal only bytes written through a mapping. On btrfs "
+    "and f2fs, anything after an fsync or fdatasync has begun."
 )
 
 

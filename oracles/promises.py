@@ -5,7 +5,7 @@ In:       nothing.
 Out:      COMMON, what every filesystem promises; BTRFS, EXT4..., what some promise beyond that;
           F2FS_POSIX_DENIES..., what of COMMON some do not promise.
 Not here: which profile promises what (profiles.py), what is asked because of it (allowed.py, the oracles).
-          PROMISES.md has the same as tables; a test holds the two against each other.
+          The page reference/promises.md is made from this (harness/book/promises.py).
 """
 
 import msgspec

@@ -14,13 +14,14 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "quiet"
 CHECKS = (
-    "Every line of the kernel log of this state: BUG, WARNING, Oops, failed assertions, lockdep, UBSAN, "
-    "KASAN, stalls and call traces at any level, and what the filesystem itself logs as an error or worse. "
-    "The same of the kernel log of the recording."
+    "Every line of the kernel log, of the recovery and of the recording: BUG, WARNING, Oops, failed "
+    "assertions, lockdep, UBSAN, KASAN, stalls and call traces at any level, and what the filesystem "
+    "itself logs as an error or worse."
 )
 NOT_CHECKED = (
     "Lines of the filesystem at level warning and below, and errors of the block device. btrfs prints at "
-    "most 100 lines of a level in 5 s (fs/btrfs/messages.c), so of many states with an error some show none."
+    "most 100 lines of a level in 5 s (fs/btrfs/messages.c), so of many states with an error some show "
+    "none."
 )
 
 ERROR_LEVEL = 3  # include/linux/kern_levels.h: KERN_ERR

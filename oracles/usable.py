@@ -14,15 +14,15 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "usable"
 CHECKS = (
-    "That every file reads, that a new file can be made, written and removed in every directory, and fsynced "
-    "in the root, and that everything can be deleted until the root is empty. Where a new file finds no "
-    "room, that the files fill the filesystem, and that once they are deleted there is room again, for a "
-    "file of a quarter of the device. In the mount that replayed a log: that a new file without a name can "
-    "be made, filled and fsynced."
+    "Every file can be read. In every directory a new file can be made, written and removed, and in the "
+    "root also fsynced. Everything can be deleted until the root is empty. Where there is no room for a "
+    "new file: the files do fill the filesystem, and after they are deleted there is room again, for a "
+    "file of a quarter of the device. In the mount that replayed a log: a new file without a name can be "
+    "made, filled and fsynced."
 )
 NOT_CHECKED = (
-    "New files on a profile that is made nearly full. What the files hold, and use by several processes at "
-    "once. The mount that replayed a log is put to use only in states whose last write was one with FUA."
+    "New files on a profile that is made nearly full. The content of files, and use by several processes "
+    "at once. The mount that replayed a log is used only in states whose last write was one with FUA."
 )
 
 MAKING = ("create", "write", "fsync")  # the probe's calls that need space

@@ -23,9 +23,14 @@ KINDS = (CRASH, FAULTS, DAMAGE)
 
 
 class LogFigures(msgspec.Struct, frozen=True):
-    """entries: without our marks. flush, fua: entries with that flag. bytes: written, discards left out;
+    """What a log amounts to.
+
+    entries:        log entries, without our own marks.
+    flush, fua:     entries with that flag.
+    bytes:          bytes written, discards left out.
     metadata_bytes: those of them that the filesystem flagged as metadata.
-    windows: what lies between two FLUSHes; an end without a FLUSH is one, too."""
+    windows:        parts of the log between two FLUSHes, the end of the log included.
+    """
 
     entries: int = 0
     flush: int = 0
@@ -36,14 +41,18 @@ class LogFigures(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """
-    Of one experiment and model, how many of all its states were examined, model O's equals among them.
+    """How many of all states of one model were examined in one experiment, those that equal one of model O
+    included.
 
-    places:     R: cuts at which writes were volatile; T: writes that can be torn; N: recoveries that differ;
-                D (no crash model, but damage at rest): blocks that a mount reads, each once with one content.
+    model:      R, T or N; D for damage at rest, which is no crash model.
+    places:     R: cuts at which writes were volatile. T: writes that can be torn. N: recoveries that differ.
+                D: blocks that a mount reads, each once with one content.
     whole:      places of which every state was examined; D: of which one was.
-    space:      how many states there are; of R its binary logarithm, space_bits.
-    unit_bytes: T: what a device does not tear. recorded: N: recoveries recorded to find those that differ.
+    examined:   states that were examined.
+    space:      how many states there are.
+    space_bits: R: the binary logarithm of that number, in place of space.
+    unit_bytes: T: what a device does not tear.
+    recorded:   N: recoveries that were recorded to find those that differ.
     """
 
     model: str
@@ -57,7 +66,11 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class ReadBlock(msgspec.Struct, frozen=True, array_like=True):
-    """A block of 4 KiB that the mount of a state read. name: of harness/states/block_names.py."""
+    """A block that the mount of a state read.
+
+    block: its number, in blocks of 4 KiB.
+    name:  what it belongs to, as harness/states/block_names.py names it.
+    """
 
     block: int
     name: str
@@ -66,11 +79,12 @@ class ReadBlock(msgspec.Struct, frozen=True, array_like=True):
 class JudgedState(msgspec.Struct, frozen=True, array_like=True):
     """One crash state.
 
-    spec:        "O:12". same_as: the spec of the earlier state with the same bytes, whose recovery
-                 serves for this one too; "" when it was recovered itself.
-    observation: index into Experiment.observations. verdict_set: index into Experiment.verdict_sets.
-    outcome:     of a damaged state, what recovery made of it (oracles.faults.damage.Outcome); "" where
-                 nobody could look.
+    spec:        its name, as "O:12".
+    same_as:     the spec of the earlier state with the same bytes, whose recovery serves for this one too;
+                 "" when it was recovered itself.
+    observation: index into observations.json.zst.
+    verdict_set: index into verdict_sets.
+    outcome:     of a damaged state, what recovery made of it; "" where that could not be seen.
     """
 
     spec: str
@@ -83,17 +97,30 @@ class JudgedState(msgspec.Struct, frozen=True, array_like=True):
 class ExperimentFacts(msgspec.Struct, frozen=True):
     """experiment.json: what one workload on one profile and kernel was, and how it went.
 
-    trouble:   "" or why the experiment could not be done; then all its states are UNKNOWN.
-    device:    what the recorded device said of itself (queue/write_cache, queue/fua ...).
-    seconds:   per stage (record, recover, judge ...). device_bytes: size of the disk.
-    config:    variants of its kernel. guest: its kind.
-    kind:      of KINDS: what its states are. points_unmet: of a sweep of faults, points that nothing
-               which was read or written came past; they are no states. points_left_out: of too many.
-    other_recordings: what other recordings of the same amounted to; only this one was recovered.
-    planned:   states by model; without it all of model O. coverage: of the other models.
-    undamaged: of kind DAMAGE, by spec of each state of model O, index into Experiment.observations of what
-    came
-               back of it; these states are not judged. reads: by spec of each state that was damaged.
+    number:     of the experiment, from 1; its folder has this name.
+    workload:   its name.
+    theme:      the folder of the library that it lies in, "" for others.
+    profile:    the profile's name.
+    kernel:     the kernel, as it was asked for.
+    tier:       one of posix, somc, fs.
+    entries:    of the log, each as [flags, sector, sector count, mark].
+    device:     what the recorded device reported of itself (queue/write_cache, queue/fua ...).
+    seconds:    per stage: record, recover, judge ...
+    sector_size: bytes of a sector of the log.
+    trouble:    why the experiment could not be done, "" when it was; all its states are UNKNOWN then.
+    device_bytes: size of the disk.
+    config:     variants of the kernel's configuration.
+    other_recordings: what other recordings of the same workload amounted to; only this one was recovered.
+    guest:      its kind: uml, or qemu with its accelerator.
+    planned:    states by model; all of model O are planned when it is empty.
+    coverage:   of the models other than O.
+    kind:       what its states are: crash, faults or damage.
+    points_unmet: of a run with --faults, points that no read or write came to; they are no states.
+    points_left_out: of a run with --faults, points left out because there were too many.
+    undamaged:  of a run with --damage, by the spec of each state of model O, an index into
+                observations.json.zst: what came back of it without the damage. These are not judged.
+    reads:      of a run with --damage, by the spec of each state that was damaged, the blocks that its
+                mount read.
     """
 
     number: int
@@ -121,7 +148,11 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """verdicts.json.zst: every state with its verdicts; equal sets of verdicts are written once."""
+    """verdicts.json.zst: every state with its verdicts.
+
+    states:       every state.
+    verdict_sets: sets of verdicts; equal ones are written once.
+    """
 
     states: tuple[JudgedState, ...]
     verdict_sets: tuple[tuple[Verdict, ...], ...]
@@ -139,8 +170,14 @@ class Experiment(msgspec.Struct, frozen=True):
 
 
 class Repeat(msgspec.Struct, frozen=True):
-    """The witness recorded `times` more on this kernel: `shown` of them gave the finding again.
-    stock: whether it is the source without any series. trouble: "" or what kept some from being examined."""
+    """A finding's witness, recorded again on one kernel.
+
+    kernel:  the kernel.
+    shown:   how many of the recordings showed the finding.
+    times:   how many recordings there were.
+    stock:   whether the kernel is the source without any series.
+    trouble: why some of them could not be examined, or "".
+    """
 
     kernel: str
     shown: int
@@ -150,8 +187,13 @@ class Repeat(msgspec.Struct, frozen=True):
 
 
 class Attribution(msgspec.Struct, frozen=True):
-    """A finding of one workload on one profile does not appear with this series (several are joined by "+"):
-    it is the bug with this ID, or one of the bugs with these IDs."""
+    """A finding that went away with a fix: it is the known bug that the fix is for.
+
+    profile:  where it was seen.
+    workload: the generated workload that shows it.
+    ids:      the known bugs that the fix is for.
+    series:   the fix, below kernel/series/; several are joined by "+".
+    """
 
     profile: str
     workload: str
@@ -162,9 +204,11 @@ class Attribution(msgspec.Struct, frozen=True):
 class Triage(msgspec.Struct, frozen=True):
     """followups.json: what was learnt of a finding after its run.
 
-    minimal: the run that minimize left, as a path. exports: files, relative to the run where they lie in it,
-    that were tried on guests before they were kept, each with what was seen. attributed: by the command of
-    that name.
+    repeats:    recordings of its witness again.
+    minimal:    the run that `minimize` left, as a path.
+    exports:    files that `export` wrote, relative to the run where they lie in it, each with what its
+                trial in a guest showed.
+    attributed: what `attribute` found out.
     """
 
     repeats: tuple[Repeat, ...] = ()
@@ -176,6 +220,8 @@ class Triage(msgspec.Struct, frozen=True):
 class KnownAs(msgspec.Struct, frozen=True):
     """A known bug of stock kernels, as its page described it when the run was summed up.
 
+    id:       as "BTRFS-1".
+    title:    of its page.
     upstream: "fixed", "reported", "not found" or "not searched"; "" where an older release did not keep it.
     """
 
@@ -190,16 +236,31 @@ class KnownAs(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """BROKEN verdicts with one signature, with the earliest state of the shortest workload.
+    """BROKEN verdicts with one signature, and the earliest state of the shortest workload that shows it.
 
-    id:        "F1", "F2" ... in the order of the run. signature: "btrfs durable: name lost (fsynced file)".
-    experiment: the number of the witness' experiment. state: its spec.
-    count:     states that show it, over all experiments. repro: the command that shows it again.
-    known:     the known bugs that explain it; empty for a new finding.
-    models:    crash models of the states that show it. presumes: what a device must do for it, "" where
-               model O shows it.
-    profile:   of the witness; profiles: all that show it.
-    after:     what was learnt later.
+    id:         "F1", "F2" ... in the order of the run.
+    signature:  "btrfs durable: name lost (fsynced file)".
+    oracle:     the oracle that reported it.
+    kind:       the kind of violation, "name lost".
+    role:       what the object was to the workload, "fsynced file".
+    tier:       the lowest tier that asks for it.
+    profile:    of the witness.
+    kernel:     of the witness.
+    workload:   of the witness.
+    experiment: number of the witness' experiment.
+    state:      spec of the witness' state.
+    subject:    the path that it is about.
+    expected:   what the promise allows.
+    found:      what came back.
+    promise:    the promise, with its source.
+    count:      states that show it, over all experiments.
+    workloads:  all that show it.
+    repro:      the command that shows it again.
+    known:      the known bugs that explain it; empty for a new finding.
+    models:     crash models of the states that show it.
+    presumes:   what a device must do for it, "" where model O shows it.
+    profiles:   all that show it.
+    after:      what was learnt later.
     """
 
     id: str
@@ -231,10 +292,12 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class StateCounts(msgspec.Struct, frozen=True):
-    """planned = checked + skipped_identical + unknown when every state was reached.
+    """Counts of states. planned is the sum of the others when every state was reached.
 
-    checked: recovered and judged. skipped_identical: bytes equal to an earlier state's, judged from its
-    recovery. unknown: states for which some oracle could not say. windows: what lies between two FLUSHes.
+    planned:           states that were to be examined.
+    checked:           recovered and judged.
+    skipped_identical: bytes equal to those of an earlier state; judged from its recovery.
+    unknown:           states for which some oracle has no answer.
     """
 
     planned: int = 0
@@ -244,8 +307,15 @@ class StateCounts(msgspec.Struct, frozen=True):
 
 
 class ModelCounts(msgspec.Struct, frozen=True):
-    """StateCounts of one crash model; broken: states in which some oracle saw a promise broken.
-    coverage: over all experiments; None of model O, which has no others."""
+    """Counts of the states of one crash model.
+
+    planned:           states that were to be examined.
+    checked:           recovered and judged.
+    skipped_identical: bytes equal to those of an earlier state; judged from its recovery.
+    unknown:           states for which some oracle has no answer.
+    broken:            states in which some oracle reported a broken promise.
+    coverage:          over all experiments; null of model O, of which every state is examined.
+    """
 
     planned: int = 0
     checked: int = 0
@@ -256,7 +326,12 @@ class ModelCounts(msgspec.Struct, frozen=True):
 
 
 class AnswerCounts(msgspec.Struct, frozen=True):
-    """How many states an oracle answered with what."""
+    """How many states one oracle gave which answer.
+
+    holds:   HOLDS.
+    broken:  BROKEN.
+    unknown: UNKNOWN.
+    """
 
     holds: int = 0
     broken: int = 0
@@ -264,8 +339,16 @@ class AnswerCounts(msgspec.Struct, frozen=True):
 
 
 class OracleSight(msgspec.Struct, frozen=True):
-    """What one oracle saw of a planted bug that the stock kernel does not show: in how many states of how
-    many workloads, and where first. finding: that violation's, as "F3"."""
+    """What one oracle reported of a planted bug that it does not report of the stock kernel.
+
+    oracle:     its name.
+    states:     in how many states.
+    workloads:  of how many workloads.
+    workload:   the first one.
+    state:      its state.
+    experiment: its experiment's number.
+    finding:    the finding, as "F3".
+    """
 
     oracle: str
     states: int
@@ -277,11 +360,19 @@ class OracleSight(msgspec.Struct, frozen=True):
 
 
 class Detection(msgspec.Struct, frozen=True):
-    """--planted: one planted bug, and the first verdict that saw it.
+    """Of `run --planted`: one planted bug, and the first verdict that detected it.
 
-    seconds:       of its kernel's experiments, up to and with the one that saw it; swept_seconds: of all.
-    by_oracle:     every oracle that saw it.
-    models:        crash models in which it was seen.
+    planted:       its series.
+    found:         whether it was detected.
+    oracle:        the first oracle that detected it.
+    workload:      the first workload.
+    state:         the first state.
+    seconds:       of its kernel's experiments, up to and with the first that detected it.
+    kernel:        the kernel with the bug.
+    profiles:      where it was looked for.
+    swept_seconds: of all experiments of its kernel.
+    by_oracle:     every oracle that detected it.
+    models:        crash models in which it was detected.
     """
 
     planted: str
@@ -298,8 +389,15 @@ class Detection(msgspec.Struct, frozen=True):
 
 
 class Silence(msgspec.Struct, frozen=True):
-    """--planted: what the stock kernel gave on one profile. known, false: finding ids; false are those that
-    no known bug explains."""
+    """Of `run --planted`: what the stock kernel showed on one profile.
+
+    kernel:      the stock kernel.
+    profile:     the profile.
+    experiments: how many were done.
+    states:      how many were judged.
+    known:       known findings, by id.
+    false:       findings that no known bug explains, by id.
+    """
 
     kernel: str
     profile: str
@@ -310,8 +408,13 @@ class Silence(msgspec.Struct, frozen=True):
 
 
 class DamageCounts(msgspec.Struct, frozen=True):
-    """Damage at rest to blocks of one name on one profile and kernel: how many came to what
-    (oracles.faults.damage.Outcome)."""
+    """Of `run --damage`: what became of damaged blocks of one name.
+
+    profile:  the profile.
+    kernel:   the kernel.
+    name:     of the blocks.
+    outcomes: how many came to which outcome.
+    """
 
     profile: str
     kernel: str
@@ -320,13 +423,25 @@ class DamageCounts(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
-    """summary.json, the answer. exit: 0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined; of a
-    sweep 0 when every planted bug was found and the stock kernel gave nothing but what is known, else 1 or 3.
+    """summary.json, the answer.
 
-    failed_operations: "WORKLOAD: OPERATION: ERROR", each once: they changed nothing, so they test nothing.
-    planned_experiments: as Question.planned. undone_experiments: those that were tried and ended early.
-    models: by letter, the states of each crash model. damage: of damage at rest, by profile and kind of
-    block.
+    exit:        0 all HOLD, 1 something BROKEN, 3 UNKNOWN or nothing examined. Of `run --planted`: 0
+                 when every planted bug was detected and the stock kernel showed only known findings, else 1
+                 or 3.
+    experiments: how many were done.
+    states:      counts over all experiments.
+    log_entries: of all logs together.
+    verdicts:    counts by oracle.
+    findings:    all, in the order of the run.
+    rates:       states per second, seconds per stage, boots of guests.
+    reasons:     why something is UNKNOWN, or was not examined.
+    planned_experiments: as planned in run.json.
+    undone_experiments:  those that were tried and ended early.
+    failed_operations: "WORKLOAD: OPERATION: ERROR", each once. They changed nothing, so they test nothing.
+    detection:   of `run --planted`: each planted bug.
+    stock:       of `run --planted`: the stock kernel.
+    models:      by letter, the states of each crash model.
+    damage:      of `run --damage`: by profile and kind of block.
     """
 
     exit: int
@@ -349,11 +464,21 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
 class Question(msgspec.Struct, frozen=True):
     """run.json, the question: enough to ask it again.
 
-    kernels: name to provenance (source version, series with hashes, config hash, compiler).
-    profiles: name to {mkfs, mount options, size, mkfs version}. machine: processor, memory, host kernel.
-    against: of `compare`, the kernel the other one is held against; else "".
-    budget: states of an experiment for each model but O.
-    planned: experiments; a run with fewer is not whole. formats.NOT_KNOWN of some older runs.
+    command:  the command line.
+    started:  when, in UTC.
+    powercut_commit: the commit of this checkout, with "+" when it was changed; "unknown" outside git.
+    seed:     of everything that is drawn.
+    tier:     one of posix, somc, fs.
+    models:   crash models.
+    guest:    the kind of guest.
+    workloads: their names.
+    kernels:  by name the provenance: source version, series with hashes, hash of the configuration, compiler.
+    profiles: by name: mkfs, mount options, size, version of mkfs.
+    machine:  processor, memory, kernel of the host.
+    jobs:     guests at once.
+    against:  of `compare`, the kernel that the other one is compared with; else "".
+    budget:   states of an experiment for each model other than O.
+    planned:  how many experiments; a run with fewer is not complete. -1 in some runs of older releases.
     """
 
     command: tuple[str, ...]

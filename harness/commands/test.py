@@ -84,14 +84,22 @@ def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> li
     return [step for step in steps if not only or step.kind in only]
 
 
-def test(words: Sequence[str]) -> int:
-    """`powercut test WORDS`: the exit status. What is no option of ours is pytest's."""
+def test_parser() -> argparse.ArgumentParser:
+    """Of our own options; what is none of them is pytest's."""
     parser = argparse.ArgumentParser(
         prog="powercut test", description="The project's own tests, as CI runs them.", allow_abbrev=False
     )
-    parser.add_argument("--fast", action="store_true", help="stop before the guests")
-    parser.add_argument("--only", metavar="STEP,...", default="", help=f"of {', '.join(KINDS)}")
+    parser.add_argument("--fast", action="store_true", help="stop before the tests that start a guest")
+    parser.add_argument(
+        "--only", metavar="STEP,...", default="", help=f"only these steps, of {', '.join(KINDS)}"
+    )
     parser.usage = "powercut test [--fast] [--only STEP,...] [PYTEST ARGUMENT ...]"
+    return parser
+
+
+def test(words: Sequence[str]) -> int:
+    """`powercut test WORDS`: the exit status."""
+    parser = test_parser()
     ours, for_pytest = parser.parse_known_args(words)
     only = tuple(filter(None, ours.only.split(",")))
     if unknown := [kind for kind in only if kind not in KINDS]:

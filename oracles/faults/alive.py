@@ -18,12 +18,12 @@ from oracles.verdict import Answer, Tier, Verdict, Violation
 
 NAME = "alive"
 CHECKS = (
-    "That the kernel neither panics nor hangs while the device fails, or shows damage, that its log shows no "
-    "BUG, WARNING, Oops, stall, failed assertion or report of a sanitizer or of lockdep, that the unmount "
-    "ends without an error and leaves nothing busy behind: no inode, no open device. While a workload is "
-    "recorded, on a sound device: that the kernel neither panics nor hangs, and the unmount succeeds."
+    "While the device fails, or has damage, the kernel neither panics nor hangs, and its log has no BUG, "
+    "WARNING, Oops, stall, failed assertion or report of a sanitizer or of lockdep. The unmount ends "
+    "without an error and leaves no inode busy and no device open. While a workload is recorded on a "
+    "sound device, the kernel neither panics nor hangs, and the unmount succeeds."
 )
-NOT_CHECKED = "Memory that is lost for good, and how long a call took, as long as it ended within 30 s."
+NOT_CHECKED = "Memory that is never freed, and how long a call took, as long as it ended within 30 s."
 
 LINES_OF_ERRORS = "filesystem error"
 BUSY = "Busy inodes after unmount"  # fs/super.c generic_shutdown_super()

@@ -18,13 +18,13 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "contained"
 CHECKS = (
-    "What was acknowledged before the device failed is there after a mount on a sound device. And that the "
-    "filesystem, once the device takes writes again, goes on, is read-only or has shut down, as its profile "
-    "says: it goes on where nothing failed."
+    "What was acknowledged before the device failed is there after a mount on a sound device. Once the "
+    "device takes writes again, the filesystem goes on, is read-only or has shut down, as its profile "
+    "documents. Where nothing failed it goes on."
 )
 NOT_CHECKED = (
-    "Whether it might have gone on where it gave up. What was acknowledged where the fault itself spoils the "
-    "disk: corrupt writes, and dropped ones that others follow."
+    "Whether it could have gone on where it stopped. What was acknowledged where the fault itself spoils "
+    "the disk: corrupt writes, and dropped writes that other writes follow."
 )
 
 GOES_ON, READ_ONLY, SHUT_DOWN = "goes on", "read-only", "shut down"

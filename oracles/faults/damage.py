@@ -39,7 +39,7 @@ def split(spec: str) -> tuple[str, Damage]:
 
 
 class Outcome(enum.StrEnum):
-    """What recovery made of it, best first. What is not told stands in the tree or nowhere."""
+    """What recovery made of the damage, best first. "untold" is a change without a report."""
 
     REFUSED = "refused"
     REPAIRED = "repaired"
@@ -54,12 +54,13 @@ OUTCOMES = tuple(str(one) for one in Outcome)
 UNTOLD = (Outcome.UNNOTICED, Outcome.OLDER, Outcome.CHANGED)
 WORDS = {
     Outcome.REFUSED: "the mount ends with an error",
-    Outcome.REPAIRED: "the same tree, and the kernel log tells of it or the block is on the disk as it was",
-    Outcome.TOLD: "another tree, and the kernel log or a call that fails tells of it",
-    Outcome.UNNOTICED: "the same tree, and not a word",
-    Outcome.OLDER: "the tree of an earlier time, and not a word: the journal or log was taken to end there",
-    Outcome.CHANGED: "a tree that is that of no time, and not a word",
-    Outcome.DIED: "the kernel ended",
+    Outcome.REPAIRED: "the same tree; the kernel log reports the damage, or the disk has the block as it was",
+    Outcome.TOLD: "another tree, and a report: a warning in the kernel log, or a call that fails",
+    Outcome.UNNOTICED: "the same tree, and no report: the bytes are not used, or replay overwrites them",
+    Outcome.OLDER: "the tree of an earlier time, and no report: the journal or log was taken to end there, "
+    "as a power failure leaves it",
+    Outcome.CHANGED: "a tree that there was at no time, and no report",
+    Outcome.DIED: "a panic or a hang",
 }
 
 

@@ -14,15 +14,15 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "noticed"
 CHECKS = (
-    "That a block which recovery reads, with a bit flipped or a sector zeroed, changes nothing that is "
-    "found, or that it is told: the mount is refused, a call fails, or the kernel log has a line at warning "
-    "or worse that it has not without the damage. On btrfs also that the log of fsync is not left out in "
-    "silence."
+    "A bit flipped or a sector zeroed in a block that recovery reads either changes nothing that is "
+    "found, or is reported: the mount is refused, a call fails, or the kernel log has a line at level "
+    "warning or worse that it does not have without the damage. On btrfs also: the log of fsync is not "
+    "left out without a report."
 )
 NOT_CHECKED = (
-    "Whether a second copy could have saved what was lost. What stands at the end of a journal of ext4 or a "
-    "log of xfs: a record that makes no sense there is what a power failure leaves, too, so the tree of an "
-    "earlier state is allowed. f2fs, whose nodes have no checksum."
+    "Whether a second copy could have repaired what was lost. The end of an ext4 journal or an xfs log: a "
+    "power failure leaves a record there that makes no sense, too, so the tree of an earlier state is "
+    "allowed. All of f2fs, whose nodes have no checksum."
 )
 
 

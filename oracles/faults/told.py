@@ -16,16 +16,17 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "told"
 CHECKS = (
-    "Of every fsync, fdatasync, msync, syncfs or write with O_SYNC or O_DSYNC that succeeded while the "
+    "For every fsync, fdatasync, msync, syncfs or write with O_SYNC or O_DSYNC that succeeded while the "
     "device failed, or after: what it covered is there after a power failure at the end of the workload "
-    "and a mount on a sound device. A descriptor that was open before the fault is told of a lost write "
-    "although another was told; after an error a success speaks of what was written since."
+    "and a mount on a sound device. A lost write is reported to each descriptor that was open before the "
+    "fault, even if another descriptor had the report before. A success after an error covers what was "
+    "written since the error."
 )
 NOT_CHECKED = (
-    "sync and unmount, which have no way to tell of an error; what nobody was told of before the inode left "
-    "the cache (evict, remount); the bytes of a file on which a write itself had failed half-way. A FLUSH "
-    "that fails loses nothing here, since the disk under it has no cache; and one that comes with data is "
-    "sent again by device mapper without its error (dm.c, dm_io_complete())."
+    "sync and unmount, which cannot report an error. Writes that nobody was told of before the inode left "
+    "the cache (evict, remount). The bytes of a file on which a write itself failed half-way. A FLUSH "
+    "that fails loses nothing here, since the disk below has no cache; and a FLUSH that comes with data "
+    "is sent again by device mapper without its error (dm.c, dm_io_complete())."
 )
 
 LYING = frozenset(("drop-writes", "corrupt"))

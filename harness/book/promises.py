@@ -1,9 +1,9 @@
 """
-PROMISES.md as the oracles have it: each cell is what they say of a tree in which a call is not to be seen.
+reference/promises.md, from the oracles: a cell is what they say of a tree without the effect of a call.
 
 In:       oracles/promises.py, oracles/profiles.py, and one example of each word.
-Out:      text(), the file. `python -P -m oracles.tests.promise_tables` writes it anew.
-Not here: the test that the file is this text (test_promises.py).
+Out:      generated(): the page.
+Not here: judging (oracles/), the perfect recordings that are judged (oracles/tests/made.py).
 """
 
 from functools import cache
@@ -17,11 +17,11 @@ from oracles.promises import COMMON, Promise
 from oracles.tests.made import Bench
 from oracles.verdict import TIERS, Tier
 
-FILE = Path(__file__).parent.parent / "PROMISES.md"
+PAGE = Path("docs/reference/promises.md")
 
 
 class Example(msgspec.Struct, frozen=True):
-    """A call, as PROMISES.md tells it. it: what is fsynced afterwards, "" for nothing. source: beside the
+    """A call, as the page names it. it: what is fsynced afterwards, "" for nothing. source: beside the
     promises' own. only: the filesystems that have it, () for all."""
 
     call: str
@@ -190,13 +190,13 @@ WRITING_OUT = (
         "fsync-data for its range, fsync-attributes; fs: fsync-names",
         "open(2), O_SYNC",
     ),
-    ("`fill`", "as `fallocate` alloc, of what it came to", "fallocate(2)"),
+    ("`fill`", "what `fallocate` alloc promises, for the bytes that it reserved", "fallocate(2)"),
     ("`sync_file_range`", "nothing", "sync_file_range(2), Warning: no metadata, no disk cache"),
     ("`close`", "nothing", "close(2), NOTES: a successful close does not guarantee that data was saved"),
     (
         "`evict`, `wait`, `await`, `fault`",
         "nothing",
-        "they are no calls that write: of the cache, time, the device",
+        "no calls that write: they concern the cache, time, other threads, the device",
     ),
 )
 COLUMNS = (
@@ -251,22 +251,31 @@ def keys_of(one: Profile) -> list[str]:
     return [each.key for each in (*COMMON, *one.promises) if promise(one, each.key)]
 
 
-# --- the text
+# --- the text --------------------------------------------------------------------------------------
+
+
+def generated(_root: Path) -> dict[Path, str]:
+    return {PAGE: text()}
 
 
 def text() -> str:
     parts = [HEAD]
-    parts += ["## Every filesystem", "", *promise_rows(COMMON)]
+    parts += ["## Promised by every filesystem", "", *promise_rows(COMMON)]
     seen: dict[tuple[Promise, ...], str] = {}
     for one in PROFILES:
         if one.promises in seen or not one.promises:
             continue
         seen[one.promises] = one.name
         also = [other.name for other in PROFILES if other.promises == one.promises]
-        parts += ["", f"## Beyond that: {', '.join(also)}", "", *promise_rows(one.promises)]
+        parts += ["", f"## Promised beyond that by {one.name}", ""]
+        if len(also) > 1:
+            parts += [f"And by: {', '.join(also[1:])}.", ""]
+        parts += promise_rows(one.promises)
     parts += [
         "",
         "## What is not promised",
+        "",
+        "These profiles do not make a promise that others make. An oracle does not ask for it there.",
         "",
         "| profile | promise | instead | source |",
         "| --- | --- | --- | --- |",
@@ -275,25 +284,44 @@ def text() -> str:
         parts += [
             f"| {one.name} | {denied.key} | {denied.sentence} | {denied.source} |" for denied in one.denies
         ]
-    parts += ["", "## Calls that write out", "", "| call | keeps | source |", "| --- | --- | --- |"]
+    parts += [
+        "",
+        "## Calls that write out",
+        "",
+        "What a completed call promises, by the names of the promises above.",
+        "",
+    ]
+    parts += ["| call | promises | source |", "| --- | --- | --- |"]
     parts += [f"| {call} | {keeps} | {source} |" for call, keeps, source in WRITING_OUT]
     for base in BASES:
         parts += ["", f"## Calls that change something: {base}", "", *matrix(base)]
-    parts += ["", "## Where a profile differs from its filesystem", "", *differences()]
+    parts += ["", "## Where a profile differs from its filesystem", ""]
+    parts += [
+        "Cells of the tables above that are different on a profile with other options.",
+        "",
+        *differences(),
+    ]
     return "\n".join(parts) + "\n"
 
 
 HEAD = """# What must survive a power failure
 
-Three tiers, each asking all that the ones before it ask: **posix**, what the manual pages promise;
-**somc**, strictly ordered metadata: a later change is not on disk without the earlier; **fs**, what the
-filesystem documents or its own regression tests demand. Where sources disagree, each is named and the
-stricter stands in the higher tier. fstests tests stand with their numbers; files are those of the kernel.
+This page lists every promise that an oracle holds a filesystem to, and where the promise comes from: a manual
+page, a document of the kernel, a commit, or a test of fstests. The profiles are described in
+[Profiles](profiles.md), the oracles in [Oracles](oracles.md).
 
-This file is written by `python -P -m oracles.tests.promise_tables` from the oracles themselves, and a test
-holds it against them: a cell of the last tables names what the oracles call BROKEN, and from which tier on,
-when the call was made, then what the column says, and the recovered tree shows all but the call. An empty
-cell asks nothing.
+A promise belongs to one of three tiers. Each tier asks for everything that the tiers before it ask for.
+
+- **posix**: what the manual pages promise.
+- **somc**: strictly ordered metadata. A later metadata change is not on disk without the earlier ones.
+- **fs**: what the filesystem documents, or what its own regression tests demand. This is the default.
+
+Where sources disagree, each is named, and the stricter one stands in the higher tier.
+
+The tables *Calls that change something* are computed from the oracles. For a cell, the call is made, then the
+call that the column names; the recovered tree shows everything except the effect of the first call. The cell
+names the promises that the oracles then report as BROKEN, each with the lowest tier that reports it. In an
+empty cell no promise is broken: nothing requires the effect to be there.
 """
 
 
@@ -313,7 +341,7 @@ def matrix(base: str) -> list[str]:
 
 def differences() -> list[str]:
     rows = [
-        "| profile | call | column | asked there | asked of the filesystem |",
+        "| profile | call | column | promised there | promised by the filesystem |",
         "| --- | --- | --- | --- | --- |",
     ]
     seen: list[tuple[object, ...]] = [(base, profile(base).promises, profile(base).denies) for base in BASES]
@@ -330,7 +358,3 @@ def differences() -> list[str]:
                     cells = (one.name, example.call, title, own or "nothing", usual or "nothing")
                     rows.append(f"| {' | '.join(cells)} |")
     return rows
-
-
-if __name__ == "__main__":
-    FILE.write_text(text())

@@ -1,0 +1,76 @@
+"""
+The generated parts of reference/oracles.md: what each oracle promises to check, and what it does not check.
+
+In:       the oracles; the planted bugs, whose headers name the oracles that detect them.
+Out:      generated(): the page.
+Not here: the promises (promises.py), the rest of the page, which is written by hand.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+
+from harness.book.regions import filled
+from harness.book.tables import code, table
+from kernel.build import series
+from oracles.judge import ALSO_ASKED, DAMAGE_ORACLES, EVERY_ORACLE, FAULT_ORACLES, ORACLES
+
+PAGE = Path("docs/reference/oracles.md")
+IN_SHORT = MappingProxyType(
+    {
+        "mounts": "Recovery succeeds, in bounded time, and the kernel survives it.",
+        "quiet": "The kernel log has no BUG, WARNING or Oops, and no error line of the filesystem.",
+        "fsck": "The checker finds nothing after recovery.",
+        "durable": "What a completed fsync, fdatasync or sync promised is there.",
+        "atomic": "A rename, link or unlink happened entirely or not at all.",
+        "historical": "Nothing is there that never was: no foreign name, byte, size or attribute.",
+        "ordered": "Metadata changes survive as a prefix, where the filesystem promises that.",
+        "usable": "Every file can be read, every directory accepts and gives up a new file, and everything "
+        "can be deleted. What is full has room again once it is emptied.",
+        "stable": "A second mount and a second walk find the same tree.",
+        "consistent": "Link counts, types, sizes and blocks agree with the names and the content.",
+        "told": "A call that makes data durable succeeds only if it is durable. An error is reported to each "
+        "descriptor.",
+        "contained": "What was acknowledged before the error stays. Then the filesystem goes on, is "
+        "read-only or has shut down.",
+        "detected": "A block that was corrupted on its way to the disk, or at rest, never reads as good.",
+        "alive": "No BUG, panic, hang or busy device, and the unmount ends.",
+        "noticed": "What is found changes only where something reports the damage.",
+    }
+)
+
+
+def generated(root: Path) -> dict[Path, str]:
+    parts = {
+        "power-failure": overview(ORACLES),
+        "faults": overview(FAULT_ORACLES),
+        "also": ", ".join(code(oracle.NAME) for oracle in ALSO_ASKED),
+        "damage": overview(DAMAGE_ORACLES),
+        "each": "\n".join(each()),
+    }
+    return {PAGE: filled(root / PAGE, parts)}
+
+
+def overview(oracles: tuple) -> str:  # type: ignore[type-arg]
+    names = [oracle.NAME for oracle in oracles]
+    return table(("oracle", "promise"), [(f"[{name}](#{name})", IN_SHORT[name]) for name in names])
+
+
+def each() -> Iterator[str]:
+    bugs = Counter(
+        oracle for one in series() if one.name.startswith("planted/") for oracle in one.facts.oracles
+    )
+    for oracle in EVERY_ORACLE:
+        name = oracle.NAME
+        yield f"\n### {name}\n"
+        yield f"{IN_SHORT[name]}\n"
+        yield f"Checked: {oracle.CHECKS}\n"
+        yield f"Not checked: {oracle.NOT_CHECKED}\n"
+        place = oracle.__name__.replace(".", "/") + ".py"
+        caught = (
+            f"{bugs[name]} planted bugs name it as an oracle that detects them"
+            if bugs[name] != 1
+            else ("1 planted bug names it as an oracle that detects it")
+        )
+        yield f"Source: [`{place}`](../../{place}). {caught}."
