@@ -23,7 +23,7 @@ def on_config(config: Any) -> Any:
 
 
 def finding_pages(docs: Path) -> list[str | dict[str, str]]:
-    """Those with an ID first, by filesystem and number, under their ID; then the others, under their title."""
+    """Those with an ID first, by filesystem and number, under their ID; then the others by name."""
     pages = sorted((f"findings/{path.name}" for path in (docs / "findings").glob("*.md")), key=_place)
     return [{Path(page).stem: page} if _ID.fullmatch(page) else page for page in pages if page != FIRST]
 
