@@ -376,11 +376,11 @@ KNOWN = (
         ),
     ),
     *(
-        KnownBug(bug, ("6.12",), filesystem, workload, (STOPPED,), kind=FAULTS)
-        for bug, filesystem, workload in (
-            (STOPPED_EXT4, "ext4", "rename-directory-new-file"),
-            (STOPPED_EXT4, "ext4", EVERYWHERE),
-            (STOPPED_BTRFS, "btrfs", EVERYWHERE),
+        KnownBug(bug, kernels, filesystem, workload, (STOPPED,), kind=FAULTS)
+        for bug, kernels, filesystem, workload in (
+            (STOPPED_EXT4, ("6.12", "7.2"), "ext4", "rename-directory-new-file"),
+            (STOPPED_EXT4, ("6.12", "7.2"), "ext4", EVERYWHERE),
+            (STOPPED_BTRFS, ("6.12",), "btrfs", EVERYWHERE),
         )
     ),
     KnownBug(
