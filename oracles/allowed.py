@@ -329,7 +329,7 @@ class AllowedValues:
             return  # with nothing to write it writes nothing
         between = [model.steps[each - 1] for each in range(first.time + 1, time)]
         if any(step.operation.word == "evict" for step in between):
-            return  # FINDINGS.md: A renamed file keeps its old name when its logged directory left the cache
+            return  # BTRFS-6: a renamed file keeps its old name when its logged directory left the cache
         named = [
             (when, inode) for when, inode, word in model.linked if word == "link" and inode == first.inode
         ]

@@ -41,7 +41,7 @@ BTRFS = (
 )
 SERIES = (*((name, "btrfs") for name in BTRFS), ("full-hash-order-checks", "xfs"))
 
-# The stock kernel does not log a whiteout with its rename (FINDINGS.md). There an fsync has to write the log
+# The stock kernel does not log a whiteout with its rename (BTRFS-4). There an fsync has to write the log
 # before that can be seen; where the rename itself writes it, one workload more shows it.
 SEEN_EARLIER = {
     "log-commit-on-rename-and-link": {

@@ -2,7 +2,7 @@
 The whole library on the stock kernel: `tox run -e crash-btrfs` and its kin.
 
 In:       --profile NAME, --kernel WORD.
-Out:      that every verdict HOLDS and none is UNKNOWN, but for the kernel bugs triaged in FINDINGS.md.
+Out:      that every verdict HOLDS and none is UNKNOWN, but for the known bugs of the kernel.
 Not here: the demonstration set (test_smoke.py).
 """
 

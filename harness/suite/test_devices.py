@@ -108,7 +108,7 @@ def test_a_block_is_damaged_after_the_log_was_replayed(stock_kernel, keeper_for)
     assert "holds nothing" in line
 
 
-STOPPED = "ext4 told: success after the filesystem stopped (filesystem)"  # FINDINGS.md has it
+STOPPED = "ext4 told: success after the filesystem stopped (filesystem)"  # EXT4-11
 
 
 def target_of(stock_kernel, name, signature, trigger):

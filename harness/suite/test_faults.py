@@ -44,7 +44,7 @@ def sweep(tmp_path, names, profile_name, kernel):
 
 
 def test_the_demonstration_set_on_a_failing_device(tmp_path, kernel_word, profile_name):
-    """What is BROKEN is exactly what FINDINGS.md tells of this kernel; no guest is booted for a run."""
+    """What is BROKEN is exactly what is known of this kernel; no guest is booted for a run."""
     folder, summary = sweep(tmp_path, DEMONSTRATION, profile_name, kernel_word)
     assert summary.reasons == ()
     everywhere = signatures_everywhere(kernel_word, profile_name, FAULTS)

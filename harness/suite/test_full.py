@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.smoke, pytest.mark.timeout(1800)]
 
 # btrfs-nearly-full: data and metadata share their block groups, so names find no room there, either.
 PROFILES = ("btrfs-nearly-full", "ext4", "xfs")
-# On stock xfs a sync may leave data in the disk's cache (FINDINGS.md), in any workload, now and then: with
+# On stock xfs a sync may leave data in the disk's cache (XFS-1), in any workload, now and then: with
 # its fix the rest is silent.
 WITH = {"xfs": "+fix/xfs-sync-flushes-the-data-device"}
 BTRFS_ALONE = "subvolumes-when-full"

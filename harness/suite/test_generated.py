@@ -2,10 +2,10 @@
 ACE's workloads of length 1, and random ones, on the stock kernel: `tox run -e generated`.
 
 In:       --profile NAMES, --kernel WORD.
-Out:      that no verdict is UNKNOWN, and every one HOLDS; of random ones that what is BROKEN is a bug that
-          FINDINGS.md tells, since a kernel with its fix does not show it.
+Out:      that no verdict is UNKNOWN, and every one HOLDS; of random ones that what is BROKEN is a
+          known bug, since a kernel with its fix does not show it.
 Not here: whether they are ACE's (workloads/tests/test_generate.py); longer ones, which are samples and whose
-          findings FINDINGS.md tells.
+          findings are in docs/findings/generated-workloads.md.
 """
 
 import pytest
