@@ -16,10 +16,10 @@ import msgspec
 from harness.evidence.store import new_run, point_latest, reading
 from harness.evidence.summary import EXIT_UNKNOWN, shown
 from harness.guests.spec import UML
-from harness.local import packages
+from harness.local import packages, version
 from harness.local.progress import Progress
 from harness.perf.measure import PerfWish, keep_noise, measure
-from harness.runs.run import machine_facts, own_commit
+from harness.runs.run import machine_facts
 from kernel.packages import Requirement
 from oracles.verdict import Tier
 from reports.pages.html import write_perf_page, write_report_again
@@ -202,7 +202,8 @@ def question_of(arguments: argparse.Namespace) -> Question:
     return Question(
         command=("powercut", *arguments.words),
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        powercut_commit=own_commit(),
+        powercut_commit=version.commit(),
+        powercut_version=version.VERSION,
         seed=arguments.seed,
         tier=Tier(arguments.tier),
         models=(),
