@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from harness.evidence.bugs import bug_texts
 from harness.evidence.store import new_run, point_latest, reading
 from harness.evidence.summary import EXIT_UNKNOWN, shown
 from harness.guests.spec import UML
@@ -161,7 +162,7 @@ def alone(arguments: argparse.Namespace) -> int:
 def beside(folder: Path, arguments: argparse.Namespace, exit_status: int) -> int:
     """Performance of a run whose verdicts are done. Errors: as measure()."""
     found = measure_into(folder, arguments)
-    write_report_again(folder)
+    write_report_again(folder, bug_texts())
     return tell(folder, found, arguments.json, exit_status)
 
 

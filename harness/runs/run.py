@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from harness.evidence.bugs import bug_texts
 from harness.evidence.store import (
     NoResults,
     new_run,
@@ -195,7 +196,8 @@ def finish(folder: Path, wall_s: float, boots: int, again: Progress | None = Non
 
 def write_pages(folder: Path) -> None:
     """report/, junit.xml and results.ktap from what the folder holds."""
-    write_report(folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE})
+    texts = {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE}
+    write_report(folder, texts, bug_texts=bug_texts())
     write_junit(folder)
     write_ktap(folder)
 

@@ -53,13 +53,13 @@ class Outcome(enum.StrEnum):
 OUTCOMES = tuple(str(one) for one in Outcome)
 UNTOLD = (Outcome.UNNOTICED, Outcome.OLDER, Outcome.CHANGED)
 WORDS = {
-    Outcome.REFUSED: "the mount ends with an error",
+    Outcome.REFUSED: "the mount fails with an error",
     Outcome.REPAIRED: "the same tree; the kernel log reports the damage, or the disk has the block as it was",
     Outcome.TOLD: "another tree, and a report: a warning in the kernel log, or a call that fails",
     Outcome.UNNOTICED: "the same tree, and no report: the bytes are not used, or replay overwrites them",
-    Outcome.OLDER: "the tree of an earlier time, and no report: the journal or log was taken to end there, "
-    "as a power failure leaves it",
-    Outcome.CHANGED: "a tree that there was at no time, and no report",
+    Outcome.OLDER: "the tree of an earlier state, and no report: the journal or log seemed to end there, "
+    "as after a power failure",
+    Outcome.CHANGED: "a tree that never existed, and no report",
     Outcome.DIED: "a panic or a hang",
 }
 
