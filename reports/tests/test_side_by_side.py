@@ -8,7 +8,7 @@ import pytest
 
 from oracles.verdict import Answer
 from reports.pages.html import figure_words, pair_changes, write_report
-from reports.results import read_experiment, read_question, read_summary
+from reports.results import KnownAs, read_experiment, read_question, read_summary
 from reports.terminal.compare import comparison_lines
 from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never, write
 from reports.tests.make_run import make_run
@@ -181,6 +181,17 @@ def test_a_break_on_one_side_of_a_finding_of_both_is_named(run: Path) -> None:
     comparison = compare(read_question(run), summary, digests(run))
     lines = comparison_lines(comparison, summary, read_question(run), Path("compare.html"))
     assert "A only     btrfs durable: replace-by-rename (F1, which the other kernel shows elsewhere)" in lines
+
+
+def test_a_known_finding_has_its_id(run: Path) -> None:
+    summary = read_summary(run)
+    known = (KnownAs("EXT4-1", "A title"), KnownAs("EXT4-2", "Another"))
+    findings = tuple(msgspec.structs.replace(one, known=known) for one in summary.findings)
+    summary = msgspec.structs.replace(summary, findings=findings)
+    comparison = compare(read_question(run), summary, digests(run))
+    lines = comparison_lines(comparison, summary, read_question(run), Path("compare.html"))
+    at = lines.index("B only     F4 ext4 durable: name lost (renamed file)")
+    assert lines[at + 2] == "              known: EXT4-1, EXT4-2"
 
 
 def test_no_difference_is_said(run: Path) -> None:
