@@ -60,7 +60,7 @@ def argument(of: Argument) -> str:
         return f"one of {', '.join(map(code, of.choices))}"
     if of.kind is Kind.FLAGS:
         return f"some of {', '.join(map(code, of.choices))}, joined by commas"
-    return of.kind.value
+    return str(of.kind.value)
 
 
 def example(word: str) -> str:
