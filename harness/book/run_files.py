@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from harness.bench.bench import HugeLog, Speed
 from harness.bisect.bisect import Record
 from harness.bisect.step import BisectStep
 from harness.book.regions import filled
@@ -53,6 +54,8 @@ STRUCTS: dict[str, type] = {
     "bisect.json": Record,
     "step.json": BisectStep,
     "perf.json": PerfRun,
+    "bench.json: each of `profiles`": Speed,
+    "bench.json: `huge_log`": HugeLog,
     "bench-history.jsonl": Point,
 }
 # Explained once, where they are first met; the rest of what History holds is in workloads/.
