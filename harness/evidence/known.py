@@ -192,6 +192,7 @@ FAST_COMMIT = (
     _fast_commit(COUNTS, "open-directory-removed", UNCOUNTED),
     _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED, LATER),
     _fast_commit(COUNTS, "rmdir-file-takes-its-name", UNCOUNTED),
+    _fast_commit(COUNTS, "reused-name-beside-many-new-names", UNCOUNTED, LATER),
     _fast_commit(
         "EXT4-7",
         "many-xattrs-then-write",
@@ -217,6 +218,18 @@ FAST_COMMIT = (
         LATER,
     ),
     _fast_commit(BLOCKS, "many-names-fsync", NO_MOUNT, FIRST),
+    _fast_commit(
+        BLOCKS,
+        "unlink-beside-many-new-names",
+        ("durable: name came back (unlinked fsynced file)", *NO_MOUNT),
+        LATER,
+    ),
+    _fast_commit(
+        BLOCKS,
+        "reused-name-beside-many-new-names",
+        ("durable: wrong object (fsynced file)", *NO_MOUNT),
+        LATER,
+    ),
 )
 
 WHITEOUT = "BTRFS-4"
