@@ -144,9 +144,7 @@ def test_only_new_ends_1_for_what_the_kernel_in_question_alone_breaks(
     powercut: Powercut, made: Path, against: str, kernel: str, expected: int, words: str
 ) -> None:
     """A loses foo. Held against A, B got better; held against B, A got worse."""
-    asked = msgspec.structs.replace(
-        read_question(made), kernels={against: {}, kernel: {}}, against=against
-    )
+    asked = msgspec.structs.replace(read_question(made), kernels={against: {}, kernel: {}}, against=against)
     (made / "run.json").write_bytes(msgspec.json.encode(asked))
     assert powercut("compare", made)[0] == 1
     exit_status, printed, _ = powercut("compare", made, "--only-new")
