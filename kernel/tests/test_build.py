@@ -306,5 +306,5 @@ def test_a_key_alone_finds_the_kernel(tree: Path, patch: Path) -> None:
     kernel = build(f"{tree}+{patch}")
     assert by_key(kernel.provenance.key) == kernel
     shutil.rmtree(Path(kernel.path).parent)
-    with pytest.raises(BuildFailed, match=f"no kernel '{kernel.provenance.key}' is built here"):
+    with pytest.raises(BuildFailed, match=f"no kernel with key '{kernel.provenance.key}'"):
         by_key(kernel.provenance.key)

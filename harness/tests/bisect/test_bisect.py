@@ -283,8 +283,8 @@ def test_what_is_missing_is_named_at_once(powercut: Powercut) -> None:
     ("good", "bad", "more", "message"),
     [
         ("c9", "main", (), "--good c9: "),
-        ("c0", "c9", (), "has no one revision 'c9'"),
-        ("c0^{tree}", "main", (), "has no one revision"),
+        ("c0", "c9", (), "'c9' does not name exactly one commit"),
+        ("c0^{tree}", "main", (), "does not name exactly one commit"),
         ("main", "c2", (), "are one commit"),
         ("main", "c0", (), "are they the wrong way round?"),
         ("side", "main", (), "--good side is no ancestor of --bad main: they part at "),
@@ -323,7 +323,7 @@ def test_no_repository_and_no_kernel_are_told_apart(
     tree = history("good", "lost")
     git(tree, "rm", "--quiet", "Kconfig")
     git(tree, "commit", "--quiet", "-m", "no kernel any more")
-    assert "is no kernel source tree: it has no Kconfig" in powercut(*words(tree))[2]
+    assert "is not a kernel source tree: it has no Kconfig" in powercut(*words(tree))[2]
     assert "no bisect of ours" in powercut("bisect", "--resume", tmp_path / "empty")[2]
 
 

@@ -82,7 +82,7 @@ BAD = (
     ("./powercut compare --against 6.1 --perf no-such", "no experiment 'no-such'"),
     ("./powercut bisect --tree t --good a --bad b --oracle sharp rename-directory", "no oracle sharp"),
     ("./powercut repro results/latest --state Q:1", "no state spec"),
-    ("./powercut repro results/latest --state F:melt@3", "no fault point"),
+    ("./powercut repro results/latest --state F:melt@3", "not a fault point"),
     ("./powercut repro results/latest --state L:x", "no state of a recording"),
     ("./powercut export results/latest F1", "arguments are required: --to"),
     ("./powercut test --only speed", "no step speed"),

@@ -82,20 +82,23 @@ def test_generated_workloads_are_written_as_jlang(powercut, elsewhere):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--length", "0"], "ace: no workloads of length 0; lengths are 1 to 3"),
+        (["--length", "0"], "ace: there are no workloads of length 0. The lengths are 1 to 3"),
         (["--length", "-1"], "lengths are 1 to 3"),
         (["--length", "4"], "lengths are 1 to 3"),
         (["--length", "x"], "invalid int"),
         ([], "--length"),
-        (["--length", "1", "--bounds", "acme"], "no bounds 'acme'; there are: ace, link-rename-fsync, full"),
+        (
+            ["--length", "1", "--bounds", "acme"],
+            "there are no bounds 'acme'. The bounds are ace, link-rename-fsync, full",
+        ),
         (["--length", "1", "--bounds", ""], "no bounds ''"),
-        (["--length", "1", "--shard", "3/2"], "--shard: 3/2: the first is 1/2, the last 2/2"),
+        (["--length", "1", "--shard", "3/2"], "--shard: 3/2: the first part is 1/2, the last is 2/2"),
         (["--length", "1", "--shard", "0/0"], "--shard: 0/0"),
         (["--length", "1", "--shard", "two"], "--shard: 'two' is no I/N"),
         (["--length", "1", "--shard", "900/1000"], "empty, there are 328"),
         (["--length", "1", "--sample", "0"], "'0' is no number from 1"),
-        (["--length", "1", "--sample", "329"], "--sample 329: ace:1 has 328"),
-        (["--length", "1", "--sample", "328"], "only 294 of 328 workloads differ"),
+        (["--length", "1", "--sample", "329"], "--sample 329: ace:1 has only 328"),
+        (["--length", "1", "--sample", "328"], "only 294 of the 328 workloads are different"),
     ],
 )
 def test_bounds_that_are_empty_or_impossible_are_refused(powercut, words, message):
@@ -141,7 +144,7 @@ def test_run_takes_generated_workloads(powercut, asked):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--generate", "ace"], "'ace' is no BOUNDS:LENGTH, as ace:1"),
+        (["--generate", "ace"], "'ace' is not BOUNDS:LENGTH, such as ace:1"),
         (["--generate", "acme:1"], "no bounds 'acme'"),
         (["--generate", "ace:9"], "lengths are 1 to 3"),
         (["--generate", ""], "is no BOUNDS:LENGTH"),
@@ -238,6 +241,6 @@ def test_workloads_are_written_as_jlang_and_come_back(powercut, elsewhere):
         "import", "--to", "jlang", "nothing-synced-tree", "exchange-*", "--out", "to"
     )
     assert (exit_status, out) == (3, "")
-    assert "J-lang's rename knows no exchange" in said
+    assert "J-lang's rename has no mode exchange" in said
     assert powercut("import", "--jlang", "to", "--out", "back")[0] == 0
     assert len(list((elsewhere / "back").iterdir())) == len(list((elsewhere / "to").iterdir())) > 0

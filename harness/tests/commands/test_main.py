@@ -75,8 +75,8 @@ def is_one_line(said: str) -> bool:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["replace-by-renam"], "unknown workload replace-by-renam; near: replace-by-rename"),
-        (["no/such.workload"], "no workload or file no/such.workload"),
+        (["replace-by-renam"], "unknown workload replace-by-renam. Similar names: replace-by-rename"),
+        (["no/such.workload"], "there is no workload or file no/such.workload"),
         ([""], "unknown workload"),
         (["-k", "fsync and"], "-k: expected a name at column"),
         (["-k", "nothing_is_called_so"], "no workload matches"),
