@@ -138,7 +138,12 @@ def _names(same: list[Node]) -> list[Item]:
             first.mode,
         ):
             found.append(
-                ("names differ", node, f"the same as {first.path}, which is the same inode", "another file")
+                (
+                    "names differ",
+                    node,
+                    f"the same file as {first.path}, as both are one inode",
+                    "another file",
+                )
             )
     return found
 

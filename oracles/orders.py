@@ -80,7 +80,7 @@ def _models(history: History, profile: Profile) -> Iterator[Model]:
             yield model
         else:
             wrong.note(
-                len(history.run) + 1, f"the tree at the end of the recording is a different one: {difference}"
+                len(history.run) + 1, f"the recorded tree at the end differs from the model: {difference}"
             )
     if not any_found:
         raise Disagreement(f"no order of the parallel operations explains their results: {wrong.reason}")

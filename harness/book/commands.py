@@ -247,7 +247,7 @@ def command_names() -> frozenset[str]:
 def _of_test(words: list[str], root: Path) -> Iterator[str]:
     for before, word in zip(("", *words), words, strict=False):
         if before == "--only" and (unknown := set(word.split(",")) - set(KINDS)):
-            yield f"no step {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}"
+            yield f"there is no step {', '.join(sorted(unknown))}. The steps are {', '.join(KINDS)}"
         place = word.partition("::")[0]
         is_path = "/" in word and not word.startswith("-") and before not in VALUED
         if is_path and not (root / place).exists():

@@ -159,9 +159,9 @@ def repro_script(run: Path, number: int) -> str:
     command = ROOT / "powercut"
     return (
         "#!/bin/sh\n"
-        f"# Rebuild a state of experiment {number} of {run.name}, recover it, show expected and found.\n"
-        "# Usage: repro.sh STATE [OPTION...], as in: repro.sh O:12 --keep state.img\n"
-        "state=${1:?name a state, as in O:12}; shift\n"
+        f"# Rebuild a state of experiment {number} of {run.name}, recover it, and show what was expected and found.\n"
+        "# Usage: repro.sh STATE [OPTION...], such as: repro.sh O:12 --keep state.img\n"
+        "state=${1:?name a state, such as O:12}; shift\n"
         'here=$(cd "$(dirname "$0")" && pwd) || exit 2\n'
         f'exec "${{POWERCUT:-{command}}}" repro "$here" --state "$state" "$@"\n'
     )

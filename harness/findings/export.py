@@ -86,12 +86,12 @@ def verified(
     disk = f"or {itself(finding)}"
     reasons = "; ".join(dict.fromkeys(unsaid))
     if not tried:
-        raise NotInAnyWay(f"{finding.id} is not exported to {form}: {reasons}; {disk}")
+        raise NotInAnyWay(f"{finding.id} cannot be exported to {form}: {reasons}. Use {disk}")
     why = "\n  ".join([*tried, *([reasons] if reasons else [])])
     others = ", ".join(f"--to {other}" for other in FORMS if other != form)
     raise NoExport(
-        f"{finding.id} is not exported to {form}: no program shows it on {own} and not elsewhere. Tried:\n"
-        f"  {why}\nInstead: {others}; {disk}"
+        f"{finding.id} cannot be exported to {form}: no program shows it on {own} and passes "
+        f"elsewhere. Tried:\n  {why}\nTry instead: {others}; {disk}"
     )
 
 
@@ -157,7 +157,10 @@ def compile_in(folder: Path, name: str) -> None:
     command = ["gcc", "-O1", "-Wall", "-pthread", "-o", "repro", name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NoExport(f"the program does not compile, which is our mistake:\n{done.stderr.strip()[-2000:]}")
+        raise NoExport(
+            "the exported program does not compile, which is a bug of "
+            f"Powercut:\n{done.stderr.strip()[-2000:]}"
+        )
 
 
 def seen_of(word: str, ran: Ran, survives: bool = False) -> Seen:

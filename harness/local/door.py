@@ -38,7 +38,7 @@ def enter(root: Path, arguments: Sequence[str]) -> int:
         say(str(error))
         return CANNOT
     except KeyboardInterrupt:
-        say("interrupted; nothing half made is left")
+        say("interrupted. Nothing incomplete is left behind")
         return INTERRUPTED
     python = str(environment.python_of(place))
     # -P: a harness/ or a json.py in the folder where the user stands is not ours.
@@ -80,7 +80,7 @@ def provide(absent: Sequence[Requirement], yes: bool) -> None:
         raise Closed(packages.complaint(absent, debian))
     sudo = [] if os.geteuid() == 0 else ["sudo"]
     if sudo and not packages.find("sudo"):
-        raise Closed(packages.complaint(absent, debian) + "\n(there is no sudo here)")
+        raise Closed(packages.complaint(absent, debian) + "\n(sudo is not installed)")
     install(absent, sudo)
 
 

@@ -74,7 +74,7 @@ def test_what_nothing_told_is_held_against_the_disk_without_the_damage():
 
 
 def test_where_an_older_tree_is_allowed_no_program_asks():
-    with pytest.raises(NoCheck, match="a tree of an earlier time is allowed here"):
+    with pytest.raises(NoCheck, match="the trees of all earlier times are allowed here"):
         asked(lambda tree: replaced(tree, "foo", mode=0o777), "noticed", "ext4")
 
 

@@ -47,7 +47,7 @@ def test_each_is_written_once_under_its_name(powercut, elsewhere):
     exit_status, out, said = powercut("generate", "--length", "1", "--out", "made")
     assert (exit_status, out) == (0, "")
     assert (
-        said == "ace:1: 328 workloads, 34 of them equal to an earlier one and left out; 294 written to made\n"
+        said == "ace:1: 328 workloads; 34 of them are left out, because they equal an earlier one; 294 written to made\n"
     )
     written = sorted((elsewhere / "made").iterdir())
     assert len(written) == 294
@@ -96,7 +96,7 @@ def test_generated_workloads_are_written_as_jlang(powercut, elsewhere):
         (["--length", "1", "--shard", "0/0"], "--shard: 0/0"),
         (["--length", "1", "--shard", "two"], "--shard: 'two' is no I/N"),
         (["--length", "1", "--shard", "900/1000"], "empty, there are 328"),
-        (["--length", "1", "--sample", "0"], "'0' is no number from 1"),
+        (["--length", "1", "--sample", "0"], "'0' is not a number of at least 1"),
         (["--length", "1", "--sample", "329"], "--sample 329: ace:1 has only 328"),
         (["--length", "1", "--sample", "328"], "only 294 of the 328 workloads are different"),
     ],
@@ -148,8 +148,8 @@ def test_run_takes_generated_workloads(powercut, asked):
         (["--generate", "acme:1"], "no bounds 'acme'"),
         (["--generate", "ace:9"], "lengths are 1 to 3"),
         (["--generate", ""], "is no BOUNDS:LENGTH"),
-        (["--generate", "ace:1", "rename-*"], "name none beside it"),
-        (["--generate", "ace:1", "-k", "fsync"], "leave -k out"),
+        (["--generate", "ace:1", "rename-*"], "no workloads and no -k may be given"),
+        (["--generate", "ace:1", "-k", "fsync"], "no workloads and no -k may be given"),
         (["--sample", "5"], "--generate ace:2"),
         (["--shard", "1/2"], "--generate ace:2"),
     ],
@@ -175,7 +175,7 @@ def test_files_folders_and_archives_are_read(powercut, elsewhere):
         archive.add(elsewhere / "alone", "deep/packed")
     exit_status, out, said = powercut("import", "--jlang", "lang", "alone", "more.tar.gz", "--out", "made")
     assert (exit_status, out) == (0, "")
-    assert said == "4 files: 4 workloads, 2 of them equal to another; 4 written to made\n"
+    assert said == "4 files: 4 workloads, 2 of them equal another one; 4 written to made\n"
     assert {path.name for path in (elsewhere / "made").iterdir()} == {
         "j-lang9.workload",
         "j-lang10.workload",
@@ -208,14 +208,14 @@ def test_what_is_no_jlang_is_bad_input(powercut, elsewhere, content):
     exit_status, _, said = powercut("import", "--jlang", "it", "--out", "made")
     assert exit_status == 2
     assert said.startswith("it")
-    assert "1 files: 0 workloads; 1 files that are no J-lang" in said
+    assert "1 files: 0 workloads; 1 files that are not J-lang" in said
     assert not list((elsewhere / "made").iterdir())
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "name what is read"),
+        ([], "name J-lang files to read"),
         (["--jlang"], "expected at least one argument"),
         (["--jlang", "nowhere"], "no file or folder nowhere"),
         (["--jlang", "empty"], "no file in empty"),

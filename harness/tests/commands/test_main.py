@@ -80,7 +80,7 @@ def is_one_line(said: str) -> bool:
         ([""], "unknown workload"),
         (["-k", "fsync and"], "-k: expected a name at column"),
         (["-k", "nothing_is_called_so"], "no workload matches"),
-        (["--fs", "zfs"], "no profile zfs; there are: btrfs"),
+        (["--fs", "zfs"], "there is no profile zfs. The profiles are btrfs"),
         (
             ["--planted", "--fs", "btrfs-noholes"],
             "no bug is planted for btrfs-noholes; there are some for btrfs",
@@ -91,8 +91,8 @@ def is_one_line(said: str) -> bool:
         (["--models", "R,X"], "no model 'X'; there are O, R, T, N"),
         (["--models", "Z"], "no model 'Z'"),
         (["--models", ""], "--models: name at least one"),
-        (["--resume", "."], "no run of ours"),
-        (["--resume", "nowhere"], "no run of ours"),
+        (["--resume", "."], "is not the folder of a run"),
+        (["--resume", "nowhere"], "is not the folder of a run"),
     ],
 )
 def test_a_run_of_nonsense_is_refused_before_anything_is_made(
@@ -108,15 +108,15 @@ def test_a_run_of_nonsense_is_refused_before_anything_is_made(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--log-size", "3X"], "'3X' is no size from 1M to 1024G"),
-        (["--log-size", "1K"], "'1K' is no size"),
+        (["--log-size", "3X"], "'3X' is not a size from 1M to 1024G"),
+        (["--log-size", "1K"], "'1K' is not a size"),
         (["--log-size", "-5M"], "--log-size"),
-        (["--log-size", ""], "'' is no size"),
-        (["--jobs", "0"], "'0' is no number from 1"),
-        (["--budget", "0"], "'0' is no number from 1"),
-        (["--atomic", "1000"], "'1000' is no multiple of 512"),
+        (["--log-size", ""], "'' is not a size"),
+        (["--jobs", "0"], "'0' is not a number of at least 1"),
+        (["--budget", "0"], "'0' is not a number of at least 1"),
+        (["--atomic", "1000"], "'1000' is not a multiple of 512"),
         (["--jobs", "-1"], "--jobs"),
-        (["--jobs", "two"], "'two' is no number"),
+        (["--jobs", "two"], "'two' is not a number"),
         (["--guest", "vmware"], "invalid choice"),
         (["--tier", "hope"], "invalid choice"),
         (["--seed", "x"], "invalid int"),
@@ -213,7 +213,7 @@ def test_results_that_cannot_be_written_are_told_before_a_kernel_is_built(
     (elsewhere / "file").touch()
     exit_status, said = powercut("run", "--out", out)
     assert (exit_status, is_one_line(said)) == (3, True)
-    assert "file: results cannot be written there" in said
+    assert "file cannot be written" in said
 
 
 def test_too_little_space_is_told_with_what_is_needed(
@@ -298,7 +298,7 @@ def test_a_bad_sector_outside_the_device_is_told_before_anything_is_built(
     exit_status, told = powercut("run", tmp_path / "mine.workload", "--fs", "btrfs-nearly-full")
     assert exit_status == status
     if status == 2:
-        assert "mine:2:1: the device of btrfs-nearly-full has the sectors 0 to 65535: name one" in told
+        assert "mine:2:1: the sectors of the device of btrfs-nearly-full are 0 to 65535. Name one" in told
 
 
 def test_a_resumed_run_asks_the_question_it_was_started_with(made: Path, monkeypatch) -> None:
@@ -335,7 +335,7 @@ def test_a_folder_that_is_no_run_is_refused(
         (elsewhere / "run.json").write_bytes(content)
     exit_status, said = powercut(command, elsewhere)
     assert (exit_status, is_one_line(said)) == (2, True)
-    assert "no run of ours" in said
+    assert "is not the folder of a run" in said
 
 
 @pytest.mark.parametrize("name", ["experiment.json", "history.json", "observations.json.zst", "workload"])
@@ -380,7 +380,7 @@ def killed(elsewhere: Path) -> Path:
 
 
 def test_judging_a_killed_run_does_not_turn_it_green(powercut: Powercut, killed: Path) -> None:
-    told = f"2 of 3 planned experiments are missing; go on with: powercut run --resume {killed}"
+    told = f"2 of 3 planned experiments are missing; continue with: powercut run --resume {killed}"
     assert powercut("judge", killed, "--quiet")[0] == 3
     summary = read_summary(killed)
     assert (summary.exit, summary.reasons) == (3, (told.replace(str(killed), summing.shown(killed)),))
@@ -450,10 +450,10 @@ def test_a_report_is_written_again(powercut: Powercut, made: Path) -> None:
     ("words", "message"),
     [
         (["nowhere"], "neither a run (no summary.json) nor an experiment"),
-        (["MADE", "F7"], "no finding F7; there are: F1"),
+        (["MADE", "F7"], "there is no finding F7. The findings are F1"),
         (["MADE", "durable"], "durable: no finding's name"),
-        (["MADE", "--state", "O:99"], "the log has 6 entries, so O:0 to O:6"),
-        (["MADE", "--state", "R:3-1"], "entry 1 was durable: a FLUSH behind it"),
+        (["MADE", "--state", "O:99"], "the log has 6 entries, so its states are O:0 to O:6"),
+        (["MADE", "--state", "R:3-1"], "entry 1 was durable, because a later FLUSH"),
         (["MADE", "--state", "twelve"], "no state spec"),
         (["MADE/experiments/0001"], "name its state"),
     ],
@@ -469,12 +469,12 @@ def test_what_cannot_be_shown_again_is_told(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["minimize", "MADE", "F9"], "no finding F9; there are: F1"),
-        (["minimize", "nowhere", "F1"], "no run of ours with a summary.json"),
-        (["export", "MADE", "F9", "--to", "sh"], "no finding F9; there are: F1"),
-        (["export", "MADE", "F1", "--to", "sh", "--fstests", "."], "only a test of fstests is run there"),
+        (["minimize", "MADE", "F9"], "there is no finding F9. The findings are F1"),
+        (["minimize", "nowhere", "F1"], "not the folder of a finished run"),
+        (["export", "MADE", "F9", "--to", "sh"], "there is no finding F9. The findings are F1"),
+        (["export", "MADE", "F1", "--to", "sh", "--fstests", "."], "can be used only with --to fstests"),
         (["export", "MADE", "F1", "--to", "fstests", "--fstests", "."], "there is no check"),
-        (["repro", "MADE", "F9", "--times", "5"], "no finding F9; there are: F1"),
+        (["repro", "MADE", "F9", "--times", "5"], "there is no finding F9. The findings are F1"),
     ],
 )
 def test_a_finding_that_is_not_there_is_told_with_those_that_are(

@@ -120,7 +120,7 @@ def test_fewer_experiments_than_planned_is_never_a_pass(run: Path) -> None:
     question(run, planned=2)
     keep(run)
     summary = add_up(run)
-    way_on = f"go on with: powercut run --resume {shown(run)}"
+    way_on = f"continue with: powercut run --resume {shown(run)}"
     assert (summary.exit, summary.reasons) == (3, (f"1 of 2 planned experiments are missing; {way_on}",))
     assert (summary.experiments, summary.planned_experiments) == (1, 2)
 
@@ -162,7 +162,7 @@ def test_states_that_no_oracle_judged_are_never_a_pass(run: Path, monkeypatch: p
 def test_an_unknown_state_gives_its_reason_once(run: Path) -> None:
     keep(run, judge=judged({2: b"{", 3: b"{"}))
     (reason,) = add_up(run).reasons
-    assert reason.startswith("made O:2: the agent's report makes no sense")
+    assert reason.startswith("made O:2: the report of the agent is invalid")
     assert reason.endswith("(and in 1 more states)")
 
 

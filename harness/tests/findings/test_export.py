@@ -145,7 +145,7 @@ def test_a_panic_is_an_answer_where_the_kernel_has_to_survive() -> None:
     ran = Ran(-1, ("Kernel panic - not syncing: BUG!", "the guest ended"))
     assert seen_of("6.12", ran, survives=True).shows is True
     assert seen_of("6.12", ran).shows is None
-    assert seen_of("6.12", Ran(-1, ("no end in 600 s",)), survives=True).shows is None
+    assert seen_of("6.12", Ran(-1, ("it did not end within 600 s",)), survives=True).shows is None
 
 
 OWN, STOCK = "test+planted/a", "test"
@@ -225,7 +225,7 @@ def test_threads_get_several_chances_to_meet(
         (Ran(0, ("the promise was kept",)), False, "the promise was kept"),
         (Ran(1, ("noise", "BROKEN: foo is missing")), True, "foo is missing"),
         (Ran(2, ("cannot be tried: dmsetup",)), None, "status 2: cannot be tried: dmsetup"),
-        (Ran(-1, ("no end in 180 s",)), None, "status -1: no end in 180 s"),
+        (Ran(-1, ("it did not end within 180 s",)), None, "status -1: it did not end within 180 s"),
     ],
 )
 def test_only_the_two_agreed_statuses_say_something(ran: Ran, shows: bool | None, said: str) -> None:
@@ -300,7 +300,7 @@ def test_stand_ins_bring_every_function_that_a_test_calls(run: Path, tmp_path: P
         ("echo hello; echo powercut-status 1; sleep 20", 1, "hello"),
         ("echo powercut-status 0; sleep 20", 0, ""),
         ("echo Kernel panic; exit 1", -1, "the guest ended"),
-        ("sleep 20", -1, "no end in 1 s"),
+        ("sleep 20", -1, "it did not end within 1 s"),
     ],
 )
 def test_a_guest_tells_its_status_or_why_it_did_not(

@@ -47,8 +47,8 @@ def test_an_experiments_folder_and_a_state_are_enough(run: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "finding", "state", "message"),
     [
-        (".", "F9", "", "no finding F9; there are: F1"),
-        (".", "", "O:1", "2 experiments: name one, as in .*0001 --state O:1"),
+        (".", "F9", "", "there is no finding F9. The findings are F1"),
+        (".", "", "O:1", "2 experiments. Name one of them, such as .*0001 --state O:1"),
         ("experiments/0001", "", "", "name its state, as in --state O:12"),
         ("experiments", "", "", "neither a run .* nor an experiment"),
         ("nowhere", "F1", "", "neither a run .* nor an experiment"),

@@ -90,7 +90,7 @@ def test_lost_entries_are_named_once_and_in_order(spec: str) -> None:
 
 def test_the_last_prefix_is_a_state_and_the_one_behind_it_is_none() -> None:
     assert parse_spec("O:20", PLAIN) == State(20)
-    with pytest.raises(BadSpec, match="the log has 20 entries, so O:0 to O:20"):
+    with pytest.raises(BadSpec, match="the log has 20 entries, so its states are O:0 to O:20"):
         parse_spec("O:21", PLAIN)
     with pytest.raises(BadSpec, match="the log has 20 entries"):
         parse_spec("N:R:21-3/O:1", PLAIN)
@@ -99,7 +99,7 @@ def test_the_last_prefix_is_a_state_and_the_one_behind_it_is_none() -> None:
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        ("R:7-0", "durable: a FLUSH behind it"),
+        ("R:7-0", "durable, because a later FLUSH"),
         ("R:7-4", "entry 4 has FUA"),
         ("R:9-7", "writes nothing"),
         ("R:5-6", "behind the cut"),
@@ -108,8 +108,8 @@ def test_the_last_prefix_is_a_state_and_the_one_behind_it_is_none() -> None:
         ("T:7-5/1", "no data that could be torn"),
         ("T:6/1", "no data that could be torn"),
         ("T:3/1", "no data that could be torn"),
-        ("T:7/8", "cuts from 1 to 7"),
-        ("T:7/0", "cuts from 1 to 7"),
+        ("T:7/8", "after 1 to 7 of them"),
+        ("T:7/0", "after 1 to 7 of them"),
         ("T:0/1", "no last write"),
         ("T:5-6/1", "behind the cut"),
     ],
