@@ -159,7 +159,8 @@ def repro_script(run: Path, number: int) -> str:
     command = ROOT / "powercut"
     return (
         "#!/bin/sh\n"
-        f"# Rebuild a state of experiment {number} of {run.name}, recover it, and show what was expected and found.\n"
+        f"# Rebuild a state of experiment {number} of {run.name}, recover it, and show what was expected and\n"
+        "# found.\n"
         "# Usage: repro.sh STATE [OPTION...], such as: repro.sh O:12 --keep state.img\n"
         "state=${1:?name a state, such as O:12}; shift\n"
         'here=$(cd "$(dirname "$0")" && pwd) || exit 2\n'

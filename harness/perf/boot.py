@@ -109,7 +109,7 @@ class MeasuredGuest:
 
 def _check(report: ScriptReport, profile: Profile, deadline_s: float) -> None:
     told = [line.strip() for line in (report.complained or report.said).splitlines() if line.strip()]
-    last = " | ".join(told[-3:]) or "it said nothing"
+    last = " | ".join(told[-3:]) or "it printed nothing"
     if report.status == DEADLINE_PASSED:
         raise NotMeasured(
             f"the script did not end within its deadline of {deadline_s:g} s. Raise deadline_s in "

@@ -369,7 +369,7 @@ def governor() -> str:
     try:
         return GOVERNOR.read_text().strip()
     except OSError:
-        return "not told"
+        return "not known"
 
 
 def debug_options(kernels: Any) -> tuple[str, ...]:

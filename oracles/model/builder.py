@@ -107,7 +107,7 @@ class Builder:
     def _target(self, directory: int, symlink: int, depth: int) -> int:
         target = self.model.inodes[symlink].target
         if depth > SYMLINKS_MAX or target.startswith("/"):
-            raise self._wrong("a symlink whose target does not exist in the mount")
+            raise self._wrong("the path leads through a symlink whose target does not exist in the mount")
         slot = self._follow_to_parent(directory, target, depth)
         return self._enter(*slot, depth)
 
@@ -123,7 +123,7 @@ class Builder:
             if target.startswith("/"):
                 break
             slot = self._follow_to_parent(slot[0], target, depth)
-        raise self._wrong("a symlink whose target does not exist in the mount")
+        raise self._wrong("the path leads through a symlink whose target does not exist in the mount")
 
     def there(self, path: str, follow: bool) -> int:
         """The object at `path`; errors: Disagreement when there is none."""

@@ -148,5 +148,5 @@ def test_what_was_corrupted_on_its_way_is_asked_of_a_file_that_is_there():
 def test_a_filesystem_that_stopped_without_need_is_asked_by_no_program():
     """Whether it goes on, and how it fails a new file, takes more than a line or two."""
     scene = Failed()
-    with pytest.raises(NoCheck, match="no program asks this in a few lines"):
+    with pytest.raises(NoCheck, match="no exported program can check this in a few lines"):
         scene.asked(scene.bench.tree(), "contained", "F:delay@2", after="create", after_errno=errno.EIO)

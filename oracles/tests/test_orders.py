@@ -130,7 +130,7 @@ def test_a_history_that_no_order_explains_is_not_judged():
     history = two("chmod A/foo 600", "chmod B 600", {3: (0, 3), 4: (1, 2)})
     with pytest.raises(Disagreement, match=r"operation 4 \(chmod B 600\) succeeded, but there is no B"):
         orders_of(history)
-    assert "no order of what ran in parallel" in prepare(history, profile("btrfs")).trouble
+    assert "no order of the parallel operations" in prepare(history, profile("btrfs")).trouble
 
 
 def test_direct_writes_to_the_same_bytes_at_once_are_not_judged():

@@ -224,7 +224,7 @@ def test_threads_get_several_chances_to_meet(
     [
         (Ran(0, ("the promise was kept",)), False, "the promise was kept"),
         (Ran(1, ("noise", "BROKEN: foo is missing")), True, "foo is missing"),
-        (Ran(2, ("cannot be tried: dmsetup",)), None, "status 2: cannot be tried: dmsetup"),
+        (Ran(2, ("cannot be tested: dmsetup",)), None, "status 2: cannot be tested: dmsetup"),
         (Ran(-1, ("it did not end within 180 s",)), None, "status -1: it did not end within 180 s"),
     ],
 )
