@@ -39,7 +39,7 @@ SPATCH_LIMIT_S = 120  # a four-line semantic patch takes about 1 s on fs/btrfs/t
 
 def known_series() -> tuple[Series, ...]:
     """All under kernel/series/, by name; of a folder the change for the newest version."""
-    return tuple(_of_name(name, _newest(_files(name))) for name in _names())
+    return tuple(_of_name(name, _newest(_files(name))) for name in names())
 
 
 def is_series(name: str) -> bool:
@@ -53,7 +53,7 @@ def find_series(name: str, version: str = "") -> Series:
     path = Path(name).expanduser()
     if not files and not path.is_file():
         raise BadKernel(
-            f"there is no series {name!r}. The series are: {', '.join(_names()) or 'none'}. A "
+            f"there is no series {name!r}. The series are: {', '.join(names()) or 'none'}. A "
             f"path to a {', '.join(SUFFIXES)} file is accepted too"
         )
     series = _of_name(name, _chosen(name, files, version)) if files else _read(name, path)
@@ -64,10 +64,11 @@ def find_series(name: str, version: str = "") -> Series:
     return series
 
 
-def _names() -> tuple[str, ...]:
+def names() -> tuple[str, ...]:
+    """Of every series under kernel/series/, as "planted/NAME"."""
     places = sorted(FOLDER.glob("*/*"))
-    names = (f"{path.parent.name}/{path.name if path.is_dir() else path.stem}" for path in places)
-    return tuple(dict.fromkeys(name for name in names if _files(name)))
+    found = (f"{path.parent.name}/{path.name if path.is_dir() else path.stem}" for path in places)
+    return tuple(dict.fromkeys(name for name in found if _files(name)))
 
 
 def _files(name: str) -> dict[str, Path]:

@@ -82,9 +82,9 @@ _USED = "\n".join(
 # What may not be torn, or the mount is refused: the superblock, which one checksum covers and of which the
 # mount reads one copy. btrfs: BTRFS_SUPER_INFO_SIZE, fs/btrfs/disk-io.c open_ctree() ("superblock checksum
 # mismatch"). ext4: struct ext4_super_block, 1024 B; ext4_superblock_csum_verify() in fs/ext4/super.c comes
-# before the journal is replayed. docs/findings/device-assumptions.md: a device that tears at 512 B. f2fs: its blocks
-# (F2FS_BLKSIZE), for its nodes have no checksum. XFS takes no more than a sector for granted: its log has the
-# cycle number in each (fs/xfs/xfs_log.c xlog_pack_data()).
+# before the journal is replayed; docs/findings/device-assumptions.md says what a device that tears at 512 B
+# shows. f2fs: its blocks (F2FS_BLKSIZE), for its nodes have no checksum. XFS takes no more than a sector for
+# granted: its log has the cycle number in each (fs/xfs/xfs_log.c xlog_pack_data()).
 ATOMIC_BYTES = {"btrfs": 4096, "ext4": 1024, "f2fs": 4096}
 
 PROFILES = (

@@ -466,7 +466,8 @@ class Question(msgspec.Struct, frozen=True):
 
     command:  the command line.
     started:  when, in UTC.
-    powercut_commit: the commit of this checkout, with "+" when it was changed; "unknown" outside git.
+    powercut_commit: the commit of this checkout, or the one that this installation was built from, with "+"
+              when files had changed; "unknown" outside git.
     seed:     of everything that is drawn.
     tier:     one of posix, somc, fs.
     models:   crash models.
@@ -478,6 +479,7 @@ class Question(msgspec.Struct, frozen=True):
     jobs:     guests at once.
     against:  of `compare`, the kernel that the other one is compared with; else "".
     budget:   states of an experiment for each model other than O.
+    powercut_version: "" of runs of older releases.
     planned:  how many experiments; a run with fewer is not complete. -1 in some runs of older releases.
     """
 
@@ -496,6 +498,7 @@ class Question(msgspec.Struct, frozen=True):
     against: str = ""
     budget: int = 0
     planned: int = 0
+    powercut_version: str = ""
 
 
 def read_question(run: Path) -> Question:

@@ -16,7 +16,8 @@ import msgspec
 
 from harness.evidence.store import write_whole
 from harness.evidence.summary import shown
-from harness.runs.run import machine_facts, own_commit
+from harness.local import version
+from harness.runs.run import machine_facts
 from kernel import cache
 from reports.pages.bench_history import Point, charts, in_order, of_one_machine, rows, slowdowns, verdict
 from reports.pages.html import environment
@@ -38,7 +39,7 @@ def machine_words() -> str:
 def keep(kernel: str, load: float, figures: dict[str, dict[str, float]]) -> Point:
     """One more line. Errors: OSError."""
     point = Point(
-        commit=own_commit(),
+        commit=version.commit(),
         when=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         machine=machine_words(),
         kernel=kernel,

@@ -44,7 +44,8 @@ or `--help`. Values in brackets are the defaults.
 
 def generated(_root: Path) -> dict[Path, str]:
     top = parser()
-    parts = [HEAD]
+    alone = [(shown(action), help_of(action, top)) for action in top._actions if is_shown(action)]
+    parts = [HEAD, table(("option in place of a command", "meaning"), alone) + "\n"]
     listed = subcommands(top)
     parts.append(
         table(("command", "does"), [(f"[`{name}`](#{name})", sentence(about)) for name, about, _ in listed])

@@ -14,6 +14,7 @@ from harness.book import (
     faults_and_damage,
     findings,
     kernels,
+    man_page,
     models,
     oracles,
     profiles,
@@ -35,6 +36,7 @@ GENERATORS: tuple[Generator, ...] = (
     profiles.generated,
     run_files.generated,
     findings.generated,
+    man_page.generated,
 )
 
 

@@ -22,8 +22,9 @@ from rich.text import Text
 
 from harness.guests.probe import boots, kvm, kvm_is_out
 from harness.guests.spec import INBOX_BYTES, MEMORY_MIB, OUTBOX_BYTES, QEMU_TCG, UML
-from harness.local import packages
+from harness.local import packages, version
 from harness.local.environment import STAMP
+from harness.local.root import IS_CHECKOUT, ROOT
 from harness.local.workspace import memory_folder
 from harness.runs.run import LOG_BYTES, RESULTS_BYTES
 from kernel import archive, build
@@ -84,13 +85,14 @@ def examine(results: Path) -> list[Check]:
     """Every check, in the order in which a reader would ask. results: where runs would be kept."""
     kernel, of_qemu = newest_kernel("um"), newest_kernel("x86_64")
     return [
+        powercut(),
         system(),
         python(),
         debian_packages("packages: run on btrfs", packages.for_guests(("btrfs",)), needed=True),
         debian_packages("packages: ext4", packages.FILESYSTEMS["ext4"], needed=False),
         debian_packages("packages: xfs", packages.FILESYSTEMS["xfs"], needed=False),
         debian_packages("packages: f2fs", packages.FILESYSTEMS["f2fs"], needed=False),
-        debian_packages("packages: the tests", packages.for_tests(), needed=False),
+        *tests_packages(),
         *(tool(program, argument) for program, argument in TOOLS),
         kernel_source(),
         processors(),
@@ -136,6 +138,12 @@ def verdict(checks: Iterable[Check]) -> str:
 # --- the checks ---
 
 
+def powercut() -> Check:
+    """Which Powercut this is; a report of a bug in it begins with that."""
+    where = f"checkout {ROOT}" if IS_CHECKOUT else "installed"
+    return Check("powercut", True, f"{version.VERSION} ({version.commit()}), {where}")
+
+
 def system() -> Check:
     found = f"{_os_name()}, Linux {platform.release()}, {platform.machine()}"
     if platform.machine() != "x86_64":
@@ -152,7 +160,7 @@ def _os_name() -> str:
 
 def python() -> Check:
     found = f"Python {platform.python_version()} in {sys.prefix}"
-    if (Path(sys.prefix) / STAMP).exists():
+    if not IS_CHECKOUT or (Path(sys.prefix) / STAMP).exists():
         return Check("python", True, found)
     return Check(
         "python",
@@ -171,6 +179,13 @@ def debian_packages(name: str, requirements: Sequence[Requirement], needed: bool
     else:
         fix = "install " + ", ".join(requirement.shown_by for requirement in lacking)
     return Check(name, False if needed else None, "missing: " + " ".join(packages.names(lacking)), fix)
+
+
+def tests_packages() -> tuple[Check, ...]:
+    """An installation has no tests."""
+    if not IS_CHECKOUT:
+        return ()
+    return (debian_packages("packages: the tests", packages.for_tests(), needed=False),)
 
 
 def tool(program: str, version_argument: str) -> Check:
@@ -265,9 +280,12 @@ def scratch() -> Check:
     """Guests and disks live in memory; containers often give /dev/shm 64 MiB, or forbid programs there."""
     folder = memory_folder()
     checked = space("disk: scratch", folder, GUEST_BYTES)
-    larger = "make /dev/shm larger (docker run --shm-size=4g; mount -o remount,size=4g /dev/shm)"
+    container = "in a container: podman or docker run --tmpfs /dev/shm:exec,size=4g"
+    larger = f"make /dev/shm larger: mount -o remount,size=4g /dev/shm; {container}"
     if os.statvfs(folder).f_flag & os.ST_NOEXEC:
-        return Check(checked.name, False, f"{folder} is mounted noexec", "mount -o remount,exec /dev/shm")
+        return Check(
+            checked.name, False, f"{folder} is mounted noexec", f"mount -o remount,exec {folder}; {container}"
+        )
     if not checked.ok:
         return msgspec.structs.replace(checked, fix=larger)
     if folder != Path("/dev/shm"):

@@ -8,6 +8,7 @@ Not here: the things themselves.
 
 import argparse
 
+from harness.commands.names import KINDS, names
 from kernel.build import series
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES
@@ -19,9 +20,13 @@ def add_list(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-k", dest="keyword", metavar="EXPR", help="only workloads chosen by words, like pytest's -k"
     )
+    command.add_argument("--names", choices=tuple(KINDS), help="print only the names of one kind, one a line")
 
 
 def command_list(arguments: argparse.Namespace) -> int:
+    if arguments.names:
+        print("\n".join(names(arguments.names)))
+        return 0
     workloads = select((), arguments.keyword) if arguments.keyword else library()
     print(f"workloads ({len(workloads)}):")
     for workload in workloads:

@@ -26,6 +26,7 @@ from harness.commands.compare import (
     add_compare,
     command_compare,
 )
+from harness.commands.completion import SHELLS, PrintCompletion
 from harness.commands.export import add_export, command_export
 from harness.commands.generate import (
     BadImport,
@@ -41,6 +42,7 @@ from harness.commands.minimize import add_minimize, command_minimize
 from harness.commands.report import add_report, command_report
 from harness.commands.repro import add_repro, command_repro
 from harness.commands.run import add_run, command_run
+from harness.commands.test import add_test, test
 from harness.evidence.store import NoResults, RunInUse
 from harness.evidence.summary import (
     EXIT_BAD_INPUT,
@@ -53,6 +55,7 @@ from harness.fstests.check import NoCheckout
 from harness.guests.agent_binary import AgentError
 from harness.guests.filesystem import NoFilesystemTool
 from harness.guests.guest import GuestTrouble, LostGuest
+from harness.local.version import title
 from harness.perf.boot import NotMeasured
 from harness.runs.run import NoGuest, NoRoom, WorkerFailed
 from harness.states.disk import BadEntry
@@ -103,6 +106,14 @@ NOT_DONE = (
 )
 
 
+class PrintVersion(argparse.Action):
+    """As argparse's own, but git is asked for the commit only when somebody wants to know."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_unused: object) -> None:
+        print(title())
+        parser.exit()
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="powercut",
@@ -113,7 +124,14 @@ def parser() -> argparse.ArgumentParser:
         "UNKNOWN or the experiment could not be done. Of run --planted: 0 every planted bug is found and the "
         "stock kernel shows only known findings; else 1.",
     )
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    top.add_argument("--version", action=PrintVersion, nargs=0, help="print the version and the commit")
+    top.add_argument(
+        "--print-completion",
+        action=PrintCompletion,
+        choices=SHELLS,
+        help="print the program by which this shell completes powercut's arguments",
+    )
+    commands = top.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, help_: str, about: str) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=help_, description=about)
@@ -216,7 +234,13 @@ def parser() -> argparse.ArgumentParser:
             "Measure the speed of Powercut itself, as ratios within one run.",
         )
     )
-    add("test", "run the tests of the project", "Run the tests of the project, as CI does.")
+    add_test(
+        add(
+            "test",
+            "run the tests of the project",
+            "Run the tests of the project, as CI does: in a checkout.",
+        )
+    )
     return top
 
 
@@ -228,8 +252,6 @@ def command_doctor(arguments: argparse.Namespace) -> int:
 
 
 def command_test(arguments: argparse.Namespace) -> int:
-    from harness.commands.test import test  # noqa: PLC0415  needs pytest, which a user's environment has not
-
     return test(arguments.arguments)
 
 

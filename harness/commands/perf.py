@@ -13,13 +13,14 @@ from pathlib import Path
 
 import msgspec
 
+from harness.evidence.bugs import bug_texts
 from harness.evidence.store import new_run, point_latest, reading
 from harness.evidence.summary import EXIT_UNKNOWN, shown
 from harness.guests.spec import UML
-from harness.local import packages
+from harness.local import packages, version
 from harness.local.progress import Progress
 from harness.perf.measure import PerfWish, keep_noise, measure
-from harness.runs.run import machine_facts, own_commit
+from harness.runs.run import machine_facts
 from kernel.packages import Requirement
 from oracles.verdict import Tier
 from reports.pages.html import write_perf_page, write_report_again
@@ -168,7 +169,7 @@ def alone(arguments: argparse.Namespace) -> int:
 def beside(folder: Path, arguments: argparse.Namespace, exit_status: int) -> int:
     """Performance of a run whose verdicts are done. Errors: as measure()."""
     found = measure_into(folder, arguments)
-    write_report_again(folder)
+    write_report_again(folder, bug_texts())
     return tell(folder, found, arguments.json, exit_status)
 
 
@@ -209,7 +210,8 @@ def question_of(arguments: argparse.Namespace) -> Question:
     return Question(
         command=("powercut", *arguments.words),
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        powercut_commit=own_commit(),
+        powercut_commit=version.commit(),
+        powercut_version=version.VERSION,
         seed=arguments.seed,
         tier=Tier(arguments.tier),
         models=(),

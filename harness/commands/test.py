@@ -84,16 +84,20 @@ def plan(fast: bool, only: Sequence[str], pytest_arguments: Sequence[str]) -> li
     return [step for step in steps if not only or step.kind in only]
 
 
+def add_test(command: argparse.ArgumentParser) -> None:
+    """Our own options; what is none of them is pytest's."""
+    command.add_argument("--fast", action="store_true", help="stop before the tests that start a guest")
+    command.add_argument(
+        "--only", metavar="STEP,...", default="", help=f"only these steps, of {', '.join(KINDS)}"
+    )
+    command.usage = "powercut test [--fast] [--only STEP,...] [PYTEST ARGUMENT ...]"
+
+
 def test_parser() -> argparse.ArgumentParser:
-    """Of our own options; what is none of them is pytest's."""
     parser = argparse.ArgumentParser(
         prog="powercut test", description="The project's own tests, as CI runs them.", allow_abbrev=False
     )
-    parser.add_argument("--fast", action="store_true", help="stop before the tests that start a guest")
-    parser.add_argument(
-        "--only", metavar="STEP,...", default="", help=f"only these steps, of {', '.join(KINDS)}"
-    )
-    parser.usage = "powercut test [--fast] [--only STEP,...] [PYTEST ARGUMENT ...]"
+    add_test(parser)
     return parser
 
 

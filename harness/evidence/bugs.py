@@ -2,7 +2,8 @@
 Read the pages of known bugs: docs/findings/ID.md.
 
 In:       an ID, as "BTRFS-1".
-Out:      BugPage, the YAML front matter of the page; KnownAs, which a summary keeps of it. BadBugPage.
+Out:      BugPage, the YAML front matter of the page; KnownAs, which a summary keeps of it; the text of all
+          pages, for reports. BadBugPage.
 Not here: how a bug shows (known.py), the table of all bugs in FINDINGS.md (harness/book/findings.py).
 """
 
@@ -63,6 +64,11 @@ def bug_pages() -> tuple[BugPage, ...]:
         )
     ids = (path.stem for path in folder.iterdir() if PAGE.fullmatch(path.name))
     return tuple(bug_page(one) for one in sorted(ids, key=_order))
+
+
+def bug_texts() -> dict[str, str]:
+    """The whole text of every page, by ID: a report shows it. Errors: BadBugPage."""
+    return {one.id: (pages_folder() / f"{one.id}.md").read_text() for one in bug_pages()}
 
 
 @functools.cache

@@ -19,6 +19,7 @@ from harness.evidence.detection import detect, silence, sweep_failed
 from harness.evidence.known import known_ids
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of
+from harness.local.root import COMMAND
 from oracles.finding import Group, Witness, group
 from oracles.spec import LIVE, is_live, model_of, operation_of, place_of, presumed
 from oracles.verdict import Answer, Verdict
@@ -251,7 +252,7 @@ def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Find
         count=found.count,
         workloads=found.workloads,
         profiles=found.profiles,
-        repro=f"./powercut repro {shown(run)} F{number}",
+        repro=f"{COMMAND} repro {shown(run)} F{number}",
         known=tuple(known_as(one) for one in bugs),
         models=found.models,
         presumes=presumed(found.models),

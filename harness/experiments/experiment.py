@@ -33,7 +33,7 @@ from harness.experiments.examination import (
 from harness.experiments.faults import FaultSweep
 from harness.experiments.plan import Plan
 from harness.guests.guest import GuestSlot, LostGuest
-from harness.local.root import ROOT
+from harness.local.root import executable
 from harness.stages.explore import StatePlan
 from harness.stages.judge import Ledger
 from harness.stages.live import Died, Live
@@ -156,15 +156,14 @@ def facts_of(
 
 def repro_script(run: Path, number: int) -> str:
     """repro.sh: shows a state of this experiment again; its argument is a state spec."""
-    command = ROOT / "powercut"
     return (
         "#!/bin/sh\n"
-        f"# Rebuild a state of experiment {number} of {run.name}, recover it, and show what was expected and\n"
-        "# found.\n"
+        f"# Rebuild a state of experiment {number} of {run.name}, recover it, and show what was expected\n"
+        "# and found.\n"
         "# Usage: repro.sh STATE [OPTION...], such as: repro.sh O:12 --keep state.img\n"
         "state=${1:?name a state, such as O:12}; shift\n"
         'here=$(cd "$(dirname "$0")" && pwd) || exit 2\n'
-        f'exec "${{POWERCUT:-{command}}}" repro "$here" --state "$state" "$@"\n'
+        f'exec "${{POWERCUT:-{executable()}}}" repro "$here" --state "$state" "$@"\n'
     )
 
 

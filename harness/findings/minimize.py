@@ -27,6 +27,7 @@ from harness.evidence.triage import learnt
 from harness.experiments.interestingness import Answered, InterestingnessTest, Target, trigger_of
 from harness.guests.spec import arch_of
 from harness.local.progress import Progress
+from harness.local.root import COMMAND
 from harness.local.workspace import workspace
 from harness.runs.reruns import TIMES, rerun_one, spec_of
 from harness.runs.run import RunSpec, run, write_pages
@@ -333,7 +334,7 @@ def lines(folder: Path, workload: Workload, finding: Finding, asked: int) -> lis
         f"size      {operation_count(workload)} operations, after {asked} recordings",
         f"repeated  {rerun_words(finding.after.repeats)}",
         f"workload  {where}/{NAME}{SUFFIX}",
-        f"again     ./powercut repro {where} {finding.id}",
-        f"export    ./powercut export {where} {finding.id} --to sh|c{of_crash}",
+        f"again     {COMMAND} repro {where} {finding.id}",
+        f"export    {COMMAND} export {where} {finding.id} --to sh|c{of_crash}",
         f"report    {where}/report/index.html",
     ]

@@ -1,9 +1,12 @@
 """
 The way in: what a command needs is there, or made, or named; then the command runs.
 
-In:       the checkout's root and the words of the command line.
+In:       the words of the command line; of a checkout, its root.
 Out:      this process becomes harness/commands/main.py in the virtual environment; or a message and status 3.
 Not here: the environment (environment.py), the table of packages (packages.py), the commands (main.py).
+
+A checkout starts with enter(), which makes its virtual environment. An installation starts with
+enter_installed(): pipx or uv made its environment.
 
 `--yes` is meant for us and is taken out. Everything is said on standard error: standard output belongs
 to --json.
@@ -13,13 +16,19 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from harness.local import environment, packages
 from kernel.packages import Requirement
 
+BAD_INPUT = 2
 CANNOT = 3  # the exit status of an experiment that could not be done
 INTERRUPTED = 130
 APT_LISTS = Path("/var/lib/apt/lists")
+NO_TESTS = (
+    "`powercut test` runs Powercut's own tests. They are part of a checkout and not of an installation.\n"
+    "Clone the repository and run ./powercut test in it."
+)
 
 
 class Closed(Exception):
@@ -32,6 +41,8 @@ def enter(root: Path, arguments: Sequence[str]) -> int:
     try:
         needed = environment.requirements(root, with_dev=packages.command(arguments) == "test")
         place = environment.find(root, needed)
+        if place is None and names_only(arguments):
+            return CANNOT  # a shell that completes a word makes no environment
         provide(lacking(arguments, place is not None), yes)
         place = place or environment.make(root, needed, say)
     except (Closed, environment.NoEnvironment) as error:
@@ -40,9 +51,37 @@ def enter(root: Path, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         say("interrupted. Nothing incomplete is left behind")
         return INTERRUPTED
-    python = str(environment.python_of(place))
+    become(environment.python_of(place), arguments, inside(root))
+
+
+def enter_installed() -> int:
+    """`powercut` where pipx, uv or pip installed it: in the environment that it was installed into."""
+    arguments, yes = take_yes(sys.argv[1:])
+    if packages.command(arguments) == "test":
+        say(NO_TESTS)
+        return BAD_INPUT
+    try:
+        provide(packages.missing(packages.needed_by(arguments)), yes)
+    except Closed as error:
+        say(str(error))
+        return CANNOT
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    become(Path(sys.executable), arguments, inside(None))
+
+
+def become(python: Path, arguments: Sequence[str], surroundings: dict[str, str]) -> NoReturn:
     # -P: a harness/ or a json.py in the folder where the user stands is not ours.
-    os.execve(python, [python, "-P", "-m", "harness.commands.main", *arguments], inside(root))
+    command = [str(python), "-P", "-m"]
+    if names_only(arguments):
+        os.execve(python, [*command, "harness.commands.names", *arguments[2:]], surroundings)
+    os.execve(python, [*command, "harness.commands.main", *arguments], surroundings)
+
+
+def names_only(arguments: Sequence[str]) -> bool:
+    """`list --names KIND`, which a shell runs each time the tab key is pressed. main.py imports too much."""
+    return list(arguments[:2]) == ["list", "--names"]
 
 
 def say(message: str) -> None:
@@ -57,10 +96,14 @@ def take_yes(arguments: Sequence[str]) -> tuple[list[str], bool]:
     return [*kept, *arguments[end:]], len(kept) < end
 
 
-def inside(root: Path) -> dict[str, str]:
-    """What the command sees: our modules only, UTF-8, and the folders where Debian has mkfs and fsck."""
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONHOME"}
-    return inherited | {"PYTHONPATH": str(root), "PYTHONUTF8": "1", "PATH": packages.search_path()}
+def inside(root: Path | None) -> dict[str, str]:
+    """What the command sees: our modules only, UTF-8, and the folders where Debian has mkfs and fsck.
+    root: None in an installation, whose Python finds our modules by itself."""
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")
+    }
+    ours = {} if root is None else {"PYTHONPATH": str(root)}
+    return inherited | ours | {"PYTHONUTF8": "1", "PATH": packages.search_path()}
 
 
 def lacking(arguments: Sequence[str], has_environment: bool) -> tuple[Requirement, ...]:

@@ -16,7 +16,6 @@ import os
 import platform
 import shutil
 import signal
-import subprocess
 import time
 import traceback
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from harness.evidence.bugs import bug_texts
 from harness.evidence.store import (
     NoResults,
     new_run,
@@ -47,8 +47,8 @@ from harness.guests.filesystem import make_filesystem, tool_version
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import NoGuest, accelerated, prefer
 from harness.guests.spec import LOG_BYTES, UML, arch_of
+from harness.local import version
 from harness.local.progress import Progress
-from harness.local.root import ROOT
 from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
 from harness.runs.reruns import rerun_new
@@ -197,7 +197,8 @@ def finish(folder: Path, wall_s: float, boots: int, again: Progress | None = Non
 
 def write_pages(folder: Path) -> None:
     """report/, junit.xml and results.ktap from what the folder holds."""
-    write_report(folder, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE})
+    texts = {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE}
+    write_report(folder, texts, bug_texts=bug_texts())
     write_junit(folder)
     write_ktap(folder)
 
@@ -506,7 +507,8 @@ def question_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> Questi
     return Question(
         command=run_spec.command,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        powercut_commit=own_commit(),
+        powercut_commit=version.commit(),
+        powercut_version=version.VERSION,
         seed=run_spec.seed,
         tier=run_spec.tier,
         models=in_order((*run_spec.models, *(model for part in run_spec.parts for model in part.models))),
@@ -559,20 +561,6 @@ def _processor_name() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.machine()
-
-
-def own_commit() -> str:
-    """The commit of this checkout, with "+" when it was changed; "unknown" outside git."""
-    try:
-        done = subprocess.run(
-            ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), "describe", "--always", "--dirty=+"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except FileNotFoundError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
 
 
 __all__ = [

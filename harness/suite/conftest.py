@@ -1,7 +1,7 @@
 """
 What the long runs share: runs of the main job into a folder that goes with the test, a guest at hand.
 
-In:       pytest options --profile, --kernel, --kills, --seed, --keep.
+In:       pytest options --profile, --kernel, --kills, --seed, --engine, --base, --keep.
 Out:      fixtures `main_job`, `keeper_for`, `profile_names`, `kernel_word`.
 Not here: the kernels (built once a machine, kernel/), what is expected (the tests, known.py).
 """
@@ -28,6 +28,10 @@ def pytest_addoption(parser):
     parser.addoption("--kernel", default="6.12", help="the stock kernel")
     parser.addoption("--kills", type=int, default=100, help="of test_chaos.py")
     parser.addoption("--seed", type=int, default=0, help="of test_chaos.py")
+    parser.addoption("--engine", default="", help="of test_install.py: a container engine, as podman")
+    parser.addoption(
+        "--base", default="", help="of test_install.py: the image that the Containerfile begins with"
+    )
     parser.addoption("--keep", default="", help="folder whose rows test_minimize.py takes as they are")
 
 

@@ -30,8 +30,9 @@ from harness.findings.export import require_tools, verified
 from harness.findings.minimize import BUDGET, NAME
 from harness.findings.reproducers import NoExport, NotInAnyWay
 from harness.local.progress import Progress
+from harness.local.root import ROOT
 from harness.runs.reruns import TIMES
-from harness.runs.run import ROOT, RunSpec, run
+from harness.runs.run import RunSpec, run
 from oracles.profiles import profile
 from oracles.spec import in_order
 from reports.programs.export import FORMS

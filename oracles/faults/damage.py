@@ -53,7 +53,7 @@ class Outcome(enum.StrEnum):
 OUTCOMES = tuple(str(one) for one in Outcome)
 UNTOLD = (Outcome.UNNOTICED, Outcome.OLDER, Outcome.CHANGED)
 WORDS = {
-    Outcome.REFUSED: "the mount ends with an error",
+    Outcome.REFUSED: "the mount fails with an error",
     Outcome.REPAIRED: (
         "the same tree; the kernel log reports the damage, or the block on the disk was repaired"
     ),
@@ -62,8 +62,8 @@ WORDS = {
         "the same tree, and no report: the damaged bytes are not used, or replay overwrites them"
     ),
     Outcome.OLDER: (
-        "the tree of an earlier time, and no report: recovery treated the damaged block as "
-        "the end of the journal or log, as after a power failure"
+        "the tree of an earlier state, and no report: the journal or log seemed to end there, "
+        "as after a power failure"
     ),
     Outcome.CHANGED: "a tree that never existed, and no report",
     Outcome.DIED: "a panic or a hang",

@@ -152,7 +152,9 @@ def test_a_tree_at_the_end_that_no_order_gives_is_not_judged():
     history = two("chmod A/foo 600", "fsync A/foo", {3: (0, 3), 4: (1, 2)})
     tree = without(end_of(history, [3, 4]), "bar")
     strange = msgspec.structs.replace(history, live=msgspec.Raw(msgspec.json.encode(tree)))
-    with pytest.raises(Disagreement, match="the recorded tree at the end differs from the model: bar does not exist"):
+    with pytest.raises(
+        Disagreement, match="the recorded tree at the end differs from the model: bar does not exist"
+    ):
         orders_of(strange)
 
 

@@ -50,7 +50,7 @@ def junit_xml(experiments: Iterable[Digest], summary: Summary) -> str:
     if not suites:
         nothing_examined(root, "nothing was examined")
     elif summary.exit == 3 and root.get("errors") == "0":
-        nothing_examined(root, "; ".join(summary.reasons) or "UNKNOWN remains")
+        nothing_examined(root, "; ".join(summary.reasons) or "some verdicts are UNKNOWN")
     return as_text(root)
 
 
@@ -78,7 +78,7 @@ def sweep_xml(root: ElementTree.Element, summary: Summary) -> str:
         if one.wrong:
             ElementTree.SubElement(made, "failure", type=one.group, message=visible(one.wrong))
     if summary.exit == 3:
-        nothing_examined(root, "; ".join(summary.reasons) or "UNKNOWN remains")
+        nothing_examined(root, "; ".join(summary.reasons) or "some verdicts are UNKNOWN")
     return as_text(root)
 
 
@@ -141,5 +141,5 @@ def failure(element: ElementTree.Element, one: Digest, part: Part, findings: tup
         lines.append(f"again: {finding.repro}")
         lines += [f"known: {known_words(each)}" for each in finding.known]
         if finding.presumes:
-            lines.append(f"only in model {' '.join(finding.models)}, which takes {finding.presumes}")
+            lines.append(f"only in model {' '.join(finding.models)}, which requires {finding.presumes}")
     made.text = "\n".join(visible(line) for line in lines)

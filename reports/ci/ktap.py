@@ -52,7 +52,7 @@ def ktap(experiments: Iterable[Digest], summary: Summary | None = None) -> str:
         lines += indented(inner)
         lines.append(result(number, name, worst_of(answers), f"{unknown} of {len(ones)} workloads UNKNOWN"))
     if silent and summary is not None:
-        why = "; ".join(summary.reasons) or "UNKNOWN remains"
+        why = "; ".join(summary.reasons) or "some verdicts are UNKNOWN"
         lines.append(result(len(suites) + 1, "powercut", Answer.UNKNOWN, why))
     return "\n".join(lines) + "\n"
 
@@ -66,7 +66,7 @@ def sweep_ktap(summary: Summary) -> str:
         lines += [f"# {visible(one.wrong)}"] if one.wrong else []
         lines.append(result(number, one.name, Answer.BROKEN if one.wrong else Answer.HOLDS))
     if silent:
-        why = "; ".join(summary.reasons) or "UNKNOWN remains"
+        why = "; ".join(summary.reasons) or "some verdicts are UNKNOWN"
         lines.append(result(len(asked) + 1, "powercut", Answer.UNKNOWN, why))
     return "\n".join(lines) + "\n"
 

@@ -75,7 +75,7 @@ def entry_chart(digests: Sequence[Digest]) -> Chart:
         axes.set_xlabel("log entries")
         axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False, labelcolor=INK)
 
-    return Chart("What the logs are made of", words, svg(draw, "entries", len(sums)))
+    return Chart("Log entries by kind", words, svg(draw, "entries", len(sums)))
 
 
 def speed_chart(digests: Sequence[Digest]) -> Chart:
@@ -97,9 +97,9 @@ def speed_chart(digests: Sequence[Digest]) -> Chart:
         axes.set_yticks(range(len(rates)), list(rates))
         axes.set_ylim(len(rates) - 0.5, -0.5)
         axes.set_xlim(left=0)
-        axes.set_xlabel("states per second while recovering; a dot an experiment, the line their median")
+        axes.set_xlabel("states per second during recovery; one dot per experiment, line: median")
 
-    return Chart("How fast each experiment went", words, svg(draw, "speed", len(rates)))
+    return Chart("Recovery speed of each experiment", words, svg(draw, "speed", len(rates)))
 
 
 def svg(draw: Callable[["Axes"], None], name: str, row_count: int) -> markupsafe.Markup:

@@ -2,8 +2,9 @@
 Where everything of one experiment lies on a line that the log's entries measure.
 
 In:       entries, a history, states with their answers.
-Out:      Timeline: bars, windows, entries and cells with their places in pixels.
-Not here: drawing them (templates/timeline.svg), the entries' data.
+Out:      Timeline: bars, windows, entries and cells with their places in pixels; the same log as rows of a
+          table, for a reader who cannot see the drawing.
+Not here: the markup (draw_timeline() in templates/parts.html), the entries' data.
 """
 
 import itertools
@@ -28,6 +29,13 @@ COLUMNS_DRAWN = 1500  # at about 150 bytes each; a longer log is drawn with seve
 WORST = (Answer.HOLDS, Answer.UNKNOWN, Answer.BROKEN)
 LETTERS = {"data": "w", "metadata": "m", "fua": "U", "flush": "F", "discard": "d", "mark": ""}
 LETTER_MIN_PX = 9  # under it the letters below the entries would touch
+CELL_HEIGHTS = {
+    Answer.HOLDS: 9.0,
+    Answer.UNKNOWN: 13.0,
+    Answer.BROKEN: 18.0,
+}  # not only colour tells them apart
+CELL_MARKS = {Answer.UNKNOWN: "?", Answer.BROKEN: "\u2715"}
+ENTRIES_LISTED = 400  # rows of a table, at about 130 bytes each
 
 
 class Bar(msgspec.Struct, frozen=True):
@@ -65,21 +73,34 @@ class EntryBar(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A state of model O, at the border behind the last entry it has."""
+    """A state of model O, at the border behind the last entry it has. mark: "" where it has no room."""
 
     x: float
     width: float
+    height: float
     answer: str
+    mark: str
     spec: str
     identical: bool
 
 
+class EntryRow(msgspec.Struct, frozen=True):
+    """One entry in words. operations: the numbers of those in flight."""
+
+    number: int
+    kind: str
+    words: str
+    operations: tuple[int, ...]
+
+
 class Timeline(msgspec.Struct, frozen=True):
-    """y_*: tops of the bands. ticks: (x, entry number). cut_x: where the power failed, or None."""
+    """y_*: tops of the bands. ticks: (x, entry number). cut_x: where the power failed, or None.
+    entry_count: of the log, of which a column may show several."""
 
     width: float
     height: float
     entry_px: float
+    entry_count: int
     y_entries: float
     y_strip: float
     y_axis: float
@@ -112,6 +133,7 @@ def timeline(
         width=round(width, 1),
         height=y_strip + STRIP_PX + 22,
         entry_px=entry_px,
+        entry_count=len(entries),
         y_entries=y_entries,
         y_strip=y_strip,
         y_axis=y_strip + STRIP_PX + 4,
@@ -206,23 +228,46 @@ def cell_columns(
     waiting = iter(cells)
     while chunk := list(itertools.islice(waiting, per_column)):
         spec, _, answer, _ = max(chunk, key=lambda cell: WORST.index(Answer(cell[2])))
+        width = round((chunk[-1][1] - chunk[0][1] + 1) * entry_px, 1)
         yield Cell(
             x=round(left + (chunk[0][1] - 0.5) * entry_px, 1),
-            width=round((chunk[-1][1] - chunk[0][1] + 1) * entry_px, 1),
+            width=width,
+            height=CELL_HEIGHTS[Answer(answer)],
             answer=answer,
+            mark=CELL_MARKS.get(Answer(answer), "") if width >= LETTER_MIN_PX else "",
             spec=spec,
             identical=all(identical for _, _, _, identical in chunk),
         )
 
 
+def entry_rows(entries: tuple[EntrySummary, ...], history: History | None) -> tuple[EntryRow, ...]:
+    """Of a log that is not too long for a table; else none."""
+    if len(entries) > ENTRIES_LISTED:
+        return ()
+    steps = history.run if history else ()
+    return tuple(
+        EntryRow(
+            at,
+            entry_kind(entry),
+            what_entry(entry),
+            tuple(step.index for step in steps if step.begin_entry <= at <= step.end_entry),
+        )
+        for at, entry in enumerate(entries)
+    )
+
+
 def entry_words(at: int, entry: EntrySummary) -> str:
     """ "entry 12: FLUSH FUA METADATA, 8 sectors at 128"."""
+    return f"entry {at}: {what_entry(entry)}"
+
+
+def what_entry(entry: EntrySummary) -> str:
     if entry.flags & EntryFlag.MARK:
-        return f"entry {at}: mark {entry.mark}"
+        return f"mark {entry.mark}"
     flags = " ".join(str(flag.name) for flag in EntryFlag if entry.flags & flag) or "write"
     if not entry.sector_count:
-        return f"entry {at}: {flags}"
-    return f"entry {at}: {flags}, {entry.sector_count} sectors at {entry.sector}"
+        return flags
+    return f"{flags}, {entry.sector_count} sectors at {entry.sector}"
 
 
 def tick_places(entry_count: int, entry_px: float) -> range:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from reports.drawings.charts import FAINT, INK, KIND_COLOURS, Chart, svg
+from reports.text.counting import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 FIGURES = (
     Figure("ratio_to_bare_loop", "states per second against the bare loop"),
-    Figure("ratio_to_fstests_loop", "crash points per second against replaying the log from its start"),
+    Figure("ratio_to_fstests_loop", "crash points per second against replay of the log from its start"),
     Figure("two_guests_ratio", "two guests against one"),
     Figure("guest_start_s", "guest: start to first answer, s", less=True),
     Figure("build_s", "kernel build, s", less=True, compared=False),
@@ -141,10 +142,10 @@ def verdict(points: Sequence[Point]) -> list[str]:
     found = slowdowns(points)
     others = len(of_one_machine(points)) - 1
     if not others:
-        return ["one point of this machine: nothing to hold it against yet"]
-    against = f"the median of the {min(others, BEFORE)} before"
+        return ["this is the first point of this machine: there is nothing to compare it with"]
+    against = f"the median of the {number(min(others, BEFORE), 'point')} before"
     if not found:
-        return [f"{points[-1].commit}: nothing is slower than {against} by more than {100 * SLOWER:.0f} %"]
+        return [f"{points[-1].commit}: no ratio is slower than {against} by more than {100 * SLOWER:.0f} %"]
     return [f"{points[-1].commit}: slower than {against}:", *(f"  {one.words}" for one in found)]
 
 

@@ -22,18 +22,18 @@ from reports.results import Experiment, JudgedState
 LETTERS = dict(zip(OUTCOMES, "RM~·<!X", strict=True))
 UNKNOWN = "not known"
 CELLS_A_ROW = 32
-TOLD_CHARACTERS = 160
+REPORT_CHARACTERS = 160
 
 
 class Done(msgspec.Struct, frozen=True):
-    """One damage. words: what was done. told: the first thing that told of it, "" for nothing."""
+    """One damage. words: what was done. report: the first line that reports it, "" for none."""
 
     spec: str
     anchor: str
     words: str
     outcome: str
     answer: Answer
-    told: str
+    report: str
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -46,6 +46,11 @@ class Row(msgspec.Struct, frozen=True):
     outcomes: tuple[tuple[str, int], ...]
     done: tuple[Done, ...]
     fill: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether every verdict on every damage to it does."""
+        return all(one.answer is Answer.HOLDS for one in self.done)
 
     @property
     def letter(self) -> str:
@@ -117,14 +122,14 @@ def _done(experiment: Experiment, state: JudgedState, anchor: str) -> Done:
         else f"sector {damage.sector}",
         outcome=state.outcome or UNKNOWN,
         answer=answer(experiment.judgement.verdict_sets[state.verdict_set]),
-        told=_told(whole, seen),
+        report=_report(whole, seen),
     )
 
 
-def _told(whole: Observation, seen: Observation) -> str:
+def _report(whole: Observation, seen: Observation) -> str:
     first = next(iter(notices(whole, seen)), "")
     text = first[2:] if first[:1].isdigit() else first
-    return text[:TOLD_CHARACTERS] + ("…" if len(text) > TOLD_CHARACTERS else "")
+    return text[:REPORT_CHARACTERS] + ("…" if len(text) > REPORT_CHARACTERS else "")
 
 
 def _row(block: int, names: tuple[str, ...], states: tuple[str, ...], done: tuple[Done, ...]) -> Row:

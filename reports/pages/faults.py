@@ -23,7 +23,7 @@ from workloads.workload import Workload
 
 KIND_WORDS = {
     "error-writes": "writes fail",
-    "drop-writes": "writes are dropped, and said to be done",
+    "drop-writes": "writes are dropped, but reported as done",
     "corrupt": "a byte of each write is changed",
     "error-reads": "reads fail",
     "delay": "reads and writes take longer",
@@ -93,7 +93,7 @@ def _row(
 
 def what_fails(point: FaultPoint) -> str:
     if point.kind == SCRIPT:
-        return "as its fault lines say"
+        return "as the fault lines of the workload say"
     if point.part == FLUSH:
         return "FLUSH fails"
     where = "" if not point.part else f" (sectors {point.part})"
@@ -115,8 +115,8 @@ def met_words(run: FaultRun, point: FaultPoint) -> str:
     writes = sum(step.bad_writes for step in run.steps if step.index >= point.operation)
     reads = sum(step.bad_reads for step in run.steps if step.index >= point.operation)
     counts = ((writes, "write"), (reads, "read"))
-    told = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count]
-    return " and ".join(told) or "not counted"
+    words = [f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count]
+    return " and ".join(words) or "not counted"
 
 
 def after_words(seen: Observation) -> str:

@@ -24,6 +24,7 @@ from workloads.history import History, Step
 ROWS_SHOWN = 2500  # names over a whole page, at about 250 bytes each: a page stays under 1 MB
 SIGHTINGS_SHOWN = 300  # of states that hold, over a whole page
 LOG_LINES_SHOWN = 80
+OWN_TROUBLE = "trouble in Powercut itself"
 FSCK_CHARACTERS_SHOWN = 6000
 LOG_LEVELS = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
 
@@ -244,7 +245,7 @@ def problems(seen: Observation) -> list[str]:
     """What did not go well in one recovery; not yet a verdict."""
     found = []
     if seen.trouble:
-        found.append(f"trouble of ours: {seen.trouble}")
+        found.append(f"{OWN_TROUBLE}: {seen.trouble}")
     if seen.death:
         found.append(f"the kernel ended ({seen.death}) during {seen.death_during or 'recovery'}")
     for what, number in (
@@ -255,7 +256,7 @@ def problems(seen: Observation) -> list[str]:
         if number:
             found.append(f"{what} failed: {errno_words(number)}")
     if seen.fsck and seen.fsck.timed_out:
-        found.append("fsck did not end in time")
+        found.append("fsck timed out")
     if seen.fsck and seen.fsck.exit and not seen.fsck.timed_out:
         found.append(f"fsck exit status {seen.fsck.exit}")
     found += [f"probe of the first mount: {failed}" for failed in seen.first_probe]

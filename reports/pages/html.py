@@ -32,11 +32,12 @@ from oracles.spec import (
 )
 from oracles.verdict import Answer, Verdict
 from reports.drawings.charts import run_charts
-from reports.drawings.timeline import Timeline, timeline
+from reports.drawings.timeline import Timeline, entry_rows, timeline
 from reports.pages.damage import css_name, device_map, outcome_words
 from reports.pages.faults import point_words, run_script
 from reports.pages.faults import rows as fault_rows
-from reports.pages.groups import Trees, anchor, answer, groups, live_words, sighting
+from reports.pages.groups import OWN_TROUBLE, Trees, anchor, answer, groups, live_words, sighting
+from reports.pages.known import known_sections
 from reports.perf.page import perf_context
 from reports.perf.results import PerfRun, read_perf
 from reports.results import (
@@ -53,12 +54,12 @@ from reports.results import (
     read_question,
     read_summary,
 )
-from reports.terminal.terminal import news_first
+from reports.terminal.terminal import new_first
 from reports.text import comparison as compare
+from reports.text import glossary
 from reports.text.counting import number as plural
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
-from reports.text.known import known_words
 from reports.text.matrix import matrix, stock_rows
 from reports.text.models import coverage_words
 from reports.text.reruns import rerun_words
@@ -67,7 +68,9 @@ from reports.text.tree_words import size_words, visible
 
 TEMPLATES = Path(__file__).parent / "templates"
 SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
-ORACLES_UNTOLD: Mapping[str, tuple[str, str]] = {}
+NO_TEXTS: Mapping[str, tuple[str, str]] = {}
+NO_PAGES: Mapping[str, str] = {}
+SHADE_MARKS = {"first": "✕ ", "false": "! ", "also": "", "known": "", "none": ""}  # of the detection matrix
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 EXPERIMENT = "experiment.html"
 TEMPLATE_OF = {FAULTS: "fault.html", DAMAGE: "damage.html"}
@@ -78,25 +81,34 @@ CELLS_SHOWN = 2000  # single cells of a page, at about 130 bytes each; beyond th
 
 def write_report(
     run: Path,
-    oracle_texts: Mapping[str, tuple[str, str]] = ORACLES_UNTOLD,
+    oracle_texts: Mapping[str, tuple[str, str]] = NO_TEXTS,
     profiles: Sequence[Profile] = PROFILES,
+    bug_texts: Mapping[str, str] = NO_PAGES,
 ) -> Path:
     """Write run/report/ and return it; an older report is replaced.
 
-    oracle_texts: an oracle's name to (what it checks, what it does not check).
+    oracle_texts: by name (what it checks, what it does not check). bug_texts: docs/findings/ID.md, by ID.
     Errors: OSError, msgspec.DecodeError when the run's files are missing or not a run's.
     """
     question, summary = read_question(run), read_summary(run)
     pages = environment()
+    pages.globals["has_known"] = any(finding.known for finding in summary.findings)
     with whole_folder(run / "report") as folder:
         digests = write_experiments(pages, folder, run, summary)
         context = index_context(question, summary, digests, oracle_texts, profiles)
         write_page(pages, folder / "index.html", "index.html", run=run.resolve().name, **context)
+        write_glossary(pages, folder, run, oracle_texts)
+        if pages.globals["has_known"]:
+            sections = known_sections(summary.findings, bug_texts)
+            finding_pages = pages_of_findings(summary, digests)
+            known = folder / "known.html"
+            name = run.resolve().name
+            write_page(pages, known, "known.html", run=name, sections=sections, finding_pages=finding_pages)
         if question.against:
             comparison = compare.compare(question, summary, digests)
             compare.write_compare(run, comparison)
             perf = read_perf(run)
-            context = compare_context(comparison, question)
+            context = compare_context(comparison, question, summary)
             context["perf"] = perf_context(perf) if perf else None
             if perf:
                 write_perf(pages, folder, run, perf, has_run=True)
@@ -104,17 +116,20 @@ def write_report(
     return run / "report"
 
 
-def write_report_again(run: Path) -> Path:
+def write_report_again(run: Path, bug_texts: Mapping[str, str] = NO_PAGES) -> Path:
     """With what each oracle checks, as the run's own page had it. Errors: as write_report()."""
-    from oracles.judge import ORACLES  # noqa: PLC0415  reports know the oracles' texts only where asked
+    from oracles.judge import EVERY_ORACLE  # noqa: PLC0415  reports know the oracles' texts only where asked
 
-    return write_report(run, {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in ORACLES})
+    texts = {oracle.NAME: (oracle.CHECKS, oracle.NOT_CHECKED) for oracle in EVERY_ORACLE}
+    return write_report(run, texts, bug_texts=bug_texts)
 
 
 def write_perf_page(run: Path, perf: PerfRun) -> Path:
     """The report of a run that only measured. Errors: OSError."""
     with whole_folder(run / "report") as folder:
-        write_perf(environment(), folder, run, perf, has_run=False)
+        pages = environment()
+        write_perf(pages, folder, run, perf, has_run=False)
+        write_glossary(pages, folder, run, has_index=False)
     return run / "report"
 
 
@@ -122,6 +137,30 @@ def write_perf(pages: jinja2.Environment, folder: Path, run: Path, perf: PerfRun
     context = perf_context(perf)
     page = folder / "perf.html"
     write_page(pages, page, "perf.html", run=run.resolve().name, has_run=has_run, **context)
+
+
+def write_glossary(
+    pages: jinja2.Environment,
+    folder: Path,
+    run: Path,
+    oracle_texts: Mapping[str, tuple[str, str]] = NO_TEXTS,
+    has_index: bool = True,
+) -> None:
+    """One click away from every page: each links to it."""
+    write_page(
+        pages,
+        folder / "glossary.html",
+        "glossary.html",
+        run=run.resolve().name,
+        has_index=has_index,
+        oracle_texts=oracle_texts,
+        marks=glossary.marks(),
+        model_terms=glossary.models(),
+        ids=glossary.IDS,
+        answers=glossary.ANSWERS,
+        words=glossary.WORDS,
+        outcomes=outcome_words(),
+    )
 
 
 def write_experiments(
@@ -174,7 +213,7 @@ def finding_page(finding: Finding) -> str:
     return f"finding-{finding.id}.html"
 
 
-# What each page is told.
+# What each page shows.
 
 
 def index_context(
@@ -184,10 +223,9 @@ def index_context(
     oracle_texts: Mapping[str, tuple[str, str]],
     profiles: Sequence[Profile],
 ) -> dict[str, Any]:
-    known = {one.number for one in digests}
     shown = [one for one in digests if is_shown(one, summary)]
     oracles = oracle_order(summary, digests)
-    pages = {f.id: finding_page(f) for f in summary.findings if f.experiment in known}
+    pages = pages_of_findings(summary, digests)
     return {
         "question": question,
         "summary": summary,
@@ -221,17 +259,23 @@ def index_context(
     }
 
 
+def pages_of_findings(summary: Summary, digests: Sequence[Digest]) -> dict[str, str]:
+    """By the finding's ID; none of an experiment that is not at hand."""
+    written = {one.number for one in digests}
+    return {f.id: finding_page(f) for f in summary.findings if f.experiment in written}
+
+
 def by_kernel(summary: Summary, pages: Mapping[str, str]) -> list[tuple[str, list[tuple[Finding, str]]]]:
-    """(kernel, its findings with their pages), news first. Only a sweep, with a page full of each kernel's,
+    """(kernel, its findings with their pages), new ones first. Only a sweep has many of each kernel and
     takes them apart; else there is one kernel, ""."""
     of_kernel: dict[str, list[tuple[Finding, str]]] = {}
-    for one in news_first(summary.findings):
+    for one in new_first(summary.findings):
         kernel = one.kernel if summary.detection else ""
         of_kernel.setdefault(kernel, []).append((one, pages.get(one.id, "")))
     return sorted(of_kernel.items())
 
 
-def compare_context(comparison: compare.Comparison, question: Question) -> dict[str, Any]:
+def compare_context(comparison: compare.Comparison, question: Question, summary: Summary) -> dict[str, Any]:
     tables: dict[str, list[compare.Pair]] = {}
     for pair in comparison.pairs:
         tables.setdefault(pair.profile, []).append(pair)
@@ -242,6 +286,7 @@ def compare_context(comparison: compare.Comparison, question: Question) -> dict[
         "headline": compare.headline(comparison),
         "exit_meaning": exit_meaning(comparison.exit),
         "command": shlex.join(question.command),
+        "known": {finding.id: finding.known for finding in summary.findings},
         "change_words": {change.value: words for change, words in compare.WORDS.items()},
         "alike": {change.value for change in compare.ALIKE},
         "differences": compare.differences(comparison),
@@ -299,6 +344,7 @@ def experiment_context(experiment: Experiment, one: Digest, summary: Summary) ->
         "oracles": [part.oracle for part in one.parts],
         "script": script,
         "timeline": experiment_timeline(experiment, texts, answers),
+        "entry_rows": entry_rows(experiment.facts.entries, history),
         "died_recording": not experiment.facts.entries and any(is_live(state.spec) for state in states),
         "cells": state_cells([state for state in states if model_of(state.spec) == "O"], answers),
         "model_cells": model_cells(states, answers),
@@ -366,6 +412,7 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "seen": seen_in(state, experiment, texts),
         "violations": violations(finding, verdicts),
         "timeline": experiment_timeline(experiment, texts, answers, prefix),
+        "entry_rows": entry_rows(experiment.facts.entries, experiment.history),
         "state_link": f"{experiment_page(finding.experiment)}#{anchor(finding.state)}" if state else "",
         "experiment_link": experiment_page(finding.experiment),
     }
@@ -383,7 +430,7 @@ def what_happened(
     """The moment of a finding's state, in one line."""
     if is_live(finding.state):
         return (
-            f"the kernel {'reports it' if finding.oracle == 'quiet' else 'gets no further'}: "
+            f"the kernel {'reports it' if finding.oracle == 'quiet' else 'does not continue'}: "
             + live_words(finding.state, texts)
         )
     if experiment.facts.kind == FAULTS:
@@ -434,7 +481,7 @@ def operation_bytes(experiment: Experiment, texts: Mapping[int, str]) -> list[tu
         between = experiment.facts.entries[step.begin_entry : step.end_entry + 1]
         found.append((f"{step.index} {texts.get(step.index, '')}", written_bytes(between)))
     rest = written_bytes(experiment.facts.entries) - sum(size for _, size in found)
-    found.append(("after the last operation or between two", rest))
+    found.append(("between operations or after the last one", rest))
     return [(name, size) for name, size in found if size]
 
 
@@ -448,7 +495,7 @@ def bytes_of_threads(experiment: Experiment, texts: Mapping[int, str]) -> list[t
         found[whose] = found.get(whose, 0) + written_bytes([entry])
     names = {
         whose: " and ".join(f"{index} {texts.get(index, '')}" for index in whose)
-        or "after the last operation or between two"
+        or "between operations or after the last one"
         for whose in found
     }
     return [(names[whose], found[whose]) for whose in sorted(found) if found[whose]]
@@ -470,8 +517,9 @@ def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> s
     if not states.planned:
         return "Nothing was examined."
     if summary.exit or states.unknown:
-        return f"No broken promise was seen, but {states.unknown or 'some'} of {where} stay UNKNOWN."
-    return f"Every promise was kept through {where}."
+        unknown = f"{states.unknown:,}" if states.unknown else "some"
+        return f"No broken promise was found, but {unknown} of {where} remain UNKNOWN."
+    return f"Every promise was kept in {where}."
 
 
 def sweep_headline(summary: Summary) -> str:
@@ -484,8 +532,8 @@ def sweep_headline(summary: Summary) -> str:
 def sweep_meaning(status: int) -> str:
     """Of a sweep 0 and 1 say something else than of other runs."""
     return {
-        0: "Exit status 0: every planted bug was found, and the stock kernel gave nothing but what is known",
-        1: "Exit status 1: a planted bug was not found, or the stock kernel gave a finding that is not known",
+        0: "Exit status 0: every planted bug was found, and the stock kernel has only known findings",
+        1: "Exit status 1: a planted bug was not found, or the stock kernel has a finding that is not known",
     }.get(status) or exit_meaning(status)
 
 
@@ -494,7 +542,7 @@ def exit_meaning(status: int) -> str:
         0: "Exit status 0: every verdict is HOLDS",
         1: "Exit status 1: something is BROKEN",
         2: "Exit status 2: wrong usage or bad input",
-        3: "Exit status 3: UNKNOWN remains, or nothing was examined",
+        3: "Exit status 3: some verdicts are UNKNOWN, or nothing was examined",
     }.get(status, f"Exit status {status}")
 
 
@@ -509,7 +557,7 @@ def unknown_reasons(one: Digest) -> list[tuple[str, str, str]]:
 
 
 def unknowns(digests: Sequence[Digest]) -> list[tuple[str, list[tuple[Digest, str, str]]]]:
-    """(reason, [(experiment, a state that has it, which oracles)]): one lost guest is told once."""
+    """(reason, [(experiment, a state that has it, which oracles)]): one lost guest is shown once."""
     found: dict[str, list[tuple[Digest, str, str]]] = {}
     for one in digests:
         for reason, state, oracles in unknown_reasons(one):
@@ -518,9 +566,9 @@ def unknowns(digests: Sequence[Digest]) -> list[tuple[str, list[tuple[Digest, st
 
 
 def reasons_beside(summary: Summary, digests: Sequence[Digest]) -> list[str]:
-    """The run's reasons that no experiment's own card tells already."""
-    told = [reason for one in digests for reason, _, _ in unknown_reasons(one) if reason]
-    return [reason for reason in summary.reasons if not any(each in reason for each in told)]
+    """The run's reasons that no experiment's own card shows already."""
+    shown = [reason for one in digests for reason, _, _ in unknown_reasons(one) if reason]
+    return [reason for reason in summary.reasons if not any(each in reason for each in shown)]
 
 
 class Table(NamedTuple):
@@ -577,12 +625,15 @@ def environment() -> jinja2.Environment:
         js=markupsafe.Markup((TEMPLATES / "report.js").read_text()),
         csp=CSP,
         symbols=SYMBOLS,
+        shade_marks=SHADE_MARKS,
+        tier_words=glossary.TIER_WORDS,
+        has_known=False,
         anchor=anchor,
+        own_trouble=OWN_TROUBLE,
         css_name=css_name,
         experiment_page=experiment_page,
         plural=plural,
         rerun_words=rerun_words,
-        known_words=known_words,
     )
     made.filters.update(visible=visible, visible_lines=visible_lines, size=size_words)
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)

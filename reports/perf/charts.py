@@ -61,7 +61,7 @@ def ratio_chart(measured: Measured, found: Sequence[Difference]) -> Chart | None
         axes.axvline(0, color=FAINT, lw=1.5)
         axes.set_yticks(range(len(shown)), labels)
         axes.set_ylim(len(shown) - 0.5, -0.5)
-        axes.set_xlabel("% against the median of A; a dot a boot")
+        axes.set_xlabel("% against the median of A; one dot per boot")
 
     return Chart(
         "B against A, with 95 % intervals", words, svg(draw, f"ratio-{measured.experiment.name}", len(shown))

@@ -96,7 +96,7 @@ def perf_context(run: PerfRun) -> dict[str, Any]:
 
 def loads(run: PerfRun) -> str:
     found = [boot.load for measured in run.measured for boot in measured.boots]
-    return f"{min(found):.1f} to {max(found):.1f}" if found else "not told"
+    return f"{min(found):.1f} to {max(found):.1f}" if found else "not recorded"
 
 
 def write_texts(folder: Path, run: PerfRun) -> None:

@@ -45,13 +45,13 @@ def change(one: Difference) -> str:
 
 
 def percent_words(percent: float) -> str:
-    """nan: both sides gave zero, of which there is no ratio."""
-    return "none on either side" if math.isnan(percent) else f"{percent:+.1f}%"
+    """nan: both sides are zero, of which there is no ratio."""
+    return "zero on both sides" if math.isnan(percent) else f"{percent:+.1f}%"
 
 
 def interval_words(low: float, high: float) -> str:
     if math.isnan(low) or math.isnan(high):
-        return "cannot be told"
+        return "not defined"
     return f"{100 * (low - 1):+.1f}% to {100 * (high - 1):+.1f}%"
 
 
@@ -84,12 +84,12 @@ def plain(amount: float) -> str:
 def answer_words(one: Difference) -> str:
     """What is said of one number, in a sentence without its end."""
     if one.answer is None:
-        return f"{one.percent:+.1f}%, not asked"
+        return f"{one.percent:+.1f}%, not tested"
     said = f"{one.answer}: {one.percent:+.1f}%, 95% interval {interval_words(one.low, one.high)}"
     if one.answer is Answer.NONE and one.published and one.boots_needed:
-        seed = f"the seed's {one.published.percent:+.1f}%"
+        seed = f"the published {one.published.percent:+.1f}%"
         few = one.boots_needed > len(one.a)
-        said += f"; it takes {one.boots_needed:,} boots of each kernel to show {seed}" if few else ""
+        said += f"; {one.boots_needed:,} boots of each kernel are needed to show {seed}" if few else ""
         said += "" if few else f"; these boots are enough to show {seed}"
     return said
 

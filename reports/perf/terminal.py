@@ -21,10 +21,10 @@ KINDS_SHOWN = 6
 def perf_lines(run: PerfRun, report: Path, message: Path) -> list[str]:
     lines = [line("A", f"{run.against} (--against)"), line("B", f"{run.kernel} (--kernel)")]
     if run.noise:
-        lines.append(line("", "the same kernel twice: what differs is noise"))
+        lines.append(line("", "the same kernel twice: differences are noise"))
     for measured in run.measured:
         lines += experiment_lines(measured)
-    lines.append(line("clock", "User Mode Linux, one processor: a time is a reason to look, no benchmark"))
+    lines.append(line("clock", "User Mode Linux, one processor: a time is a hint, not a benchmark"))
     lines.append(line("report", str(report), cut=False))
     lines.append(line("message", str(message), cut=False))
     return lines

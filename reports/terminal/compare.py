@@ -36,7 +36,7 @@ def comparison_lines(
     return [
         line("A", f"{comparison.against} (--against)"),
         line("B", f"{comparison.kernel} (--kernel)"),
-        *([line("", "the two are the same program, byte for byte")] if comparison.same_program else []),
+        *([line("", "A and B are the same program, byte for byte")] if comparison.same_program else []),
         line("examined", f"{what} ({question.guest})"),
         line("states", f"A {states[0]:,}, B {states[1]:,}; {summary.states.unknown:,} unknown"),
         *folded("verdicts", verdict_words(comparison)),
@@ -58,7 +58,7 @@ def cell_lines(comparison: Comparison) -> list[str]:
             {"broken": "B only", "fixed": "A only"}[cell.change],
             f"{pair.profile} {cell.oracle}: {pair.workload}",
         )
-        + f" ({', '.join(one.findings)}, which the other has elsewhere)"
+        + f" ({', '.join(one.findings)}, which the other kernel shows elsewhere)"
         for pair, cell in differences(comparison)
         if cell.change in (Change.BROKEN, Change.FIXED)
         and not alone.intersection((one := cell.b if cell.change is Change.BROKEN else cell.a).findings)
@@ -93,7 +93,7 @@ def log_lines(comparison: Comparison) -> list[str]:
     if not both:
         return []
     times = min(min(len(pair.a_logs), len(pair.b_logs)) for pair in both)
-    counted = f"counted in {number(times, 'recording')} a side"
+    counted = f"counted in {number(times, 'recording')} per kernel"
     if not found:
         return [line("logs", f"no difference in entries, FLUSH, FUA or bytes of {len(both):,}, {counted}")]
     lines = [line("logs", f"{len(found):,} of {len(both):,} differ, {counted} (A -> B):")]
@@ -117,5 +117,5 @@ def exit_words(comparison: Comparison) -> str:
     return {
         0: "0: every promise was kept in every state, on both kernels",
         1: f"1: something is BROKEN in {' and in '.join(sides_broken)}",
-        3: "3: UNKNOWN remains",
+        3: "3: some verdicts are UNKNOWN",
     }.get(comparison.exit, str(comparison.exit))

@@ -29,7 +29,7 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
     """What was examined, what holds, what is broken, how fast, and where the report is.
 
     A line is cut at 100 columns, except commands and paths: half a command is of no use. Of a sweep of
-    planted bugs the findings are not told one by one: they are what it is for.
+    planted bugs the findings are not listed: they are expected.
     """
     answer = planted(summary) if summary.detection else [*holds(summary), *broken(summary)]
     return [
@@ -78,12 +78,12 @@ def damage(summary: Summary) -> list[str]:
     for one in summary.damage:
         counts.update(one.outcomes)
     order = dict.fromkeys((*OUTCOMES, *counts))
-    told = "; ".join(f"{name} {counts[name]:,}" for name in order if counts[name])
+    outcomes = "; ".join(f"{name} {counts[name]:,}" for name in order if counts[name])
     taken: Counter[str] = Counter()
     for one in summary.damage:
         taken[one.name] += one.outcomes.get(Outcome.UNNOTICED, 0)
     names = ", ".join(f"{name} {count:,}" for name, count in taken.most_common() if count)
-    return [*folded("damage", told), *(folded("", f"unnoticed: {names}") if names else [])]
+    return [*folded("damage", outcomes), *(folded("", f"unnoticed: {names}") if names else [])]
 
 
 def holds(summary: Summary) -> list[str]:
@@ -110,7 +110,7 @@ def broken(summary: Summary) -> list[str]:
     if not summary.findings:
         return [line("BROKEN", "nothing")] if summary.exit != 1 else [line("BROKEN", broken_counts(summary))]
     lines = []
-    findings = news_first(summary.findings)
+    findings = new_first(summary.findings)
     for at, finding in enumerate(findings[:FINDINGS_SHOWN]):
         lines += finding_lines("" if at else "BROKEN", finding)
     more = findings[FINDINGS_SHOWN:]
@@ -119,7 +119,7 @@ def broken(summary: Summary) -> list[str]:
     return [*lines, line("", f"and {len(more)} more, in the report{of_them}")] if more else lines
 
 
-def news_first(findings: Sequence[Finding]) -> list[Finding]:
+def new_first(findings: Sequence[Finding]) -> list[Finding]:
     """New findings before known ones; else in order."""
     return sorted(findings, key=lambda finding: bool(finding.known))
 
@@ -127,7 +127,7 @@ def news_first(findings: Sequence[Finding]) -> list[Finding]:
 def finding_lines(label: str, finding: Finding) -> list[str]:
     where = f"{finding.workload} {finding.state}, {number(finding.count, 'state')}"
     known = [part for one in finding.known for part in indented(f"known: {known_words(one)}")]
-    only = f"only in model {' '.join(finding.models)}, which takes {finding.presumes}"
+    only = f"only in model {' '.join(finding.models)}, which requires {finding.presumes}"
     return [
         line(label, f"{finding.id} {finding.signature}"),
         line("", f"   {where}: {finding.repro}", cut=False),
@@ -156,7 +156,7 @@ def broken_counts(summary: Summary) -> str:
 def unknown(summary: Summary) -> list[str]:
     if not summary.states.unknown and not summary.reasons:
         return []
-    reasons = summary.reasons[:REASONS_SHOWN] or ("no reason was given",)
+    reasons = summary.reasons[:REASONS_SHOWN] or ("no reason recorded",)
     states = f"{number(summary.states.unknown, 'state')}: " if summary.states.unknown else ""
     lines = folded("UNKNOWN", f"{states}{reasons[0]}")
     for reason in reasons[1:]:
@@ -166,24 +166,24 @@ def unknown(summary: Summary) -> list[str]:
 
 
 def failed(summary: Summary) -> list[str]:
-    """Operations that failed, as one on a mistyped path: they put nothing to the test. Not those of which the
-    workload's header says that they may."""
+    """Operations that failed, as one on a mistyped path: they test nothing. Without those that may fail by
+    the header of the workload."""
     if not summary.failed_operations:
         return []
     first = number(len(summary.failed_operations), "operation") + " failed:"
     lines = folded("failed", f"{first} {summary.failed_operations[0]}")
-    for told in summary.failed_operations[1:REASONS_SHOWN]:
-        lines += folded("", told)
+    for one in summary.failed_operations[1:REASONS_SHOWN]:
+        lines += folded("", one)
     more = len(summary.failed_operations) - REASONS_SHOWN
     return [*lines, line("", f"and {more} more, in summary.json")] if more > 0 else lines
 
 
 def planted(summary: Summary) -> list[str]:
-    """What a sweep found, and what the kernel without the bugs gave."""
+    """What a sweep found, and the findings of the kernel without the bugs."""
     missed = [each.planted for each in summary.detection if not each.found]
     found = len(summary.detection) - len(missed)
-    told = f"{found} of {len(summary.detection)} bugs found"
-    lines = folded("planted", told + (f"; missed: {', '.join(missed)}" if missed else ""))
+    share = f"{found} of {number(len(summary.detection), 'bug')} found"
+    lines = folded("planted", share + (f"; missed: {', '.join(missed)}" if missed else ""))
     for at, one in enumerate(summary.stock):
         lines += folded("" if at else "stock", stock_words(one))
     return lines
@@ -197,33 +197,31 @@ def stock_words(one: Silence) -> str:
 
 def speed(summary: Summary) -> list[str]:
     rate, seconds = summary.rates.get("states_per_s"), summary.rates.get("seconds")
-    told = [f"{rate:,.0f} states recovered per second"] if isinstance(rate, int | float) else []
+    parts = [f"{rate:,.0f} states recovered per second"] if isinstance(rate, int | float) else []
     if isinstance(seconds, dict):
-        told.append(", ".join(f"{stage} {each:.1f} s" for stage, each in seconds.items()))
-    return [line("speed", "; ".join(told))] if told else []
+        parts.append(", ".join(f"{stage} {each:.1f} s" for stage, each in seconds.items()))
+    return [line("speed", "; ".join(parts))] if parts else []
 
 
 def verdict(summary: Summary) -> str:
     if summary.exit == 3 and not summary.states.planned:
         return "3: nothing was examined"
     if summary.exit == 3 and summary.experiments < summary.planned_experiments:
-        return "3: the run is not whole"
+        return "3: the run is not complete"
     if summary.detection and summary.exit != 3:
         return sweep_verdict(summary)
     return {
         0: "0: every promise was kept in every state",
         1: "1: something is BROKEN",
-        3: "3: UNKNOWN remains",
+        3: "3: some verdicts are UNKNOWN",
     }.get(summary.exit, str(summary.exit))
 
 
 def sweep_verdict(summary: Summary) -> str:
     if not summary.exit:
-        return "0: every planted bug was found, and the stock kernel gave nothing but what is known"
+        return "0: every planted bug was found, and the stock kernel has only known findings"
     why = [] if all(one.found for one in summary.detection) else ["a planted bug was not found"]
-    why += (
-        ["the stock kernel gave a finding that is not known"] if any(s.false for s in summary.stock) else []
-    )
+    why += ["the stock kernel has a finding that is not known"] if any(s.false for s in summary.stock) else []
     return f"{summary.exit}: {' and '.join(why)}"
 
 

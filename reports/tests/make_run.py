@@ -335,6 +335,7 @@ def make_run(run: Path, copies: int = 1, repeats: int = 1, good: bool = False) -
         command=("./powercut", "run", "--fs", "btrfs,ext4"),
         started="2025-01-01T12:00:00Z",
         powercut_commit="cd20f3b",
+        powercut_version="0.2.0",
         seed=0,
         tier="fs",
         models=("O",),

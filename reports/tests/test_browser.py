@@ -5,28 +5,16 @@ from pathlib import Path
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 from reports.pages.html import write_perf_page, write_report
+from reports.tests.browser import chromium, needs_browser, window
 from reports.tests.make_compare import make_compare
 from reports.tests.make_perf import make_perf
 from reports.tests.make_run import make_run
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")  # Debian's places
-MISSING = [
-    package for package, path in (("chromium", CHROMIUM), ("chromium-driver", DRIVER)) if not path.exists()
-]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"no browser: apt-get install {' '.join(MISSING)}")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -36,26 +24,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
-    try:
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
         yield driver
-    finally:
-        driver.quit()
-
-
-def window(browser: webdriver.Chrome, width: int, scheme: str = "light") -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
 
 
 @pytest.mark.parametrize("width", [1400, 400])
@@ -168,3 +138,62 @@ def test_dark_and_light_differ(browser: webdriver.Chrome, report: Path) -> None:
         browser.get((report / "index.html").as_uri())
         found.append(browser.execute_script(ground))
     assert found[0] != found[1]
+
+
+def press(browser: webdriver.Chrome, key: str, shift: bool = False) -> str:
+    """The href of what then has the focus."""
+    keys = ActionChains(browser)
+    (keys.key_down(Keys.SHIFT).send_keys(key).key_up(Keys.SHIFT) if shift else keys.send_keys(key)).perform()
+    return str(browser.execute_script("return document.activeElement.getAttribute('href')"))
+
+
+def test_every_state_is_reached_by_keys(browser: webdriver.Chrome, report: Path) -> None:
+    """The grid is one stop of Tab, the time line another; arrows go inside, with Shift past what holds."""
+    window(browser, 1400)
+    browser.get((report / "experiment-0001.html").as_uri())
+    grid = ".grid[data-cells] a"
+    hrefs = browser.execute_script(
+        f"return [...document.querySelectorAll('{grid}')].map((e) => e.getAttribute('href'))"
+    )
+    for cells, marked in ((grid, "a.BROKEN"), (".tl [data-cells] a", "rect.BROKEN")):
+        stops = f"return [...document.querySelectorAll('{cells}')].filter((e) => e.tabIndex === 0).length"
+        assert browser.execute_script(stops) == 1
+        browser.execute_script(f"document.querySelector('{cells}').focus()")
+        walked = [press(browser, Keys.ARROW_RIGHT) for _ in hrefs[1:]]
+        assert walked == hrefs[1:]
+        assert press(browser, Keys.HOME) == hrefs[0]
+        first = browser.execute_script(
+            f"const e = document.querySelector('[data-cells] {marked}');"
+            "return e.closest('a').getAttribute('href')"
+        )
+        assert press(browser, Keys.ARROW_RIGHT, shift=True) == first != hrefs[0]
+        assert browser.execute_script(stops) == 1
+    press(browser, Keys.ENTER)
+    assert browser.current_url.endswith(first)
+
+
+def test_the_grid_goes_up_and_down(browser: webdriver.Chrome, report: Path) -> None:
+    """To the cell above or below, by its place on the page."""
+    window(browser, 400)
+    browser.get((report / "experiment-0001.html").as_uri())
+    browser.execute_script("document.querySelector('.grid a').focus()")
+    below = press(browser, Keys.ARROW_DOWN)
+    left = "return [...document.querySelectorAll('.grid a')].map((e) => e.getBoundingClientRect().left)"
+    places = browser.execute_script(left)
+    assert below == f"#state-O-{places.index(places[0], 1)}"
+    assert press(browser, Keys.ARROW_UP) == "#state-O-0"
+
+
+def test_what_has_the_focus_is_seen(browser: webdriver.Chrome, report: Path) -> None:
+    """Each stop of Tab, the first of them the way to the content, has an outline or a thick edge."""
+    window(browser, 1400)
+    browser.get((report / "experiment-0001.html").as_uri())
+    assert press(browser, Keys.TAB) == "#main"
+    for _ in range(30):
+        shown = browser.execute_script(
+            "const e = document.activeElement, rect = e.querySelector('rect');"
+            "return e === document.body || parseFloat(getComputedStyle(e).outlineWidth) >= 2"
+            " || rect !== null && parseFloat(getComputedStyle(rect).strokeWidth) >= 3"
+        )
+        assert shown, browser.execute_script("return document.activeElement.outerHTML.slice(0, 200)")
+        press(browser, Keys.TAB)

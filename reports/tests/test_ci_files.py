@@ -146,8 +146,23 @@ def test_many_findings_are_cut_short(run: Path) -> None:
     assert all(len(line) <= COLUMNS for line in lines if "r" * 120 not in line and str(run) not in line)
 
 
-def test_what_is_not_told_yet_comes_first(run: Path) -> None:
-    """Among many that are told, the one that is news is shown; the headline says how many are told."""
+def test_ci_names_the_known_bug_of_a_failure(run: Path) -> None:
+    """It fails all the same."""
+    summary = read_summary(run)
+    bug = KnownAs("EXT4-1", "A title", "reported")
+    known = tuple(msgspec.structs.replace(one, known=(bug,)) for one in summary.findings)
+    summary, ones = msgspec.structs.replace(summary, findings=known), tuple(digests(run))
+    line = "known: EXT4-1 (docs/findings/EXT4-1.md): A title; upstream: reported"
+    failures = [each.text or "" for each in ElementTree.fromstring(junit_xml(ones, summary)).iter("failure")]
+    assert failures
+    assert all(line in text.splitlines() for text in failures)
+    said = ktap(ones, summary).splitlines()
+    assert sum(each.strip() == f"# {line}" for each in said) == len(failures)
+    assert any(each.startswith("not ok") for each in said)
+
+
+def test_new_findings_come_first(run: Path) -> None:
+    """Among many known findings the new one is shown; the headline says how many are known."""
     summary = read_summary(run)
     first = summary.findings[0]
     told: Finding = msgspec.structs.replace(first, known=(KnownAs("EXT4-1", "A bug"),))

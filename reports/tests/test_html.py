@@ -73,10 +73,10 @@ def text_of(path: Path) -> str:
 
 
 def test_a_page_for_every_experiment_and_finding(report: Path) -> None:
-    """Six experiments and two findings: nine pages and nothing else."""
+    """Six experiments and two findings, an index and a glossary: ten pages and nothing else."""
     experiments = [f"experiment-{number:04d}.html" for number in range(1, 7)]
     assert sorted(path.name for path in report.iterdir()) == sorted(
-        ["index.html", "finding-F1.html", "finding-F2.html", *experiments]
+        ["index.html", "glossary.html", "finding-F1.html", "finding-F2.html", *experiments]
     )
 
 
@@ -210,7 +210,7 @@ def packed(data: object) -> bytes:
     ("summary", "words"),
     [
         (Summary(0, 2, StateCounts(9, 9), 7, {}, (), {}), "Every promise was kept"),
-        (Summary(3, 2, StateCounts(9, 8, 0, 1), 7, {}, (), {}), "stay UNKNOWN"),
+        (Summary(3, 2, StateCounts(9, 8, 0, 1), 7, {}, (), {}), "remain UNKNOWN"),
         (Summary(3, 0, StateCounts(), 0, {}, (), {}), "Nothing was examined"),
     ],
 )

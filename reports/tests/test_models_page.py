@@ -49,15 +49,15 @@ def test_what_model_o_shows_presumes_nothing() -> None:
         (None, "all"),
         (
             Coverage("R", places=54, whole=43, examined=6887, space_bits=30.0),
-            "43 of 54 windows whole; 6,887 of 2^30 subsets",
+            "43 of 54 windows complete; 6,887 of 2^30 subsets",
         ),
         (
             Coverage("T", places=9, whole=9, examined=31, space=31, unit_bytes=512),
-            "9 of 9 writes whole; 31 of 31 cuts, at 512 B",
+            "9 of 9 writes complete; 31 of 31 cuts, at 512 B",
         ),
         (
             Coverage("N", places=3, whole=2, examined=5, space=12, recorded=40),
-            "2 of 3 recoveries whole; 5 of 12 cuts; 40 recorded, 3 differ",
+            "2 of 3 recoveries complete; 5 of 12 cuts; 40 recorded, 3 differ",
         ),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_small_space_is_written_out() -> None:
 def test_a_models_states_in_a_line() -> None:
     assert model_words("O", ModelCounts(planned=1200)) == "O 1,200"
     counts = ModelCounts(planned=30, broken=2, coverage=Coverage("R", places=4, whole=3, examined=40))
-    assert model_words("R", counts) == "R 30, 2 BROKEN (3 of 4 windows whole)"
+    assert model_words("R", counts) == "R 30, 2 BROKEN (3 of 4 windows complete)"
 
 
 # --- findings -------------------------------------------------------------------------------------

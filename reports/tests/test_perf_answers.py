@@ -81,8 +81,8 @@ def test_what_cannot_be_told_is_no_difference():
     """Zeros on A's side: no ratio, no answer, and words for it."""
     _, low, high = interval((0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (0.0,) * 6)
     assert not leaves_out_one(low, high)
-    assert interval_words(low, high) == "cannot be told"
-    assert percent_words(float("nan")) == "none on either side"
+    assert interval_words(low, high) == "not defined"
+    assert percent_words(float("nan")) == "zero on both sides"
     assert percent_words(-12.34) == "-12.3%"
     assert leaves_out_one(0.2, 0.9)
     assert leaves_out_one(1.1, 1.2)

@@ -76,7 +76,7 @@ def test_the_page_and_the_texts_are_written(tmp_path):
     write_texts(tmp_path, run)
     page = (write_perf_page(tmp_path, run) / "perf.html").read_text()
     assert page.count("<figure") == 5
-    assert "no figure here is a benchmark" in page
+    assert "No figure here is a benchmark" in page
     assert "-75.8 %" in page
     assert (tmp_path / "commit-message.txt").read_text().startswith("Counted in the log")
     assert sorted(path.name for path in (tmp_path / "perf" / "bpftrace").iterdir()) == [

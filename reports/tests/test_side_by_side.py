@@ -8,7 +8,7 @@ import pytest
 
 from oracles.verdict import Answer
 from reports.pages.html import figure_words, pair_changes, write_report
-from reports.results import read_experiment, read_question, read_summary
+from reports.results import KnownAs, read_experiment, read_question, read_summary
 from reports.terminal.compare import comparison_lines
 from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never, write
 from reports.tests.make_run import make_run
@@ -160,8 +160,9 @@ def test_the_lines_say_what_differs(run: Path) -> None:
     assert lines[0].split() == ["A", A, "(--against)"]
     assert lines[1].split() == ["B", B, "(--kernel)"]
     text = said(run)
-    assert "1 BROKEN in B only, 1 BROKEN in A only, 10 UNKNOWN, 1 BROKEN in both alike" in " ".join(
-        text.split()
+    assert (
+        "1 BROKEN in B only; 1 BROKEN in A only; 10 UNKNOWN; 1 BROKEN in both, in the same way"
+        in " ".join(text.split())
     )
     assert "B only     F4 ext4 durable: name lost (renamed file)" in text
     assert "both       F2/F3 btrfs mounts: kernel died (filesystem)" in text
@@ -179,7 +180,18 @@ def test_a_break_on_one_side_of_a_finding_of_both_is_named(run: Path) -> None:
     summary = msgspec.structs.replace(summary, findings=(*summary.findings, other))
     comparison = compare(read_question(run), summary, digests(run))
     lines = comparison_lines(comparison, summary, read_question(run), Path("compare.html"))
-    assert "A only     btrfs durable: replace-by-rename (F1, which the other has elsewhere)" in lines
+    assert "A only     btrfs durable: replace-by-rename (F1, which the other kernel shows elsewhere)" in lines
+
+
+def test_a_known_finding_has_its_id(run: Path) -> None:
+    summary = read_summary(run)
+    known = (KnownAs("EXT4-1", "A title"), KnownAs("EXT4-2", "Another"))
+    findings = tuple(msgspec.structs.replace(one, known=known) for one in summary.findings)
+    summary = msgspec.structs.replace(summary, findings=findings)
+    comparison = compare(read_question(run), summary, digests(run))
+    lines = comparison_lines(comparison, summary, read_question(run), Path("compare.html"))
+    at = lines.index("B only     F4 ext4 durable: name lost (renamed file)")
+    assert lines[at + 2] == "              known: EXT4-1, EXT4-2"
 
 
 def test_no_difference_is_said(run: Path) -> None:
@@ -190,7 +202,7 @@ def test_no_difference_is_said(run: Path) -> None:
         write(folder, experiment.facts, never(experiment.judgement))
     summary = msgspec.structs.replace(read_summary(run), findings=(), exit=0)
     comparison = compare(read_question(run), summary, digests(run))
-    assert verdict_words(comparison) == "no difference in 60 verdicts a side, all HOLD"
+    assert verdict_words(comparison) == "no difference in 60 verdicts per kernel, all HOLD"
     assert headline(comparison) == "No difference: A and B keep every promise."
     last = comparison_lines(comparison, summary, read_question(run), Path("compare.html"))[-1]
     assert last == "exit       0: every promise was kept in every state, on both kernels"
@@ -201,7 +213,7 @@ def test_the_page_and_the_data_are_there(run: Path) -> None:
     write_report(run)
     page = run / "report" / "compare.html"
     text = text_of(page)
-    assert text.index("What differs") < text.index("All profiles")
+    assert text.index(" Differences workload oracle") < text.index("All profiles")
     assert headline(compared(run)) in text
     assert 'href="compare.html"' in (run / "report" / "index.html").read_text()
     links = {link.partition("#")[0] for link in re.findall(r'href="([^"#]+)', page.read_text())}
@@ -231,4 +243,4 @@ def test_the_same_program_is_told(run: Path) -> None:
     one = {"linux_sha256": "ab"}
     question = msgspec.structs.replace(question, kernels={A: one, B: one})
     (run / "run.json").write_bytes(msgspec.json.encode(question))
-    assert "the two are the same program, byte for byte" in said(run)
+    assert "A and B are the same program, byte for byte" in said(run)

@@ -3,7 +3,7 @@ Two kernels side by side: what one run says of A and of B, workload by workload.
 
 In:       a Question with `against`, its Summary, the Digest of every experiment.
 Out:      Comparison, which is compare.json; what it says in a sentence.
-Not here: the page (html.py, templates/compare.html), the last lines (compare_terminal.py).
+Not here: the page (html.py, templates/compare.html), the last lines (reports/terminal/compare.py).
 
 A is the kernel held against (--against), B the kernel in question (--kernel).
 """
@@ -44,10 +44,10 @@ ALIKE = (Change.SAME, Change.BOTH)
 WORDS = {
     Change.BROKEN: "BROKEN in B only",
     Change.FIXED: "BROKEN in A only",
-    Change.DIFFERENT: "BROKEN in both, differently",
+    Change.DIFFERENT: "BROKEN in both, in different ways",
     Change.UNKNOWN: "UNKNOWN",
-    Change.SILENT: "looked at on one side only",
-    Change.BOTH: "BROKEN in both alike",
+    Change.SILENT: "checked on one side only",
+    Change.BOTH: "BROKEN in both, in the same way",
     Change.SAME: "HOLDS in both",
 }
 
@@ -264,8 +264,8 @@ def finding_pairs(findings: Iterable[Finding], against: str) -> tuple[FindingPai
     for one in findings:
         before = found.get(one.signature, FindingPair(one.signature, one.oracle, one.profile))
         side = "a" if one.kernel == against else "b"
-        told = {side: one.id, f"{side}_count": one.count, f"{side}_workloads": one.workloads}
-        found[one.signature] = msgspec.structs.replace(before, **told)
+        fields = {side: one.id, f"{side}_count": one.count, f"{side}_workloads": one.workloads}
+        found[one.signature] = msgspec.structs.replace(before, **fields)
     order = ("B", "A", "both")
     return tuple(sorted(found.values(), key=lambda pair: (order.index(pair.side), pair.signature)))
 
@@ -293,14 +293,14 @@ def verdict_words(comparison: Comparison) -> str:
     all_cells = sum(counts.values())
     if not all_cells:
         return "nothing was examined"
-    told = [
+    parts = [
         f"{counts[change]:,} {WORDS[change]}" for change in Change if counts[change] and change not in ALIKE
     ]
     alike = f"{counts[Change.BOTH]:,} {WORDS[Change.BOTH]}" if counts[Change.BOTH] else ""
-    cells = f"{number(all_cells, 'verdict')} a side"
-    if not told:
+    cells = f"{number(all_cells, 'verdict')} per kernel"
+    if not parts:
         return f"no difference in {cells}" + (f"; {alike}" if alike else ", all HOLD")
-    return f"of {cells}: " + ", ".join([*told, *([alike] if alike else [])])
+    return f"of {cells}: " + "; ".join([*parts, *([alike] if alike else [])])
 
 
 def headline(comparison: Comparison) -> str:
@@ -311,9 +311,9 @@ def headline(comparison: Comparison) -> str:
     if counts[Change.DIFFERENT]:
         return "A and B break promises differently."
     if counts[Change.UNKNOWN] or counts[Change.SILENT] or comparison.exit == 3:
-        return "No promise was seen to be broken by B only, but not all could be compared."
+        return "No promise is broken by B only, but some verdicts could not be compared."
     if counts[Change.FIXED]:
-        rest = "; others are broken in both" if counts[Change.BOTH] else ""
+        rest = "; other promises are broken in both" if counts[Change.BOTH] else ""
         return f"B keeps promises that A breaks{rest}."
     if counts[Change.BOTH]:
         return "No difference: A and B break the same promises."

@@ -47,7 +47,7 @@ def matrix(summary: Summary, oracles: Sequence[str], pages: Mapping[str, str]) -
 def bug_cell(detection: Detection, oracle: str, pages: Mapping[str, str]) -> Cell:
     sight = next((one for one in detection.by_oracle if one.oracle == oracle), None)
     if sight is None:
-        return Cell("none", words=f"{oracle} did not see {detection.planted}")
+        return Cell("none", words=f"{oracle} did not find {detection.planted}")
     first = oracle in detection.oracle.split(", ")
     return Cell(
         "first" if first else "also", str(sight.workloads), sight_words(sight), pages.get(sight.finding, "")
@@ -74,7 +74,7 @@ def stock_cell(silence: Silence, oracle: str, by_id: Mapping[str, Finding], page
         if found:
             words = f"{oracle}: {shade}, " + "; ".join(ids_of(one.known) or one.signature for one in found)
             return Cell(shade, str(len(found)), words, pages.get(found[0].id, ""))
-    return Cell("none", words=f"{oracle} gave nothing on {silence.kernel}, {silence.profile}")
+    return Cell("none", words=f"{oracle} found nothing on {silence.kernel}, {silence.profile}")
 
 
 class SweepCase(msgspec.Struct, frozen=True):
@@ -89,14 +89,14 @@ class SweepCase(msgspec.Struct, frozen=True):
 def sweep_cases(summary: Summary) -> list[SweepCase]:
     """Experiments of planted kernels are no tests of their own: they are meant to be BROKEN."""
     bugs = [
-        SweepCase("planted", one.planted, one.swept_seconds, "" if one.found else "no oracle saw it")
+        SweepCase("planted", one.planted, one.swept_seconds, "" if one.found else "no oracle found it")
         for one in summary.detection
     ]
     signatures = {finding.id: finding.signature for finding in summary.findings}
     stock = [
         SweepCase(
             "stock",
-            f"{one.kernel} on {one.profile} gives nothing but what is known",
+            f"{one.kernel} on {one.profile} has only known findings",
             0.0,
             "; ".join(f"{name} {signatures[name]}" for name in one.false),
         )

@@ -10,19 +10,19 @@ from reports.results import Coverage, ModelCounts
 
 
 def coverage_words(coverage: Coverage | None) -> str:
-    """ "43 of 54 windows whole; 6,887 of 2^19.6 subsets"."""
+    """ "43 of 54 windows complete; 6,887 of 2^19.6 subsets"."""
     if coverage is None:
         return "all"
     whole = f"{coverage.whole:,} of {coverage.places:,}"
     if coverage.model == "R":
         share = f"{coverage.examined:,} of {power_words(coverage.space_bits)} subsets"
-        return f"{whole} windows whole; {share}"
+        return f"{whole} windows complete; {share}"
     if coverage.model == "D":
         return f"{whole} blocks; {coverage.examined:,} of {coverage.space:,} damages"
     share = f"{coverage.examined:,} of {coverage.space:,} cuts"
     if coverage.model == "T":
-        return f"{whole} writes whole; {share}, at {coverage.unit_bytes} B"
-    return f"{whole} recoveries whole; {share}; {coverage.recorded:,} recorded, {coverage.places:,} differ"
+        return f"{whole} writes complete; {share}, at {coverage.unit_bytes} B"
+    return f"{whole} recoveries complete; {share}; {coverage.recorded:,} recorded, {coverage.places:,} differ"
 
 
 def power_words(bits: float) -> str:
@@ -31,7 +31,7 @@ def power_words(bits: float) -> str:
 
 
 def model_words(model: str, counts: ModelCounts) -> str:
-    """ "R 6,494: 43 of 54 windows whole"."""
+    """ "R 6,494: 43 of 54 windows complete"."""
     broken = f", {counts.broken:,} BROKEN" if counts.broken else ""
     covered = f" ({coverage_words(counts.coverage).partition(';')[0]})" if counts.coverage else ""
     return f"{model} {counts.planned:,}{broken}{covered}"

@@ -10,7 +10,6 @@ from workloads import text
 from workloads.library import BadSelection, library, matches, select
 from workloads.workload import Operation, Workload
 
-README = Path(__file__).parent.parent.parent / "README.md"
 ALL = pytest.mark.parametrize("workload", library(), ids=lambda workload: workload.name)
 
 
@@ -419,16 +418,8 @@ def test_a_choice_of_nothing_is_an_error():
         select(keyword="nosuchthing")
 
 
-def test_the_readme_counts_the_library():
-    """How many workloads there are, in how many themes."""
-    themes = {workload.theme for workload in library()}
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    assert f"has {len(library())} of them in {len(themes)} themes" in readme
-
-
-def test_the_readme_counts_the_library_once_and_right() -> None:
-    """Two figures stood there, 248 and 249."""
-    said = README.read_text()
-    themes = {workload.theme for workload in library()}
-    assert f"`workloads/library/` has {len(library())} of them in {len(themes)} themes" in said
-    assert re.findall(r"library (?:of|\() ?(\d+) workloads", said) == []
+def test_the_reference_counts_the_library() -> None:
+    """How many workloads there are, in how many themes; once."""
+    said = (Path(__file__).parents[2] / "docs" / "reference" / "words.md").read_text()
+    (counted,) = re.findall(r"has (\d+) workloads in (\d+) themes", said)
+    assert counted == (str(len(library())), str(len({workload.theme for workload in library()})))

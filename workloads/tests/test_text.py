@@ -1,6 +1,7 @@
 """The text form: what is refused and where, and that nothing is lost in between."""
 
 import random
+import re
 from pathlib import Path
 
 import msgspec
@@ -134,15 +135,30 @@ ERRORS = {
     "thread beside parallel": ("run\n  parallel\n  thread\n", 2, 3, "needs 2 to 4 threads"),
     "one thread": (parallel("sync") + "  sync\n", 2, 3, "needs 2 to 4 threads"),
     "five threads": (parallel(*["sync"] * 5), 11, 5, "more than 4 threads"),
-    "thread without operations": ("run\n  parallel\n    thread\n    thread\n      sync\n", 3, 5, "has no operation"),
+    "thread without operations": (
+        "run\n  parallel\n    thread\n    thread\n      sync\n",
+        3,
+        5,
+        "has no operation",
+    ),
     "last thread without operations": (parallel("sync", ()) + "  sync\n", 5, 5, "thread has no operation"),
     "operation beside threads": (parallel("sync", "sync") + "    sync\n", 7, 5, "below one of its threads"),
     "operation before threads": ("run\n  parallel\n    sync\n", 3, 5, "below one of its threads"),
-    "threads out of line": ("run\n  parallel\n    thread\n      sync\n     thread\n", 5, 6, "the same indentation"),
+    "threads out of line": (
+        "run\n  parallel\n    thread\n      sync\n     thread\n",
+        5,
+        6,
+        "the same indentation",
+    ),
     "remount in parallel": (parallel("sync", "remount"), 6, 7, "unmounts the filesystem"),
     "umount in parallel": (parallel("sync", "umount"), 6, 7, "unmounts the filesystem"),
     "fault in parallel": (parallel("fault off", "sync"), 4, 7, "device that the other threads use"),
-    "append in parallel": (parallel("sync", ("sync", "append A 1")), 7, 7, "use write, which names the offset"),
+    "append in parallel": (
+        parallel("sync", ("sync", "append A 1")),
+        7,
+        7,
+        "use write, which names the offset",
+    ),
     "mmapwrite in parallel": (parallel("mmapwrite A 0 1", "sync"), 4, 7, "put it before the block"),
     "long write in parallel": (parallel("write A 0 65K", "sync"), 4, 7, "64K at most"),
     "await alone": (run("await 1"), 2, 3, "must be in a thread of a parallel block"),
@@ -159,7 +175,12 @@ ERRORS = {
         13,
         "Close it after the block",
     ),
-    "fault beside threads": (parallel("sync", "sync") + "  fault off\n", 7, 3, "fault cannot be combined with parallel blocks"),
+    "fault beside threads": (
+        parallel("sync", "sync") + "  fault off\n",
+        7,
+        3,
+        "fault cannot be combined with parallel blocks",
+    ),
     "too many orders": (parallel(["sync"] * 6, ["sync"] * 7), 17, 7, "1716 orders, and at most 1000"),
     "too many orders in two blocks": (
         parallel(["sync"] * 4, ["sync"] * 4) + parallel(["sync"] * 3, ["sync"] * 3)[4:],
@@ -405,18 +426,19 @@ def test_a_workload_names_the_config_it_needs_in_its_header() -> None:
     assert parse("# about the config: debug\nrun\n  sync\n").config == ()
 
 
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "words.md"
+
+
 @pytest.mark.parametrize("word", text.WORDS)
-def test_the_readme_tells_every_word(word):
-    """In its table, as code."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    table = "".join(line for line in readme.splitlines() if line.startswith("| "))
-    assert f"`{word}`" in table
+def test_the_reference_has_every_word(word):
+    """Under a heading of its own."""
+    assert f"#### {word}" in REFERENCE.read_text().splitlines()
 
 
 @pytest.mark.parametrize("kind", text.FAULTS)
-def test_the_readme_tells_every_fault(kind):
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    assert f"`{kind}`" in readme
+def test_the_reference_has_every_fault(kind):
+    """In the table of the word `fault`."""
+    assert re.search(rf"^\| `fault {re.escape(kind)}\b", REFERENCE.read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize(

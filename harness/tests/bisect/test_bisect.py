@@ -289,7 +289,12 @@ def test_what_is_missing_is_named_at_once(powercut: Powercut) -> None:
         ("main", "c0", (), "Are they exchanged?"),
         ("side", "main", (), "--good side is not an ancestor of --bad main: their common ancestor is "),
         ("c0", "main", ("nothing-called-so",), "unknown workload nothing-called-so"),
-        ("c0", "main", ("--oracle", "durability"), "there is no oracle durability. The oracles are mounts, quiet"),
+        (
+            "c0",
+            "main",
+            ("--oracle", "durability"),
+            "there is no oracle durability. The oracles are mounts, quiet",
+        ),
         ("c0", "main", ("--oracle", "fsck", "--no-fsck"), "cannot be used together with --no-fsck"),
         ("c0", "main", ("--oracle", "ordered", "--tier", "posix"), "checks nothing in tier posix"),
         ("c0", "main", ("--fs", "zfs"), "no profile zfs"),

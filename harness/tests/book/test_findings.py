@@ -1,5 +1,6 @@
 """FINDINGS.md is the table of the pages in docs/findings/, and each page begins with its own."""
 
+from harness.book import hooks
 from harness.book.findings import PAGE, counts, facts, generated, table
 from harness.evidence.bugs import BugPage, bug_pages
 from harness.local.root import ROOT
@@ -41,3 +42,17 @@ def test_a_page_begins_with_its_facts():
     assert "| profiles | of btrfs, see Versions |" in lines
     assert "| fix series | `fix/a` |" in lines
     assert lines[-1] == "| upstream | fixed |"
+
+
+def test_the_site_lists_findings_by_number_and_then_the_other_pages(tmp_path):
+    (tmp_path / "findings").mkdir()
+    for name in ("XFS-1", "BTRFS-10", "BTRFS-2", "index", "damage-at-rest"):
+        (tmp_path / "findings" / f"{name}.md").touch()
+    config = {"docs_dir": tmp_path, "nav": [{"Tutorial": "tutorial.md"}, {"Findings": []}]}
+    assert hooks.on_config(config)["nav"][1]["Findings"] == [
+        "findings/index.md",
+        {"BTRFS-2": "findings/BTRFS-2.md"},
+        {"BTRFS-10": "findings/BTRFS-10.md"},
+        {"XFS-1": "findings/XFS-1.md"},
+        "findings/damage-at-rest.md",
+    ]

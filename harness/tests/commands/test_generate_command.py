@@ -47,7 +47,8 @@ def test_each_is_written_once_under_its_name(powercut, elsewhere):
     exit_status, out, said = powercut("generate", "--length", "1", "--out", "made")
     assert (exit_status, out) == (0, "")
     assert (
-        said == "ace:1: 328 workloads; 34 of them are left out, because they equal an earlier one; 294 written to made\n"
+        said == "ace:1: 328 workloads; 34 of them are left out, because they equal an earlier one; "
+        "294 written to made\n"
     )
     written = sorted((elsewhere / "made").iterdir())
     assert len(written) == 294

@@ -511,6 +511,12 @@ def test_every_command_of_the_help_does_something() -> None:
     assert "not built" not in text
 
 
+def test_it_says_its_version(powercut: Powercut) -> None:
+    exit_status, said = powercut("--version")
+    assert exit_status == 0
+    assert re.fullmatch(r"powercut \d+\.\d+\.\d+\S* \(\S+\)\n", said)
+
+
 def test_words_for_the_tests_are_passed_on_as_they_are(monkeypatch) -> None:
     passed: list[list[str]] = []
     monkeypatch.setitem(COMMANDS, "test", lambda arguments: passed.append(arguments.arguments) or 0)

@@ -281,8 +281,8 @@ def test_pages_and_files_for_ci_tell_the_models(run: Path) -> None:
     write_junit(run)
     write_ktap(run)
     index = (run / "report" / "index.html").read_text()
-    assert "3 of 4 windows whole; 20 of 64 subsets" in index
-    assert f"it takes {PRESUMES['R']}" in index
+    assert "3 of 4 windows complete; 20 of 64 subsets" in index
+    assert f"which requires {PRESUMES['R']}" in index
     assert ">✕ 1/3</span>" in index
     page = (run / "report" / "experiment-0001.html").read_text()
     assert "Model R, reordered" in page
@@ -294,8 +294,8 @@ def test_pages_and_files_for_ci_tell_the_models(run: Path) -> None:
     assert "3 states, 1 BROKEN, 0 UNKNOWN" in (run / "junit.xml").read_text()
     assert f"# states by model: O {STATES} (0 BROKEN), R 3 (1 BROKEN)" in (run / "results.ktap").read_text()
     told = "\n".join(summary_lines(read_summary(run), read_question(run), Path("index.html")))
-    assert f"O {STATES}; R 3, 1 BROKEN (3 of 4 windows whole)" in told
-    assert "only in model R, which takes a volatile write cache" in told
+    assert f"O {STATES}; R 3, 1 BROKEN (3 of 4 windows complete)" in told
+    assert "only in model R, which requires a volatile write cache" in told
 
 
 def test_judging_again_keeps_every_model(run: Path) -> None:

@@ -25,6 +25,10 @@ def encoded(tree=None, **more):
 
 @pytest.fixture
 def report(tmp_path):
+    return damage_report(tmp_path)
+
+
+def damage_report(run):
     """Of a run whose one experiment has four damaged states of one state, one of them BROKEN."""
     bench = Bench(WORKLOAD)
     whole = bench.tree()
@@ -37,7 +41,7 @@ def report(tmp_path):
     judge.add("D:O:6/9540.3=0", "", encoded(without(whole, "foo")))
     judge.add("D:O:6/9541.0=0", "", encoded(whole))
     return of_one_kind(
-        tmp_path,
+        run,
         bench,
         judge,
         kind=DAMAGE,

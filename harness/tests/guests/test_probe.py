@@ -139,7 +139,10 @@ def test_auto_takes_qemu_where_uml_does_not_build(machine: Machine, monkeypatch)
 def test_auto_with_neither_says_why_of_both(machine: Machine, monkeypatch) -> None:
     machine.works["uml"] = False
     monkeypatch.setattr(packages, "missing", tuple)
-    with pytest.raises(probe.NoGuest, match=r"User Mode Linux does not work: guest lost .* QEMU is not installed: apt-get install"):
+    with pytest.raises(
+        probe.NoGuest,
+        match=r"User Mode Linux does not work: guest lost .* QEMU is not installed: apt-get install",
+    ):
         choose(machine, "auto")
 
 

@@ -93,3 +93,67 @@ def test_the_command_sees_our_modules_only_and_the_folders_of_mkfs(monkeypatch) 
     seen = door.inside(ROOT)
     assert seen["PYTHONPATH"] == str(ROOT)
     assert seen["PATH"] == "/usr/bin:/usr/sbin:/sbin"
+
+
+def test_an_installation_finds_its_modules_by_itself(monkeypatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    assert "PYTHONPATH" not in door.inside(None)
+
+
+class Started(Exception):
+    """In place of the command."""
+
+
+@pytest.fixture
+def started(monkeypatch) -> list[str]:
+    """The words of the process that this one would have become."""
+    words: list[str] = []
+
+    def execve(_program: object, arguments: list[str], _surroundings: object) -> None:
+        words.extend(arguments)
+        raise Started
+
+    monkeypatch.setattr(os, "execve", execve)
+    return words
+
+
+def installed(monkeypatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["powercut", *words])
+    return door.enter_installed()
+
+
+def test_an_installation_uses_the_environment_that_it_is_in(monkeypatch, started) -> None:
+    monkeypatch.setattr(door.environment, "make", lambda *_: pytest.fail("a second environment"))
+    with pytest.raises(Started):
+        installed(monkeypatch, "list", "-k", "xattr")
+    assert started == [sys.executable, "-P", "-m", "harness.commands.main", "list", "-k", "xattr"]
+
+
+def test_an_installation_names_missing_packages_as_a_checkout_does(monkeypatch, started, capsys) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(packages, "is_debian", lambda: True)
+    monkeypatch.setattr(packages, "needed_by", lambda _words: (FLEX,))
+    assert installed(monkeypatch, "run") == door.CANNOT
+    assert "apt-get install --no-install-recommends flex" in capsys.readouterr().err
+    assert started == []
+
+
+def test_the_tests_need_a_checkout_and_no_package_is_asked_for_them(monkeypatch, started, capsys) -> None:
+    monkeypatch.setattr(packages, "needed_by", lambda _words: pytest.fail("packages"))
+    assert installed(monkeypatch, "test", "--fast") == door.BAD_INPUT
+    assert "Clone the repository" in capsys.readouterr().err
+    assert started == []
+
+
+def test_names_alone_are_asked_of_a_small_module(monkeypatch, started) -> None:
+    with pytest.raises(Started):
+        installed(monkeypatch, "list", "--names", "profiles")
+    assert started[3:] == ["harness.commands.names", "profiles"]
+
+
+def test_a_shell_that_completes_a_word_makes_no_environment(monkeypatch, tmp_path, started) -> None:
+    monkeypatch.setattr(door.environment, "find", lambda *_: None)
+    monkeypatch.setattr(door.environment, "make", lambda *_: pytest.fail("an environment"))
+    (tmp_path / "pyproject.toml").write_text("[project]\ndependencies = []\n")
+    assert door.enter(tmp_path, ["list", "--names", "series"]) == door.CANNOT
+    assert started == []

@@ -4,6 +4,7 @@ import pytest
 
 from harness.local import packages
 from harness.local.packages import complaint, for_guests, for_tests, install_line, missing, names, needed_by
+from harness.local.root import ROOT
 from kernel.packages import REQUIRED_PACKAGES, Requirement
 from oracles.profiles import PROFILES
 
@@ -112,3 +113,11 @@ def test_the_table_has_the_package_and_the_programs_of_every_profile(profile) ->
 def test_the_folders_of_mkfs_are_searched_though_the_user_has_them_not(monkeypatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/sbin")
     assert packages.search_path() == "/usr/bin:/sbin:/usr/sbin"
+
+
+def test_the_container_has_what_a_run_on_every_profile_needs() -> None:
+    """And nothing else but Python and the certificates of the network."""
+    lines = (ROOT / "Containerfile").read_text().replace("\\\n", " ").splitlines()
+    (installed,) = (line for line in lines if line.startswith("RUN apt-get") and "btrfs-progs" in line)
+    words = installed.partition("--no-install-recommends")[2].partition("&&")[0].split()
+    assert set(words) == {*names(for_guests(packages.FILESYSTEMS)), "python3", "ca-certificates"}

@@ -68,7 +68,10 @@ def test_an_operation_that_failed_keeps_its_errno(tmp_path: Path) -> None:
             {"mount_errno": 22, "kernel_log": ["3 BTRFS error: bad"]},
             r"could not be mounted \(error 22\): 3 BTRFS",
         ),
-        ({"kernel_log": ["3 device-mapper: Ran out of space"]}, r"is full. Use a larger one: --log-size \d+M"),
+        (
+            {"kernel_log": ["3 device-mapper: Ran out of space"]},
+            r"is full. Use a larger one: --log-size \d+M",
+        ),
         ({"device": {"write_cache": "write through"}}, "'write through', not 'write back'"),
         ({"device": {}}, "None, not 'write back'"),
         ({"steps": "none"}, "the report of the agent is invalid"),
