@@ -144,7 +144,7 @@ def parse(spec: str) -> State:
         if torn < 0:
             raise BadSpec(f"{spec}: an empty prefix has no last write that could be torn")
         return State(prefix, torn=torn, sectors=int(match[3]))
-    raise BadSpec(f"{spec} is not a state. Write one such as {FORMS}")
+    raise BadSpec(f"{spec!r} is not a state. Write one such as {FORMS}")
 
 
 def _damaged(spec: str) -> State:

@@ -141,7 +141,7 @@ def try_on(
     for file, text in files_of(one, form, name).items():
         (folder / file).write_text(text)
     by = {"log": "dm-log-writes", "plain": "the workload alone"}.get(one.way, "dm-flakey")
-    progress.line(f"{form} by {by} on {word} ...")
+    progress.line(f"trying {form} with {by} on {word} ...")
     if form == "fstests":
         command = check_in(fstests, folder, one) if fstests else stand_ins(folder, one)
     elif form == "c":

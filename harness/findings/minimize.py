@@ -226,7 +226,9 @@ def minimize(
         question = Question(interesting, finding.signature, budget, progress, stock_one, yeses)
         result = question.first(history.workload)
         count = operation_count(history.workload)
-        progress.line(f"{finding.signature}: {count} operations, {question.state} of {result.entry_count}")
+        progress.line(
+            f"{finding.signature}: {count} operations, state {question.state}, {result.entry_count} log entries"
+        )
         shrinker = Shrinker(history.workload, question, question.tell)
         try:
             shrinker.run()

@@ -61,7 +61,7 @@ def made(elsewhere: Path) -> Path:
     [
         ([], "compare: name the second kernel: powercut compare --kernel 6.12 --against"),
         (["replace-by-rename"], "compare: name the second kernel"),
-        (["--against", "nowhere"], "neither a release"),
+        (["--against", "nowhere"], "is not a release"),
         (["--against", "6.12+planted/no-such"], "no-such"),
         (["--against", "6.1", "--planted"], "powercut run --planted"),
     ],

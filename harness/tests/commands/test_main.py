@@ -83,12 +83,12 @@ def is_one_line(said: str) -> bool:
         (["--fs", "zfs"], "there is no profile zfs. The profiles are btrfs"),
         (
             ["--planted", "--fs", "btrfs-noholes"],
-            "no bug is planted for btrfs-noholes; there are some for btrfs",
+            "there are no planted bugs for btrfs-noholes. There are some for btrfs",
         ),
         (["--fs", ""], "--fs: name at least one profile"),
         (["--fs", " , "], "--fs: name at least one profile"),
         (["--fs", "btrfs,zfs"], "no profile zfs"),
-        (["--models", "R,X"], "no model 'X'; there are O, R, T, N"),
+        (["--models", "R,X"], "there is no model 'X'. The models are O, R, T, N"),
         (["--models", "Z"], "no model 'Z'"),
         (["--models", ""], "--models: name at least one"),
         (["--resume", "."], "is not the folder of a run"),
@@ -171,10 +171,10 @@ def test_a_profile_whose_mkfs_is_missing_gets_the_fix_before_anything_is_built(
     ("word", "message"),
     [
         ("5.99", "'5.99' is not known"),
-        ("nowhere", "neither a release"),
-        (".", "no kernel source tree"),
+        ("nowhere", "is not a release"),
+        (".", "not a kernel source tree"),
         ("6.12+planted/no-such", "no-such"),
-        ("6.12+", "a name is missing beside a +"),
+        ("6.12+", "a name is missing before or after a '+'"),
         ("", "a name is missing"),
     ],
 )
@@ -222,7 +222,7 @@ def test_too_little_space_is_told_with_what_is_needed(
     monkeypatch.setattr(run.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 5 << 20))
     exit_status, said = powercut("run")
     assert (exit_status, is_one_line(said)) == (3, True)
-    assert "5 MiB free, 64 MiB needed" in said
+    assert "only 5 MiB free, and 64 MiB are needed" in said
     assert not list(elsewhere.iterdir())
 
 
@@ -265,10 +265,10 @@ def test_the_command_is_kept_as_it_was_given(monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--faults"], "do the other in a second run"),
-        (["--planted"], "leave --damage out"),
-        (["--models", "O,R"], "leave --models out"),
-        (["--cross-check"], "no other kind of run"),
+        (["--faults"], "cannot be combined. Use two runs"),
+        (["--planted"], "Leave --damage out"),
+        (["--models", "O,R"], "Leave --models out"),
+        (["--cross-check"], "not with another kind of run"),
     ],
 )
 def test_damage_goes_with_no_other_kind_of_run(powercut: Powercut, words: list[str], said: str) -> None:
@@ -320,7 +320,7 @@ def test_what_was_no_run_cannot_be_resumed(powercut: Powercut, made: Path) -> No
     question(made, ("powercut", "bench"))
     exit_status, said = powercut("run", "--resume", made)
     assert (exit_status, is_one_line(said)) == (2, True)
-    assert "made by bench" in said
+    assert "was made by powercut bench" in said
 
 
 # --- judge, report, repro ------------------------------------------------------------------------
@@ -352,7 +352,7 @@ def test_an_experiment_that_is_not_whole_is_named(powercut: Powercut, made: Path
     (made / "experiments/0001/verdicts.json.zst").unlink()
     exit_status, said = powercut(command, made)
     assert (exit_status, is_one_line(said)) == (2, True)
-    assert "no " in said
+    assert "is missing" in said
     assert "verdicts.json.zst" in said
 
 
@@ -426,7 +426,7 @@ def test_a_run_that_somebody_writes_to_is_left_alone(powercut: Powercut, made: P
         for command in ("judge", "report", "attribute"):
             exit_status, said = powercut(command, made)
             assert (exit_status, is_one_line(said)) == (3, True)
-            assert f"process {os.getpid()} is at work there" in said
+            assert f"in use by process {os.getpid()}" in said
 
 
 def test_judging_again_finds_the_same(powercut: Powercut, made: Path) -> None:
@@ -449,13 +449,13 @@ def test_a_report_is_written_again(powercut: Powercut, made: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nowhere"], "neither a run (no summary.json) nor an experiment"),
+        (["nowhere"], "neither the folder of a run (no summary.json) nor of an experiment"),
         (["MADE", "F7"], "there is no finding F7. The findings are F1"),
-        (["MADE", "durable"], "durable: no finding's name"),
+        (["MADE", "durable"], "durable is not the name of a finding"),
         (["MADE", "--state", "O:99"], "the log has 6 entries, so its states are O:0 to O:6"),
         (["MADE", "--state", "R:3-1"], "entry 1 was durable, because a later FLUSH"),
-        (["MADE", "--state", "twelve"], "no state spec"),
-        (["MADE/experiments/0001"], "name its state"),
+        (["MADE", "--state", "twelve"], "is not a state"),
+        (["MADE/experiments/0001"], "Name a state of it"),
     ],
 )
 def test_what_cannot_be_shown_again_is_told(
@@ -473,7 +473,7 @@ def test_what_cannot_be_shown_again_is_told(
         (["minimize", "nowhere", "F1"], "not the folder of a finished run"),
         (["export", "MADE", "F9", "--to", "sh"], "there is no finding F9. The findings are F1"),
         (["export", "MADE", "F1", "--to", "sh", "--fstests", "."], "can be used only with --to fstests"),
-        (["export", "MADE", "F1", "--to", "fstests", "--fstests", "."], "there is no check"),
+        (["export", "MADE", "F1", "--to", "fstests", "--fstests", "."], "check is missing"),
         (["repro", "MADE", "F9", "--times", "5"], "there is no finding F9. The findings are F1"),
     ],
 )

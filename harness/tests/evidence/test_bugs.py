@@ -112,7 +112,7 @@ def test_wrong_front_matter_is_refused_with_the_file(old, new, said):
 def test_a_missing_page_or_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(bugs, "pages_folder", lambda: tmp_path / "none")
     bug_page.cache_clear()
-    with pytest.raises(BadBugPage, match=r"none: no such folder"):
+    with pytest.raises(BadBugPage, match=r"none does not exist"):
         bug_pages()
     with pytest.raises(BadBugPage, match=r"none/XFS-1.md: No such file or directory; .*known.py names XFS-1"):
         bug_page("XFS-1")

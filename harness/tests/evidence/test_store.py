@@ -120,7 +120,7 @@ def test_a_run_that_somebody_writes_to_is_refused_with_the_process(run: Path) ->
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     for _ in range(2):  # the refused one does not take the number away
-        with pytest.raises(RunInUse, match=f"process {holder.pid} is at work there"), only_one(run):
+        with pytest.raises(RunInUse, match=f"in use by process {holder.pid}"), only_one(run):
             pass
     holder.kill()
     holder.wait()

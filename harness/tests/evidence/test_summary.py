@@ -130,7 +130,7 @@ def test_a_run_that_never_said_how_many_it_planned_is_never_a_pass(run: Path) ->
     keep(run)
     summary = add_up(run)
     assert summary.exit == 3
-    assert "did not keep how many experiments it planned" in summary.reasons[0]
+    assert "did not record how many experiments it planned" in summary.reasons[0]
 
 
 def test_experiments_stand_in_the_order_of_their_numbers(run: Path) -> None:

@@ -144,7 +144,7 @@ def test_judging_again_may_ask_for_less() -> None:
 
 def test_an_experiment_that_was_not_recorded_cannot_be_judged() -> None:
     experiment = msgspec.structs.replace(kept(judged()), history=None)
-    with pytest.raises(ValueError, match="has no history"):
+    with pytest.raises(ValueError, match="has no recording"):
         judge_again(experiment, profile("btrfs"), Tier.FS)
 
 

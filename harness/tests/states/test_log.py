@@ -105,7 +105,7 @@ def test_zeros_behind_the_last_entry_are_no_entries(small: Path) -> None:
     [
         (b"", "0 bytes are too small"),
         (b"PNG" * 500, "is not a dm-log-writes log: its magic"),
-        (SUPERBLOCK.pack(MAGIC, 2, 0, 512), "log version 2, only 1"),
+        (SUPERBLOCK.pack(MAGIC, 2, 0, 512), "version 2; only version 1"),
         (SUPERBLOCK.pack(MAGIC, 1, 0, 0), "sector size 0"),
         (SUPERBLOCK.pack(MAGIC, 1, 0, 1000), "sector size 1000"),
         (SUPERBLOCK.pack(MAGIC, 1, 5, 512), "ends after 0 entries, and its superblock says 5"),
@@ -179,7 +179,7 @@ def test_an_unfinished_log_is_no_log(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         write_log(tmp_path / "log", interrupted())
-    with pytest.raises(BadLog, match="magic 0x0"):
+    with pytest.raises(BadLog, match="magic number is 0x0"):
         read(tmp_path / "log")
 
 
