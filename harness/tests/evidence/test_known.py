@@ -26,6 +26,23 @@ def test_a_bug_that_may_show_in_any_workload_is_known_in_any(kernel):
     assert f"f2fs {LOST}" in signatures_everywhere("6.12", "f2fs")
 
 
+def test_a_kernel_with_a_fix_does_not_have_the_bug_any_more():
+    """Where two bugs show alike, the other one is named; a finding that no other bug explains is new."""
+    lost, hole = "f2fs durable: size lost (fsynced file)", ("f2fs", "punch-hole-across-end-fsync")
+    fixed = "6.12+fix/f2fs-fsync-waits-for-first-node"
+    assert known_ids("6.12", lost, (hole,)) == ("F2FS-3",)
+    assert known_ids(fixed, lost, (hole,)) == ("F2FS-1",)
+    assert known_ids(fixed, lost, (("f2fs", "fsync-new-file"),)) == ()
+
+
+def test_a_bug_with_two_fixes_needs_both():
+    lost = "btrfs durable: wrong object (renamed fsynced file)"
+    places = (("btrfs", "replaced-name-fsync-other-name"),)
+    one = "6.12+fix/btrfs-rename-notes-the-replaced-name"
+    assert known_ids(one, lost, places) == ("BTRFS-3",)
+    assert known_ids(f"{one}+fix/btrfs-conflicting-inode-logs-its-directories", lost, places) == ()
+
+
 def test_what_a_failing_device_shows_anywhere_a_power_failure_does_not() -> None:
     assert not signatures_everywhere("6.12", "ext4")
     assert all(" told: " in one for one in signatures_everywhere("6.12", "ext4", FAULTS))

@@ -93,7 +93,7 @@ def test_its_pages_show_the_operation_and_the_trace(tmp_path: Path, kind: str) -
     for page in (told, whole):
         assert results(page) == ["returned", "returned", "never returned"]
         assert "log entries</text>" not in page  # a time line
-    assert "There is no log, so nothing else was tried." in whole
+    assert "There is no log, so nothing else was examined." in whole
     assert all(heading not in whole for heading in ("Every state", "Every fault point", "The device</h2>"))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.commands.main import main
 from harness.local import root, version
 from harness.local.root import ROOT
 
@@ -48,6 +49,12 @@ def test_an_installation_has_the_commit_that_it_was_built_from(installed: Path) 
 
 def test_an_installation_built_outside_git_does_not_know_it(installed: Path) -> None:
     assert version.commit() == "unknown"
+
+
+def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert (stop.value.code, capsys.readouterr().out) == (0, f"{version.title()}\n")
 
 
 def test_what_a_run_calls_to_repeat_a_state_is_the_command_that_made_it(monkeypatch) -> None:
