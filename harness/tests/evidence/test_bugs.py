@@ -98,7 +98,7 @@ def test_a_page_becomes_what_a_summary_keeps():
         ("[durable]", "durable", "Expected `array`"),
         ("[durable]", "[durable", "the front matter is wrong"),
         ("id: BTRFS-1", "id: BTRFS-2", "has the ID BTRFS-2"),
-        ("not found", "lost", "upstream is 'lost', which is none of fixed, reported"),
+        ("not found", "lost", "upstream is 'lost', and must be one of fixed, reported"),
     ],
 )
 def test_wrong_front_matter_is_refused_with_the_file(old, new, said):

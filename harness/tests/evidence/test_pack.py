@@ -208,11 +208,11 @@ def test_what_is_forged_here_can_be_good(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("member", "message"),
     [
-        (("../outside", b"evil", {}), "'../outside' leads out of the folder"),
-        (("a/../../outside", b"evil", {}), "leads out of the folder"),
-        (("/tmp/outside", b"evil", {}), "'/tmp/outside' leads out of the folder"),
-        (("./file", b"evil", {}), "leads out of the folder"),
-        ((".", b"", {"type": tarfile.DIRTYPE}), "'.' leads out of the folder"),
+        (("../outside", b"evil", {}), "'../outside' points outside the folder"),
+        (("a/../../outside", b"evil", {}), "points outside the folder"),
+        (("/tmp/outside", b"evil", {}), "'/tmp/outside' points outside the folder"),
+        (("./file", b"evil", {}), "points outside the folder"),
+        ((".", b"", {"type": tarfile.DIRTYPE}), "'.' points outside the folder"),
         (("link", b"", {"type": tarfile.SYMTYPE, "linkname": "/etc"}), "'link' is neither a directory nor"),
         (("link", b"", {"type": tarfile.LNKTYPE, "linkname": "/etc/passwd"}), "'link' is neither"),
         (("fifo", b"", {"type": tarfile.FIFOTYPE}), "'fifo' is neither"),

@@ -60,5 +60,5 @@ def test_its_hash_names_it_as_long_as_it_is_kept(tiny_agent: Path) -> None:
     assert agent_of(older.name) == older
     assert agent_of(agent_hash()).exists()
     older.unlink()
-    with pytest.raises(AgentError, match=f"agent '{older.name}' is not here.*{agent_hash()}"):
+    with pytest.raises(AgentError, match=f"agent '{older.name}' is not available.*{agent_hash()}"):
         agent_of(older.name)

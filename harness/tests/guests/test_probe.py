@@ -59,7 +59,7 @@ def choose(machine: Machine, wanted: str) -> str:
 
 def test_without_the_file_nothing_is_booted(machine: Machine) -> None:
     machine.kvm.unlink()
-    assert probe.kvm(KERNEL) == (False, f"there is no {machine.kvm}")
+    assert probe.kvm(KERNEL) == (False, f"{machine.kvm} does not exist")
     assert machine.tried == []
 
 
@@ -186,7 +186,7 @@ def test_doctor_says_why_kvm_is_not_used(machine: Machine, monkeypatch, state: s
     machine.works["qemu-kvm"] = state == "works"
     check = doctor.guest_kvm(kernel(machine))
     found = {
-        "gone": f"there is no {machine.kvm}",
+        "gone": f"{machine.kvm} does not exist",
         "forbidden": f"no permission for {machine.kvm}",
         "hangs": f"several times slower: {FALLBACK}",
         "works": "6.12: boots and answers",
