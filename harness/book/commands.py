@@ -390,10 +390,10 @@ def _states(arguments: argparse.Namespace, _root: Path, _made: Container[str]) -
         if spec.startswith("F:"):
             kind = re.split("[@:]", spec)[1]
             if not _FAULT_POINT.fullmatch(spec) or kind not in (*faults.KINDS, faults.SCRIPT):
-                yield f"{spec}: no fault point"
+                yield f"{spec} is not a fault point"
         elif is_live(spec):
             if not spec.removeprefix("L:").isdigit():
-                yield f"{spec}: no state of a recording"
+                yield f"{spec} is not a state of a recording"
         else:
             yield from _refused(lambda: parse_spec(spec))
 

@@ -48,7 +48,7 @@ def reading(folder: Path) -> Iterator[None]:
     except formats.UnknownFormat as error:
         raise NoResults(str(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, zstandard.ZstdError) as error:
-        raise NoResults(f"{folder}: damaged: {error}") from error
+        raise NoResults(f"{folder} is damaged: {error}") from error
     except FileNotFoundError as error:
         raise NoResults(f"{folder} is incomplete: {error.filename} is missing") from error
 
@@ -199,7 +199,7 @@ def expand_file(source: Path, target: Path) -> None:
             while chunk := reader.read(1 << 20):
                 writer.write(expander.decompress(chunk))
     except zstandard.ZstdError as error:
-        raise NoResults(f"{source}: damaged: {error}") from error
+        raise NoResults(f"{source} is damaged: {error}") from error
     if not expander.eof:  # copy_stream() would take it for the whole
         raise NoResults(f"{source} is damaged: it is cut off")
 

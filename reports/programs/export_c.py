@@ -75,7 +75,7 @@ static int shell(const char *line)
 
 static void cannot(const char *what)
 {{
-	fprintf(stderr, "cannot be tested: %s: %s\\n", what, strerror(errno));
+	fprintf(stderr, "cannot be tested: %s%s%s\\n", what, errno ? ": " : "", errno ? strerror(errno) : "");
 	chdir("/");
 	shell({clean});
 	exit(2);

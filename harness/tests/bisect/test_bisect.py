@@ -285,7 +285,7 @@ def test_what_is_missing_is_named_at_once(powercut: Powercut) -> None:
         ("c9", "main", (), "--good c9: "),
         ("c0", "c9", (), "'c9' does not name exactly one commit"),
         ("c0^{tree}", "main", (), "does not name exactly one commit"),
-        ("main", "c2", (), "are one commit"),
+        ("main", "c2", (), "are the same commit"),
         ("main", "c0", (), "Are they exchanged?"),
         ("side", "main", (), "--good side is not an ancestor of --bad main: their common ancestor is "),
         ("c0", "main", ("nothing-called-so",), "unknown workload nothing-called-so"),
@@ -323,7 +323,7 @@ def test_no_repository_and_no_kernel_are_told_apart(
     powercut: Powercut, tmp_path: Path, history: Callable[..., Path]
 ) -> None:
     (tmp_path / "empty").mkdir()
-    assert "no git repository" in powercut(*words(tmp_path / "empty"))[2]
+    assert "is not a git repository" in powercut(*words(tmp_path / "empty"))[2]
     assert "no such directory" in powercut(*words(tmp_path / "nowhere"))[2]
     tree = history("good", "lost")
     git(tree, "rm", "--quiet", "Kconfig")

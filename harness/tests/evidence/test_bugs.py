@@ -113,5 +113,7 @@ def test_a_missing_page_or_folder_is_named(tmp_path, monkeypatch):
     bug_page.cache_clear()
     with pytest.raises(BadBugPage, match=r"none does not exist"):
         bug_pages()
-    with pytest.raises(BadBugPage, match=r"none/XFS-1.md: No such file or directory; .*known.py names XFS-1"):
+    with pytest.raises(
+        BadBugPage, match=r"none/XFS-1.md: No such file or directory\. .*known.py names XFS-1"
+    ):
         bug_page("XFS-1")

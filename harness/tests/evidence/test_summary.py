@@ -214,7 +214,7 @@ def test_half_done_experiments_do_not_count(run: Path) -> None:
 
 def test_a_damaged_experiment_is_told_not_passed_over(run: Path) -> None:
     (keep(run) / "history.json").write_text("{")
-    with pytest.raises(NoResults, match="0001: damaged"):
+    with pytest.raises(NoResults, match="0001 is damaged"):
         add_up(run)
 
 

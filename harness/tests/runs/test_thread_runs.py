@@ -128,7 +128,7 @@ def test_a_program_with_threads_asks_where_the_promising_call_had_returned() -> 
 
 
 def test_of_threads_a_program_replays_whole_prefixes_alone() -> None:
-    with pytest.raises(NoExport, match="of threads a program asks the prefixes of a log"):
+    with pytest.raises(NoExport, match="an exported program can check only the prefixes of a log"):
         found_at("R:7-6")
 
 
