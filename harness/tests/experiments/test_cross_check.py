@@ -73,7 +73,7 @@ def test_trees_are_compared_field_by_field():
     assert field_difference(ROOT, other) == "mode 493 with model O, 448 with dm-flakey"
     assert difference(ROOT, ROOT) == ""
     assert "mode" in difference(ROOT, other)
-    assert "only here" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), ()), CUT_NS)
+    assert "only with model O" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), ()), CUT_NS)
     assert "5 with dm-flakey" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(5, ()), CUT_NS)
     assert "our recovery" in tree_difference(Observation(death="panic"), DroppedWalk(0, ()), CUT_NS)
 

@@ -203,7 +203,7 @@ def test_what_does_not_tell_the_kernels_apart_is_not_shown(tried, own: int, stoc
                 for word, status in ((OWN, own), (STOCK, stock))
             }
         )
-    assert "Instead: --to c, --to fstests; or the disk itself" in str(error.value)
+    assert "Try instead: --to c, --to fstests; or the disk itself" in str(error.value)
 
 
 @pytest.mark.parametrize(("answers", "shows", "count"), [((0, 1, 1), True, 2), ((0, 0, 0), False, 3)])
@@ -316,6 +316,6 @@ def test_a_guest_tells_its_status_or_why_it_did_not(
     kernel.write_text(f"#!/bin/sh\n{body}\n")
     kernel.chmod(0o755)
     with workspace() as space:
-        ran = run_in_guest(kernel, tmp_path, "true", space, timeout_s=1.0 if "no end" in said else 20.0)
+        ran = run_in_guest(kernel, tmp_path, "true", space, timeout_s=1.0 if "did not end" in said else 20.0)
     assert ran.status == status
     assert said in "\n".join(ran.lines)
