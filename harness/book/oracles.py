@@ -26,8 +26,8 @@ IN_SHORT = MappingProxyType(
         "atomic": "A rename, link or unlink happened entirely or not at all.",
         "historical": "Nothing appears that never existed: no foreign name, byte, size or attribute.",
         "ordered": "Metadata changes survive as a prefix, where the filesystem promises that.",
-        "usable": "Every file can be read. In every directory a file can be made and removed. Everything can be "
-        "deleted, and a full filesystem has room again after that.",
+        "usable": "Every file can be read. In every directory a file can be made and removed. Everything can "
+        "be deleted, and a full filesystem has room again after that.",
         "stable": "A second mount and a second walk find the same tree.",
         "consistent": "Link counts, types, sizes and blocks agree with the names and the content.",
         "told": "A call that makes data durable succeeds only if it is durable. An error is reported to each "

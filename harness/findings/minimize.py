@@ -227,7 +227,8 @@ def minimize(
         result = question.first(history.workload)
         count = operation_count(history.workload)
         progress.line(
-            f"{finding.signature}: {count} operations, state {question.state}, {result.entry_count} log entries"
+            f"{finding.signature}: {count} operations, state {question.state}, "
+            f"{result.entry_count} log entries"
         )
         shrinker = Shrinker(history.workload, question, question.tell)
         try:

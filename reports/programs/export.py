@@ -469,7 +469,8 @@ def check_of(check: Check, shell: Shell) -> Iterator[str]:
             yield f'[ "$found" = "$count" ] || bad "{name} has link count $found and $count names"'
         case "blocks":
             yield f"found=$(stat -c %b {path} 2>/dev/null || echo -1)"
-            yield f'[ $found -ge {check.values[0]} ] || bad "{name} has $found blocks, fewer than {check.values[0]}"'
+            least = check.values[0]
+            yield f'[ $found -ge {least} ] || bad "{name} has $found blocks, fewer than {least}"'
         case "leads":
             directory, _, last = name.rpartition("/")
             listed = f"ls -A {shell.path(directory or '.')} 2>/dev/null | grep -qxF {shlex.quote(last)}"

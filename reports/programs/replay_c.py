@@ -151,7 +151,7 @@ static void moment(int log unused)
 }
 """,
     "N": """
-/* The power may fail again while the filesystem recovers. The recovery's writes are recorded in a second log. */
+/* The power may fail again while the filesystem recovers. The writes of recovery are in a second log. */
 static int again(int log, const struct record *record)
 {
 	if (record->entry.flags & MARK || !record->entry.sectors)

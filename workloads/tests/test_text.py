@@ -381,7 +381,7 @@ def test_format_then_parse_gives_the_same_with_threads(seed):
     drawn = draw_threaded(random.Random(seed))
     workload = Workload("n", (), (*drawn, Operation("sync")), ("One.",), "t")
     if threads.order_count(threads.numbered(drawn)) > threads.ORDERS_MAX:
-        with pytest.raises(BadWorkload, match="take effect in [0-9]+ orders"):
+        with pytest.raises(BadWorkload, match=r"take effect in [0-9]+ orders"):
             parse(text.format(workload))
     else:
         assert parse(text.format(workload), "n", "t") == canonical(workload)

@@ -279,7 +279,7 @@ def test_a_folder_that_is_no_checkout_is_refused_with_what_it_lacks(checkout: Pa
     (checkout / "tests" / "generic" / "group.list").unlink()
     with pytest.raises(NoCheckout, match=r"run make in it: tests/generic/group\.list is missing"):
         require_checkout(checkout)
-    with pytest.raises(NoCheckout, match="not a checkout of fstests: .* is missing"):
+    with pytest.raises(NoCheckout, match=r"not a checkout of fstests: .* is missing"):
         require_checkout(checkout / "tests")
 
 

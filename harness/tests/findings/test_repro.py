@@ -64,7 +64,7 @@ def test_a_run_without_finding_asks_for_a_state(tmp_path: Path) -> None:
     question(run)
     keep(run)
     write_summary(run, sum_up(run, 1.0))
-    with pytest.raises(NoResults, match="has no findings. Name a state"):
+    with pytest.raises(NoResults, match=r"has no findings\. Name a state"):
         locate(run, "", "")
     assert locate(run, "", "O:4").state == "O:4"
 

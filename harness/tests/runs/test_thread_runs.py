@@ -55,7 +55,7 @@ def test_runs_that_repeat_a_workload_leave_threads_out(kind: str, capsys: pytest
         in capsys.readouterr().err
     )
     assert chosen(*names) == list(names)
-    with pytest.raises(BadSelection, match="have parallel blocks. Run them without"):
+    with pytest.raises(BadSelection, match=r"have parallel blocks\. Run them without"):
         chosen("parallel/*", kind)
 
 

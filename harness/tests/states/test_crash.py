@@ -78,7 +78,7 @@ def test_what_a_spec_means(spec: str, state: State) -> None:
     ],
 )
 def test_what_is_no_spec_is_refused_with_examples(spec: str) -> None:
-    with pytest.raises(BadSpec, match="is not a state. Write one such as O:12"):
+    with pytest.raises(BadSpec, match=r"is not a state\. Write one such as O:12"):
         parse_spec(spec, PLAIN)
 
 
