@@ -24,17 +24,19 @@ from oracles.verdict import TIERS, Tier, Verdict, Violation
 
 NAME = "durable"
 CHECKS = (
-    "Everything that a completed fsync, fdatasync, msync, sync, remount, unmount or write with O_SYNC or "
-    "O_DSYNC covered is there: names (present, absent, and leading to the right object), the directories "
-    "above them, size, bytes, mode, owner, inode flags, times that were set, extended attributes, symlink "
-    "targets, device numbers, link counts and preallocated blocks. A later operation may have replaced "
-    "each of them. On ext4 also the size of a new file that was written and renamed over another, once "
-    "the rename is visible."
+    "Everything that a completed fsync, fdatasync, msync, sync, remount, unmount or "
+    "write with O_SYNC or O_DSYNC covered is there: names (present, absent, and leading "
+    "to the right object), the directories above them, size, bytes, mode, owner, inode "
+    "flags, times that were set, extended attributes, symlink targets, device numbers, "
+    "link counts and preallocated blocks. For each of them the result of a later "
+    "operation is accepted too. On ext4 also the size of a new file that was written and "
+    "renamed over another, once the rename is visible."
 )
 NOT_CHECKED = (
-    "That holes are still holes (zeros are accepted), and preallocation behind the end of a file that a "
-    "truncate, collapse-range or insert-range touched. After a rename over a file, its bytes: ext4 "
-    "allocates them unwritten (dioread_nolock), so they may read as zeros."
+    "Whether holes are still holes (zeros are accepted). Preallocation after the end of "
+    "a file that a truncate, collapse-range or insert-range changed. After a rename over "
+    "a file, the bytes of the new file: ext4 allocates them unwritten (dioread_nolock), "
+    "so they may read as zeros."
 )
 
 BLOCK_BYTES = 4096  # the largest block of these profiles: only whole ones count as promised
@@ -383,7 +385,7 @@ def _extents(case: Case, inode: int, node: Node, floor: Floor, promised: Ranges)
         first, last = -(-start // BLOCK_BYTES) * BLOCK_BYTES, end // BLOCK_BYTES * BLOCK_BYTES
         if first < last and (gone := gaps(had, first, last)):
             expected = f"blocks for bytes {first} to {last}"
-            found = f"none for bytes {gone[0][0]} to {gone[0][1]}"
+            found = f"no blocks for bytes {gone[0][0]} to {gone[0][1]}"
             return [_attribute(case, "preallocation lost", inode, node, expected, found, floor)]
     return []
 
