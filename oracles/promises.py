@@ -199,6 +199,16 @@ _COMMIT = "Without fsync, what survives is a whole {}: all metadata changes up t
 
 BTRFS = (
     Promise(
+        "fsync-directory-times",
+        "A completed fsync of a directory puts its mtime and ctime on disk, and replay keeps them. Where the "
+        "directory itself got or lost a name since the last commit, its mtime alone.",
+        'f022499f24e5 ("btrfs: do not set mtime/ctime to current time when unlinking for log replay") (in '
+        "v6.17): a directory keeps the times it had when it was logged; fstests generic/547, where fssum "
+        "compares the times of directories. fs/btrfs/inode.c __btrfs_unlink_inode() sets the ctime of what "
+        "loses a name, also in replay",
+        Tier.FS,
+    ),
+    Promise(
         "fsync-names",
         _NAMES,
         "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), "
