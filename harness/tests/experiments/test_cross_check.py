@@ -75,7 +75,9 @@ def test_trees_are_compared_field_by_field():
     assert "mode" in difference(ROOT, other)
     assert "only with model O" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), ()), CUT_NS)
     assert "5 with dm-flakey" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(5, ()), CUT_NS)
-    assert "recovery of the disk of model O" in tree_difference(Observation(death="panic"), DroppedWalk(0, ()), CUT_NS)
+    assert "recovery of the disk of model O" in tree_difference(
+        Observation(death="panic"), DroppedWalk(0, ()), CUT_NS
+    )
 
 
 def difference(ours, theirs):
