@@ -155,7 +155,7 @@ COMMON = (
     ),
     Promise(
         "alive",
-        "A device that fails takes neither the kernel nor the unmount with it.",
+        "A device that fails brings down neither the kernel nor the unmount.",
         "fstests generic/019, generic/388, generic/475 and common/rc _check_dmesg()",
     ),
     Promise(
@@ -167,9 +167,9 @@ COMMON = (
     ),
     Promise(
         "noticed",
-        "Where a damaged block of the metadata changes what recovery finds, it is told: the mount is "
-        "refused, a call fails, or the kernel log has a warning. A journal that makes no sense from there "
-        "on ends there.",
+        "Where a damaged block of the metadata changes what recovery finds, this is reported: the mount is "
+        "refused, a call fails, or the kernel log has a warning. Recovery may take the journal to end where "
+        "it makes no sense.",
         "Documentation/filesystems/btrfs.rst; ext4/checksums.rst and ext4/journal.rst; "
         "xfs/xfs-self-describing-metadata.rst. Of the journal's end: fs/jbd2/recovery.c do_one_pass() (no "
         "magic, another sequence), fs/xfs/xfs_log_recover.c xlog_find_head(), xlog_verify_head() (torn "
@@ -180,7 +180,7 @@ COMMON = (
 
 _NAMES = "fsync of a file or directory persists the names it has then, and the directories above it exist."
 _NEW_DIRECTORIES = (
-    "fsync of a directory persists the entries of a new directory in it, and of a new directory in that. "
+    "fsync of a directory persists the entries of a new directory in it, and of a new directory in that one. "
     "Where a call in between may have committed, those made before that call."
 )
 _LIKE_OTHERS = (
@@ -249,8 +249,8 @@ BTRFS = (
     ),
     Promise(
         "log-checked",
-        "What fsync wrote is not left out in silence: the superblock leads to the log tree, and each of its "
-        "blocks has a checksum.",
+        "What fsync wrote is not left out without a report: the superblock leads to the log tree, and each "
+        "of its blocks has a checksum.",
         "fs/btrfs/disk-io.c btrfs_replay_log() (failed to read log tree; the mount is refused), "
         "btrfs_validate_extent_buffer(); btrfs(5), rescue=nologreplay",
         Tier.FS,
@@ -270,7 +270,7 @@ BTRFS_SINGLE_DENIES = (
 NEARLY_FULL_DENIES = (
     Promise(
         "room",
-        "Little space is left, and what a new file needs of it may be too much.",
+        "Little space is left, and a new file may need more.",
         "open(2) and write(2), ERRORS: ENOSPC",
     ),
     *(

@@ -55,8 +55,12 @@ class Violation(msgspec.Struct, frozen=True):
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     """One oracle's answer on one state.
 
+    oracle:     its name.
+    tier:       of the run.
+    answer:     the answer.
     checked:    how many things it looked at; 0 with HOLDS means there was nothing to ask.
-    violations: not empty exactly when BROKEN. reason: why UNKNOWN.
+    violations: not empty exactly when BROKEN.
+    reason:     why UNKNOWN.
     """
 
     oracle: str

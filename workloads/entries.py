@@ -23,7 +23,13 @@ class EntryFlag(enum.IntEnum):
 
 
 class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
-    """One log entry without its data: flags as EntryFlag, 512 B sectors, a mark's text."""
+    """One log entry without its data.
+
+    flags:        bits of EntryFlag: 1 FLUSH, 2 FUA, 4 discard, 8 mark, 16 metadata.
+    sector:       where it begins, in sectors of 512 B.
+    sector_count: how long it is.
+    mark:         the text of a mark, "" of other entries.
+    """
 
     flags: int
     sector: int

@@ -19,6 +19,7 @@ from workloads.workload import Operation, Workload
 class Step(msgspec.Struct, frozen=True):
     """One operation as it was done.
 
+    operation:   what was done.
     index:       0-based, counted over setup and then run; index + 1 is the stamp that fills its writes.
     result:      0, or a negative errno.
     begin_entry, end_entry: entry_index of its begin and end marks in the log; -1 in setup.
@@ -54,7 +55,11 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """
+    """history.json: everything that was done, and where it stands in the log.
+
+    workload:     what was done.
+    profile:      the profile's name.
+    kernel:       the kernel, as it was asked for.
     setup, run:   every operation that was tried, in the order in which they began. One that failed
                   (result < 0) may have had part of its effect: oracles/model/, Builder.half_done().
     entry_count:  entries of the log; prefixes run from 0 to entry_count, so there are entry_count + 1.

@@ -53,10 +53,9 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".
-             fault: offset and length as text.FAULTS has them; name: "" or one of FAULT_PARTS: the writes
-             flagged as metadata (a log, a journal), all others, FLUSH alone, or everything.
     name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID";
-             setfacl: the entries of the list (acl.py).
+             setfacl: the entries of the list (acl.py); fault: name is "" or one of FAULT_PARTS, the writes
+             flagged as metadata (a log, a journal), all others, FLUSH alone, or everything.
     parallel, thread: of an operation in a parallel block of run: which block, and which thread of it, both
              from 1; 0 for what runs alone. In Workload.run they stand thread by thread (threads.py).
     line:    1-based line in the text it came from, 0 when it came from no text.
@@ -80,7 +79,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """
+    """What is done to a filesystem.
+
     name:    the library's file name without its suffix, or "-" for text without a file.
     theme:   the library folder it lies in ("" outside the library).
     comment: the header's lines without "# ": the first says what it is for.

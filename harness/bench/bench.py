@@ -81,8 +81,15 @@ AT_MOST = {"guest_start_s": 1.0, "peak_host_bytes": 1 << 30}
 
 
 class LogLength(msgspec.Struct, frozen=True):
-    """A log of so many entries. prefixes_per_s, states_per_s: at its start, middle and end; a prefix with
-    the disk of another is no state more. ratio_of_states: of those recovered alone."""
+    """A log of one length.
+
+    entries: of the log.
+    prefixes_per_s, states_per_s: at its start, middle and end. A prefix with the disk of another one is no
+        further state.
+    fstests_loop_per_s: states per second of a loop that replays the log from its start for each.
+    ratio_to_fstests_loop: prefixes per second against that loop.
+    ratio_of_states: the same of states that were recovered themselves.
+    """
 
     entries: int
     prefixes_per_s: tuple[float, float, float]
@@ -93,9 +100,26 @@ class LogLength(msgspec.Struct, frozen=True):
 
 
 class Speed(msgspec.Struct, frozen=True):
-    """One profile. *_per_s: per second and guest. entries, states: of all logs, states recovered in a turn.
-    bare_loop_ram_per_s: the bare loop on the disk that our recoveries use, which is faster than the guest's
-    plain block device. *_fstests_loop*: of the longest log. two_*: two guests against one."""
+    """The figures of one profile. Rates are per second and guest.
+
+    profile: its name.
+    logs: how many were recorded.
+    entries: of all logs.
+    states: recovered in a turn.
+    states_per_s: recovered and judged, without the checker.
+    bare_loop_per_s: of a loop of mount, walk, create, unlink and unmount.
+    ratio_to_bare_loop: of the two.
+    bare_loop_ram_per_s: of that loop on the disk that recoveries use, which is faster than the guest's plain
+        block device.
+    ratio_to_bare_loop_ram: against that loop.
+    fstests_loop_per_s: of the longest log, of a loop that replays it from its start for each state.
+    ratio_to_fstests_loop: against that loop.
+    fsck_states_per_s: with the checker.
+    guest_start_s: from the start of a guest to its first answer.
+    two_guests_ratio: two guests against one.
+    two_bare_loops_ratio: the bare loop in two guests against one.
+    by_log_length: logs of several lengths.
+    """
 
     profile: str
     logs: int
@@ -116,8 +140,13 @@ class Speed(msgspec.Struct, frozen=True):
 
 
 class HugeLog(msgspec.Struct, frozen=True):
-    """Memory and cost with a log of a million entries. peak_host_bytes: ours, the guest's, and files in
-    memory. *_states_per_s: near its start and near its end."""
+    """Memory and cost with a log of a million entries.
+
+    entries: of the log.
+    peak_host_bytes: memory of Powercut and the guest, and files in memory.
+    first_states_per_s: near the start of the log.
+    last_states_per_s: near its end.
+    """
 
     entries: int
     peak_host_bytes: int

@@ -57,8 +57,18 @@ class BadBisect(Exception):
 
 
 class Hunt(msgspec.Struct, frozen=True):
-    """What is looked for. tree: absolute. command, folder: to ask the same again from there.
-    good_word, bad_word: the revisions as given. oracles: those that count; all when empty."""
+    """The question of a bisection.
+
+    command: the command line.
+    folder: where it was given.
+    started: when, in UTC.
+    tree: the repository, an absolute path.
+    good, bad: the commits at both ends.
+    good_word, bad_word: the revisions as they were given.
+    oracles: those whose BROKEN counts as bad; all when empty.
+    between: how many commits lie between.
+    quiet: whether progress is shown.
+    """
 
     command: tuple[str, ...]
     folder: str
@@ -74,8 +84,15 @@ class Hunt(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """bisect.json. first_bad: None until it is known, or when skipped commits leave several (candidates).
-    before: the tested good commit it is held against, its parent where that was tested."""
+    """bisect.json: what was asked and found.
+
+    hunt:       the question.
+    steps:      commits that were tested.
+    first_bad:  null until it is known, or when skipped commits leave several candidates.
+    before:     the tested good commit that it is compared with: its parent where that was tested.
+    candidates: commits one of which is the first bad one.
+    exit:       0 found, 1 not found between good and bad, 3 not known.
+    """
 
     hunt: Hunt
     steps: tuple[BisectStep, ...] = ()

@@ -35,7 +35,13 @@ class NotBisected(Exception):
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """date: of its author, as git writes it in ISO form."""
+    """A commit of the repository.
+
+    hash:    in full.
+    subject: its first line.
+    author:  its author.
+    date:    of its author, as git writes it in ISO form.
+    """
 
     hash: str
     subject: str

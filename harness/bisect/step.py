@@ -28,7 +28,16 @@ Answer = Literal["good", "bad", "skip"]
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A finding of the step that makes it bad."""
+    """A finding of the step that makes it bad.
+
+    id:        in its run, as "F1".
+    signature: as of a finding.
+    oracle:    that reported it.
+    workload:  of the witness.
+    state:     of the witness.
+    count:     states that show it.
+    repro:     the command that shows it again.
+    """
 
     id: str
     signature: str
@@ -40,7 +49,17 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class BisectStep(msgspec.Struct, frozen=True):
-    """reason: why it was skipped. run: its folder, below the bisect's own. findings: those that count."""
+    """step.json: one commit, tested.
+
+    commit:   the commit.
+    answer:   how it counts.
+    reason:   why it was skipped, or "".
+    run:      the folder of its run, below that of the bisection.
+    states:   states that were judged.
+    verdicts: counts by oracle.
+    findings: those that count.
+    seconds:  how long it took.
+    """
 
     commit: Commit
     answer: Answer

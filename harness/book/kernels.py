@@ -22,7 +22,7 @@ GROUPS = ("before", "fix", "planted")
 
 def generated(root: Path) -> dict[Path, str]:
     parts = {
-        "releases": ", ".join(map(code, RELEASES)),
+        "releases": f"The releases are {', '.join(map(code, RELEASES))}.",
         "configs": configs(),
         **{group: of_group(group) for group in GROUPS},
     }

@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from harness.bench.bench import HugeLog, Speed
 from harness.bisect.bisect import Record
 from harness.bisect.step import BisectStep
 from harness.book.regions import filled
@@ -53,6 +54,8 @@ STRUCTS: dict[str, type] = {
     "bisect.json": Record,
     "step.json": BisectStep,
     "perf.json": PerfRun,
+    "bench.json: each of `profiles`": Speed,
+    "bench.json: `huge_log`": HugeLog,
     "bench-history.jsonl": Point,
 }
 # Explained once, where they are first met; the rest of what History holds is in workloads/.
@@ -68,16 +71,18 @@ def formats() -> str:
 
 
 def keys() -> Iterator[str]:
-    seen: set[type] = set()
-    for name, kind in STRUCTS.items():
-        yield f"\n### {name}\n"
+    names = {kind: name for name, kind in STRUCTS.items()}
+    for kind in all_structs():
+        yield f"\n### {names[kind]}\n" if kind in names else f"\n#### {kind.__name__}\n"
         yield from section(kind)
-        seen.add(kind)
-        for part in parts_of(kind):
-            if part not in seen:
-                seen.add(part)
-                yield f"\n#### {part.__name__}\n"
-                yield from section(part)
+
+
+def all_structs() -> Iterable[type]:
+    """Each file's, followed by those within it that no file before it has."""
+    found: dict[type, None] = {}
+    for kind in STRUCTS.values():
+        found |= dict.fromkeys((kind, *(part for part in parts_of(kind) if part not in found)))
+    return tuple(found)
 
 
 def section(kind: type) -> Iterator[str]:
@@ -107,7 +112,7 @@ def explained(kind: type) -> tuple[str, dict[str, str]]:
     pieces = list(_marks(text, names))
     starts = [start for start, _, _ in pieces] + [len(text)]
     meanings = {
-        name: sentence(text[begin:end])
+        name: fragment(text[begin:end])
         for (_, begin, listed), end in zip(pieces, starts[1:], strict=True)
         for name in listed
     }
@@ -120,6 +125,12 @@ def _marks(text: str, names: set[str]) -> Iterator[tuple[int, int, tuple[str, ..
         listed = tuple(match[1].split(", "))
         if set(listed) <= names:
             yield match.start(), match.end(), listed
+
+
+def fragment(text: str) -> str:
+    """As it stands; a single one without its full stop."""
+    text = text.strip()
+    return text.removesuffix(".") if ". " not in text else text
 
 
 def sentence(text: str) -> str:

@@ -6,7 +6,6 @@ Out:      generated(): the page.
 Not here: the rest of the page, which is written by hand.
 """
 
-import html
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,17 +47,12 @@ def words() -> Iterator[str]:
 def section(word: str) -> Iterator[str]:
     page = manual()[word]
     yield f"\n#### {word}\n"
-    syntax = usage(word) if word != "fault" else "fault KIND"
-    yield f"`{syntax}`: {WORDS[word].meaning if word != 'fault' else 'the device fails as KIND says'}.\n"
+    yield f"`{usage(word) if word != 'fault' else 'fault KIND'}`\n"
     yield f"{page.does}\n"
-    if arguments := [each for each in WORDS[word].arguments if word != "fault"]:
-        shown = ", ".join(f"`{each.shown}` is {argument(each)}" for each in arguments)
-        yield f"Arguments: {shown}.\n"
-    yield f"System calls: {page.calls}.\n"
-    yield f"Failure: {page.fails}\n"
-    yield "```text"
-    yield example(word)
-    yield "```"
+    rows = [(code(each.shown), argument(each)) for each in WORDS[word].arguments if word != "fault"]
+    rows += [("system calls", page.calls), ("failure", page.fails)]
+    yield table(("part", "meaning"), rows)
+    yield f"\n```text\n{example(word)}\n```"
 
 
 def argument(of: Argument) -> str:
@@ -66,7 +60,7 @@ def argument(of: Argument) -> str:
         return f"one of {', '.join(map(code, of.choices))}"
     if of.kind is Kind.FLAGS:
         return f"some of {', '.join(map(code, of.choices))}, joined by commas"
-    return html.escape(of.kind.value, quote=False)
+    return str(of.kind.value)
 
 
 def example(word: str) -> str:

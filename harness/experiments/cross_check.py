@@ -44,9 +44,17 @@ class Agreement(enum.StrEnum):
 
 
 class Crossing(msgspec.Struct, frozen=True):
-    """
-    operation: Step.index. blocks: how many of 4 KiB differ.
-    same_tree: whether both trees are equal. detail: what differs, "" for nothing.
+    """The end of one operation, by both methods.
+
+    workload:  the workload.
+    profile:   the profile.
+    operation: its index over setup and run, from 0.
+    text:      the operation.
+    agreement: EQUAL; UNFLUSHED, where the bytes differ by writes that no FLUSH had followed; DIFFERENT,
+               which is a disagreement.
+    blocks:    how many blocks of 4 KiB differ.
+    same_tree: whether both trees are equal.
+    detail:    what differs, "" for nothing.
     """
 
     workload: str

@@ -35,7 +35,13 @@ SHOWN = 12
 
 
 class CrossChecked(msgspec.Struct, frozen=True):
-    """cross-check.json. undone: why a workload could not be compared, each as "PROFILE WORKLOAD: why"."""
+    """cross-check.json: states compared with those that dm-flakey leaves.
+
+    kernel:    the kernel.
+    crossings: one for each end of an operation.
+    undone:    why a workload could not be compared, each as "PROFILE WORKLOAD: why".
+    wall_s:    how long it took.
+    """
 
     kernel: str
     crossings: tuple[Crossing, ...]

@@ -1,7 +1,7 @@
 """
-A git repository to bisect: a kernel source, then harmless commits with one planted bug among them.
+A git repository to bisect: a kernel source, then harmless commits with two planted bugs among them.
 
-In:       an unpacked kernel source, a series, an empty place.
+In:       an unpacked kernel source, two series, an empty place.
 Out:      a bare repository there with the branch `main`; equal input makes equal commits.
 Not here: bisecting (harness/bisect/bisect.py), what the bug does (the series' header).
 
@@ -64,28 +64,30 @@ def planted(series: str) -> Change:
     return change
 
 
-def commits(series: str) -> tuple[tuple[str, str, Change], ...]:
-    """(subject, file, change), oldest first, after the commit of the source itself. git looks at the third
-    first, which does not compile; the bug comes two later."""
+def commits(loses: str, dies: str) -> tuple[tuple[str, str, Change], ...]:
+    """(subject, file, change), oldest first, after the commit of the source itself. Of the first seven git
+    looks at the third first, which does not compile; the first bug comes two later, the second is the last.
+    loses, dies: series with a bug that a power failure shows, and with one that ends the running kernel."""
     return (
         ("btrfs: say what this file is for", "fs/btrfs/super.c", comment("Mounting and unmounting.")),
         ("btrfs: give a variable a plain name", TREE_LOG, renamed("found_xattrs", "any_xattr")),
         ("btrfs: a half-done clean-up", "fs/btrfs/dir-item.c", comment("*/ int half_done( /*")),
         ("btrfs: end the clean-up", "fs/btrfs/dir-item.c", lambda text: text.rpartition("\n/* ")[0]),
-        ("btrfs: log xattrs a little less often", TREE_LOG, planted(series)),
+        ("btrfs: log xattrs a little less often", TREE_LOG, planted(loses)),
         ("btrfs: another comment", "fs/btrfs/inode.c", comment("Inodes.")),
         ("btrfs: and one more", "fs/btrfs/file.c", comment("Files.")),
+        ("btrfs: take inodes out of a list earlier", TREE_LOG, planted(dies)),
     )
 
 
-def make_repository(source: Path, place: Path, series: str) -> list[str]:
+def make_repository(source: Path, place: Path, loses: str, dies: str) -> list[str]:
     """Hashes of the commits, the source's first."""
     subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", place], check=True)
     # The objects are read once: speed before size.
     command = ["git", "-C", place, "-c", "core.compression=1", "fast-import", "--quiet"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
-        for part in stream(source, series):
+        for part in stream(source, loses, dies):
             process.stdin.write(part)
     assert process.returncode == 0
     said = subprocess.run(
@@ -94,7 +96,7 @@ def make_repository(source: Path, place: Path, series: str) -> list[str]:
     return said.stdout.split()
 
 
-def stream(source: Path, series: str) -> Iterator[bytes]:
+def stream(source: Path, loses: str, dies: str) -> Iterator[bytes]:
     """For git fast-import."""
     yield head(0, "a kernel")
     for name in sorted(names(source)):
@@ -105,7 +107,7 @@ def stream(source: Path, series: str) -> Iterator[bytes]:
             mode = "100755" if path.stat().st_mode & 0o100 else "100644"
             yield from entry(mode, name, path.read_bytes())
     now: dict[str, str] = {}
-    for number, (subject, name, change) in enumerate(commits(series), 1):
+    for number, (subject, name, change) in enumerate(commits(loses, dies), 1):
         now[name] = change(now.get(name) or (source / name).read_text())
         yield head(number, subject)
         yield from entry("100644", name, now[name].encode())

@@ -169,20 +169,40 @@ def _between(fs: Builder, operation: Operation) -> tuple[int, int, int, int]:
     size = contents.size_of(fs.model.content[source].last)
     end = operation.offset + operation.length if operation.length else size
     if end > size:
-        raise fs._wrong(f"{operation.path} has but {size} bytes")
+        raise fs._wrong(f"{operation.path} has only {size} bytes")
     return source, target, operation.offset, end
 
 
 def _clone(fs: Builder, operation: Operation) -> None:
     source, target, start, end = _between(fs, operation)
-    fs.model.extending.add(fs.time)
+    _copy(fs, source, target, (start, end), operation.at - start)
+
+
+def _copyrange(fs: Builder, operation: Operation) -> None:
+    """copy_file_range(2) is called until all is copied. Where source and target are one file, by two names,
+    the first call may make it longer, and the next one reads what that wrote."""
+    source, target = fs.sized(operation.path), fs.sized(operation.path2)
+    if source != target or not operation.length:
+        _clone(fs, operation)
+        return
+    start, end = operation.offset, operation.offset + operation.length
     by = operation.at - start
+    while start < end:
+        size = contents.size_of(fs.model.content[source].last)
+        if start >= size:
+            raise fs._wrong(f"{operation.path} has only {size} bytes")
+        copied = min(end, size)
+        _copy(fs, source, target, (start, copied), by)
+        start = copied
+
+
+def _copy(fs: Builder, source: int, target: int, part: tuple[int, int], by: int) -> None:
+    fs.model.extending.add(fs.time)
     new = fs.model.content[target].last
-    moved = contents.shifted(contents.part(fs.model.content[source].last, start, end), by)
-    for extent in moved:
+    for extent in contents.shifted(contents.part(fs.model.content[source].last, *part), by):
         new = contents.written(new, extent.start, extent.end, extent.source)
     fs.change(target, new)
-    _share_blocks(fs, source, target, (start, end), by)
+    _share_blocks(fs, source, target, part, by)
 
 
 def _dedupe(fs: Builder, operation: Operation) -> None:
@@ -368,7 +388,7 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "append": _write,
     "clone": _clone,
     "dedupe": _dedupe,
-    "copyrange": _clone,
+    "copyrange": _copyrange,
     "chmod": _chmod,
     "chown": _chown,
     "setfacl": _setfacl,

@@ -246,6 +246,21 @@ def test_a_copy_may_be_half_there_before_its_fsync():
     assert not kinds(historical.judge(bench.case(half)))
 
 
+def test_a_copy_within_a_file_may_read_what_it_wrote():
+    """By two names, behind the end: the first call copies 6,000 bytes, the second goes on behind them."""
+    setup = "setup\n  write a 0 6000\n  link a b\nrun\n"
+    bench = Bench(f"{setup}  copyrange a b 0 12000 10000\n  fsync a\n")
+    (content,) = {node.content for node in bench.tree() if node.path in ("a", "b")}
+    first, hole, copy, zeros, again = content
+    assert [(run.offset, run.length) for run in (hole, zeros)] == [(6000, 4000), (16000, 4000)]
+    assert (first.length, copy.length, again.length) == (6000, 6000, 2000)
+    assert again.hex == copy.hex[:4000]
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    lost = (first, hole, copy, Run(16000, 6000, "z"))
+    tree = replaced(replaced(bench.tree(), "a", content=lost), "b", content=lost)
+    assert kinds(durable.judge(bench.case(tree))) == {"data lost"}
+
+
 def test_dedupe_changes_no_byte():
     """Zeros after it are lost data."""
     text = "setup\n  write a 0 8K\n  creat b\n  copyrange a b 0 8K 0\nrun\n  dedupe a b 0 4K 0\n  fsync b\n"

@@ -46,7 +46,15 @@ FIGURES = (
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One bench. machine: what it ran on, in words. load: when it began. figures: by profile."""
+    """One bench, a line of the file.
+
+    commit:  of Powercut.
+    when:    in UTC.
+    machine: what it ran on.
+    kernel:  of the guests.
+    load:    of the machine when it began.
+    figures: by profile.
+    """
 
     commit: str
     when: str

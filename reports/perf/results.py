@@ -21,7 +21,13 @@ KINDS = ("exact", "profile", "time")
 
 
 class Row(msgspec.Struct, frozen=True, array_like=True):
-    """A line of dbench's table; milliseconds."""
+    """A line of dbench's table, in milliseconds.
+
+    operation: as dbench names it.
+    count:     how many.
+    average:   latency.
+    max:       latency.
+    """
 
     operation: str
     count: int
@@ -30,8 +36,13 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a tool said, as numbers. samples: by name, of those it gave one by one; microseconds mostly.
-    table: dbench's. line: its Throughput line, or fio's WRITE line."""
+    """What a tool printed, as numbers.
+
+    numbers: by key.
+    samples: by name, of numbers that it printed one by one; mostly microseconds.
+    table:   of dbench.
+    line:    the line Throughput of dbench, or WRITE of fio.
+    """
 
     numbers: dict[str, float] = {}
     samples: dict[str, tuple[float, ...]] = {}
@@ -40,7 +51,13 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 class CaseRun(msgspec.Struct, frozen=True):
-    """One case in one boot. processor_s: of the guest, all its processes, on the host's processors."""
+    """One case in one boot.
+
+    case:        its name.
+    wall_s:      how long it took.
+    processor_s: processor time of the guest, all its processes, on the host.
+    reading:     what it printed.
+    """
 
     case: str
     wall_s: float
@@ -49,8 +66,14 @@ class CaseRun(msgspec.Struct, frozen=True):
 
 
 class Boot(msgspec.Struct, frozen=True):
-    """side: "A" or "B". number: its place in the order of all boots. load: the host's load average of the
-    last minute when it began. device_us: a synchronous write of 4 KiB to the guest's disk, the median."""
+    """One boot of one kernel.
+
+    side:      "A" or "B".
+    number:    its place in the order of all boots.
+    load:      the host's load average of the last minute when it began.
+    device_us: a synchronous write of 4 KiB to the guest's disk, the median.
+    runs:      one for each case.
+    """
 
     side: str
     number: int
@@ -60,8 +83,16 @@ class Boot(msgspec.Struct, frozen=True):
 
 
 class Samples(msgspec.Struct, frozen=True):
-    """One case sampled in one boot. hertz: samples a second of processor time. own: samples in the function
-    itself. under: samples with it on the stack; only of the functions that were asked about."""
+    """One case, sampled in one boot.
+
+    side:   "A" or "B".
+    number: of the boot.
+    case:   its name.
+    hertz:  samples a second of processor time.
+    total:  samples.
+    own:    samples in the function itself.
+    under:  samples with the function on the stack; only of functions that were asked about.
+    """
 
     side: str
     number: int
@@ -73,8 +104,16 @@ class Samples(msgspec.Struct, frozen=True):
 
 
 class OperationFigures(msgspec.Struct, frozen=True):
-    """What all operations of one word wrote together. log_commits: superblocks that name a log tree;
-    transaction_commits: those that name none."""
+    """What all operations of one word wrote together.
+
+    word: of the workload.
+    count: operations.
+    flush, fua: entries with that flag.
+    log_commits: superblocks that name a log tree.
+    transaction_commits: superblocks that name none.
+    bytes: bytes written.
+    metadata_bytes: those of them that are metadata.
+    """
 
     word: str
     count: int
@@ -87,14 +126,26 @@ class OperationFigures(msgspec.Struct, frozen=True):
 
 
 class ExactSide(msgspec.Struct, frozen=True):
-    """recordings: of the same workload, one after the other. calls: as the experiment asks, of each count."""
+    """The exact figures of one kernel.
+
+    recordings: of the same workload, one after the other.
+    calls:      of each count, calls by function, as the experiment asks.
+    """
 
     recordings: tuple[tuple[OperationFigures, ...], ...] = ()
     calls: tuple[dict[str, int], ...] = ()
 
 
 class CaseFacts(msgspec.Struct, frozen=True):
-    """How a case was run: the script as executed, and as the seed has it."""
+    """How a case was run.
+
+    name:        of the case.
+    seed:        the published result that it is from.
+    mkfs:        the command.
+    mount:       the options.
+    script:      as it was run.
+    seed_script: as it was published.
+    """
 
     name: str
     seed: str
@@ -105,7 +156,19 @@ class CaseFacts(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One experiment on both kernels. trouble: why something of it is missing, and what was kept."""
+    """One experiment on both kernels.
+
+    experiment:       the experiment.
+    scale:            how long it ran; 1 is the length of the original.
+    boots_planned:    of each kernel.
+    config:           variants of the kernels' configuration.
+    cases:            how each was run.
+    boots:            all that were done.
+    samples:          of the profile.
+    exact_a, exact_b: the exact figures of that kernel.
+    trouble:          why something is missing, and what was kept.
+    seconds:          how long it took.
+    """
 
     experiment: PerfExperiment
     scale: float
@@ -121,8 +184,21 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class PerfRun(msgspec.Struct, frozen=True):
-    """perf.json. machine: processor, memory, host kernel, governor. debug: options of the kernels' config
-    that cost time. noise: A and B are the same kernel, on purpose."""
+    """perf.json: performance experiments on two kernels.
+
+    against:       kernel A.
+    kernel:        kernel B.
+    started:       when, in UTC.
+    guest:         its kind.
+    noise:         whether A and B are the same kernel, on purpose.
+    machine:       processor, memory, kernel of the host, governor.
+    compiler:      of the kernels.
+    tools:         programs, with their versions.
+    debug:         options of the kernels' configuration that cost time.
+    command:       the command line.
+    measured:      one for each experiment.
+    earlier_noise: by figure, what a kernel compared with itself showed earlier on this machine.
+    """
 
     against: str
     kernel: str

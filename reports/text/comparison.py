@@ -53,10 +53,14 @@ WORDS = {
 
 
 class Half(msgspec.Struct, frozen=True):
-    """One oracle's answer on one side.
+    """One oracle's answer on one kernel.
 
-    answer: "" when it was not asked. holds, broken, unknown: states. asked: things looked at.
-    kinds:  of violation, as they stand in signatures. state: the first that is not HOLDS, or "".
+    answer: the worst one; "" when the oracle was not asked.
+    holds, broken, unknown: states with that answer.
+    asked: how many things it looked at.
+    kinds: kinds of violation, as they stand in signatures.
+    state: the first state that is not HOLDS, or "".
+    findings: ids of findings.
     """
 
     answer: str = ""
@@ -70,6 +74,15 @@ class Half(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
+    """One oracle on both kernels.
+
+    oracle: its name.
+    change: what differs: broken and fixed are BROKEN in B only and in A only; different is BROKEN in both,
+            in different ways; both is BROKEN in both alike; silent means that one side had nothing to look
+            at; same is HOLDS in both.
+    a, b:   the answer on that kernel.
+    """
+
     oracle: str
     change: Change
     a: Half
@@ -77,9 +90,17 @@ class Cell(msgspec.Struct, frozen=True):
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """One workload on one profile, on both kernels. a, b: numbers of experiments, 0 for one not done.
-    a_logs, b_logs: of every recording; the first is the one that was recovered.
-    a_trouble, b_trouble: why an experiment examined nothing, or ""."""
+    """One workload on one profile, on both kernels.
+
+    profile: the profile.
+    workload: the workload.
+    theme: its folder in the library, or "".
+    a, b: numbers of the experiments, 0 for one that was not done.
+    a_states, b_states: states that were judged.
+    a_logs, b_logs: what each recording amounted to; the first is the one that was recovered.
+    a_trouble, b_trouble: why an experiment examined nothing, or "".
+    cells: one for each oracle.
+    """
 
     profile: str
     workload: str
@@ -108,8 +129,15 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class FindingPair(msgspec.Struct, frozen=True):
-    """One signature. a, b: its finding's id on that side, or "".
-    counts, workloads: states and workloads that show it there."""
+    """The findings of one signature on both kernels.
+
+    signature: as of a finding.
+    oracle: that reported it.
+    profile: where it was seen first.
+    a, b: the id of its finding on that kernel, or "".
+    a_count, b_count: states that show it there.
+    a_workloads, b_workloads: workloads that show it there.
+    """
 
     signature: str
     oracle: str
@@ -127,8 +155,16 @@ class FindingPair(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """compare.json. changes: how many cells (workload x profile x oracle) of each Change.
-    same_program: the two words gave the same kernel, byte for byte."""
+    """compare.json: two kernels, verdict by verdict.
+
+    against:      kernel A, which the other one is compared with.
+    kernel:       kernel B, which is in question.
+    exit:         0, 1 or 3, as of a run.
+    same_program: whether both are the same kernel, byte for byte.
+    changes:      how many cells (workload, profile and oracle) have each kind of change.
+    findings:     one for each signature.
+    pairs:        one for each workload and profile.
+    """
 
     against: str
     kernel: str

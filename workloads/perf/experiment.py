@@ -55,15 +55,24 @@ class BadExperiment(Exception):
 
 
 class Scaled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a value may shrink, and what it stays a multiple of."""
+    """How far a value may shrink.
+
+    least: the smallest value.
+    step:  what it stays a multiple of.
+    """
 
     least: int
     step: int = 1
 
 
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One run of the script on a fresh filesystem. values: as the seed has them.
-    script, mkfs, mount: in place of the experiment's. seed: the one of its seeds that it is from."""
+    """One run of the script on a fresh filesystem.
+
+    name: of the case.
+    values: as the original has them.
+    script, mkfs, mount: in place of those of the experiment.
+    seed: the published result that it is from.
+    """
 
     name: str
     values: dict[str, Value] = {}
@@ -74,14 +83,18 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """
-    key:    where the reader finds it (reports/perf/tools.py); of the reader "pattern" a regular expression
-            with one group.
-    clock:  "wall", or "processor": then the time in it is that which the guest had a processor for, so that
-            other work on the host counts less.
-    answer: whether it is asked if B is better or worse; of the others only the change is told.
-    cases:  those that give it, none meaning all.
-    may_miss: a short run may have none of it; it is told only when every boot has it.
+    """One number that the script's output has.
+
+    name:     for readers.
+    key:      where the reader finds it (reports/perf/tools.py); of the reader "pattern" a regular expression
+              with one group.
+    unit:     for readers.
+    better:   whether more or less is better.
+    clock:    "wall"; or "processor", when the time in it is that for which the guest had a processor, so
+              that other work on the host counts less.
+    answer:   whether it is asked if B is better or worse; of the others only the change is reported.
+    cases:    those that have it, all when empty.
+    may_miss: whether a short run may have none of it; it is reported only when every boot has it.
     """
 
     name: str
@@ -95,10 +108,15 @@ class Number(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Exact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Counts of a small workload in the words of the library; a line with {1..300} in it stands for 300
-    lines, with {1..300:20} for numbers of 20 digits. words: the operations whose shares of the log are told.
-    calls: what a kernel of the variant gcov counts: FUNCTION, "CALLER > CALLED", or "FUNCTION @ LINE" for the
-    executions of the line of it that begins so. about: what is expected, and why."""
+    """Counts of a small workload.
+
+    workload: in the words of the library; a line with {1..300} in it stands for 300 lines, with {1..300:20}
+              for numbers of 20 digits.
+    words:    the operations whose shares of the log are reported.
+    calls:    what a kernel of the variant gcov counts: FUNCTION, "CALLER > CALLED", or "FUNCTION @ LINE" for
+              the executions of the line of it that begins so.
+    about:    what is expected, and why.
+    """
 
     workload: str
     words: tuple[str, ...] = ()
@@ -107,18 +125,40 @@ class Exact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sampled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is sampled once more with perf. functions: whose time counts what they call."""
+    """What is sampled once more with perf.
+
+    cases:     which cases.
+    functions: whose time counts what they call.
+    """
 
     cases: tuple[str, ...]
     functions: tuple[str, ...] = ()
 
 
 class PerfExperiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """
-    seeds:  of reports/perf/published.toml, whose numbers stand beside.
-    needs:  programs that must be there, each with its Debian package. files: beside the file, in $FILES.
-    config: variants of the kernel's config. device_mib, memory_mib: of the guest.
-    deadline_s: of one case. scale: the one it runs at when none is asked for. boots: of each kernel.
+    """A performance experiment, a file of workloads/perf/library/.
+
+    about: in one line.
+    filesystem: of the guest.
+    mkfs: the command.
+    script: in bash.
+    reader: how the output is read.
+    case: the cases.
+    number: the numbers.
+    name: of the file.
+    place: of the file.
+    mount: the options.
+    seeds: of reports/perf/published.toml, whose numbers stand beside.
+    needs: programs that must be there, each with its Debian package.
+    files: beside the file, in $FILES.
+    config: variants of the kernel's configuration.
+    device_mib, memory_mib: of the guest.
+    deadline_s: of one case.
+    scale: the one it runs at when none is asked for.
+    boots: of each kernel.
+    scaled: which values shrink with the scale.
+    exact: exact figures, or null.
+    profile: what is sampled, or null.
     """
 
     about: str

@@ -117,17 +117,9 @@ def test_state_specs_of_the_reference_are_read(pages):
         assert prefix_of(spec) is not None
 
 
-@pytest.mark.parametrize("kind", run_files.STRUCTS.values(), ids=run_files.STRUCTS)
-def test_a_docstring_explains_keys_that_exist(kind):
-    """Each meaning is one of a key."""
+@pytest.mark.parametrize("kind", list(run_files.all_structs()), ids=lambda kind: kind.__name__)
+def test_every_key_of_every_file_is_explained(kind):
+    """A docstring has a line "key: meaning" for each."""
     about, meanings = run_files.explained(kind)
-    assert about or meanings
-    assert all(meanings.values())
-
-
-@pytest.mark.parametrize("name", ["run.json", "summary.json", "experiment.json", "verdicts.json.zst"])
-def test_the_main_files_have_every_key_explained(name):
-    """And every object within them that is ours."""
-    kind = run_files.STRUCTS[name]
-    fields = {field.name for field in run_files.fields_of(kind)}
-    assert set(run_files.explained(kind)[1]) == fields
+    assert about
+    assert [field.name for field in run_files.fields_of(kind) if not meanings.get(field.name)] == []
