@@ -95,7 +95,9 @@ def offer(release: str, progress: Progress, ask_system: bool = True) -> Offer:
     package = f"linux-source-{release}"
     if ask_system and (found := _asked(package, "")):
         return found
-    answers = [] if ask_system else ["the system's lists are out of date (sudo apt-get update)"]
+    answers = (
+        [] if ask_system else ["the package lists of this system are out of date (run: sudo apt-get update)"]
+    )
     for suite in SUITES.get(release, ()):
         try:
             config = _own_lists(suite, progress)
@@ -104,8 +106,8 @@ def offer(release: str, progress: Progress, ask_system: bool = True) -> Offer:
             continue
         if found := _asked(package, config):
             return found
-        answers.append(f"Debian's {suite} has no {package}")
-    raise BuildFailed("; ".join(answers or [f"apt knows no {package}"]))
+        answers.append(f"Debian {suite} has no package {package}")
+    raise BuildFailed("; ".join(answers or [f"apt does not know the package {package}"]))
 
 
 def offer_of(release: str, version: str) -> Offer:
@@ -115,7 +117,7 @@ def offer_of(release: str, version: str) -> Offer:
     for config in ("", *(path for path in known if Path(path).is_file())):
         if found := _asked(f"{package}={version}", config):
             return found
-    raise Gone(f"{package} {version} is in no list of apt's any more")
+    raise Gone(f"no package list of apt offers {package} {version} any more")
 
 
 def _asked(package: str, config: str) -> Offer | None:
@@ -165,16 +167,19 @@ def _own_lists(suite: str, progress: Progress) -> str:
     config, refreshed = folder / "apt.conf", folder / "refreshed"
     cache.use(folder)
     cache.touch(folder)
-    with cache.locked(folder, lambda: progress(f"waiting: another process reads Debian's {suite}", 0.0)):
+    with cache.locked(
+        folder,
+        lambda: progress(f"waiting: another process is downloading the package lists of Debian {suite}", 0.0),
+    ):
         if refreshed.is_file() and time.time() - refreshed.stat().st_mtime < MAX_AGE_S:
             return str(config)
-        progress(f"reading the lists of Debian's {suite}", 0.0)
+        progress(f"downloading the package lists of Debian {suite}", 0.0)
         try:
             _refresh(suite, folder)
         except BuildFailed:
             if not refreshed.is_file():
                 raise
-            progress(f"no new lists of Debian's {suite}; going on with the old ones", 0.0)
+            progress(f"the package lists of Debian {suite} cannot be downloaded; using the old ones", 0.0)
         return str(config)
 
 
@@ -183,8 +188,8 @@ def _refresh(suite: str, folder: Path) -> None:
     Errors: BuildFailed."""
     if not KEYRING.is_file():
         raise BuildFailed(
-            f"Debian's {suite} cannot be checked: {KEYRING} is missing; "
-            "sudo apt-get install debian-archive-keyring"
+            f"the signatures of Debian {suite} cannot be checked, because {KEYRING} is missing. "
+            "Install it: sudo apt-get install debian-archive-keyring"
         )
     sources = folder / "sources.list"
     before = sources.read_text() if sources.is_file() else ""
@@ -198,7 +203,7 @@ def _refresh(suite: str, folder: Path) -> None:
         troubles.setdefault(_explained(said), []).append(mirror)
     sources.write_text(before)  # apt believes only lists of the mirrors named there
     told = "; ".join(f"{', '.join(mirrors)}: {trouble}" for trouble, mirrors in troubles.items())
-    raise BuildFailed(f"Debian's {suite} could not be read: {told}")
+    raise BuildFailed(f"the package lists of Debian {suite} could not be downloaded: {told}")
 
 
 def _write_config(suite: str, mirror: str, folder: Path) -> None:
@@ -242,7 +247,7 @@ def _explained(said: str) -> str:
     lines = [line for line in said.splitlines() if line.startswith(("E:", "W:", "Err:"))]
     signs = (
         ("signature refused", r"NO_PUBKEY|BADSIG|EXPKEYSIG|REVKEYSIG|is not signed|[Ss]ignature|Signed-By"),
-        ("it is not there", r"404 |does not have a Release file"),
+        ("not found on the server", r"404 |does not have a Release file"),
         ("no network", r"Could not resolve|[Tt]emporary failure|onnect|timed out|unreachable"),
         ("the disk is full", r"No space left|not enough free space"),
     )
@@ -282,7 +287,7 @@ def download(wanted: Offer, directory: Path, progress: Progress) -> Path:
     if re.search(r"404 ", said):
         if wanted.config:
             (Path(wanted.config).parent / "refreshed").unlink(missing_ok=True)
-        raise Gone(f"{name} is gone from the archive; run apt-get update as root, or install the package")
+        raise Gone(f"{name} is no longer in the archive. Run apt-get update as root, or install the package")
     raise BuildFailed(
         f"{name} could not be downloaded: {_explained(said)}. Check the network, or install the package"
     )

@@ -142,10 +142,13 @@ def by_key(key: str) -> Kernel:
     process ends. Errors: BuildFailed when this cache has none."""
     place = cache.root() / "builds" / key
     if not re.fullmatch(r"[0-9a-f]{20}", key) or not (place / "provenance.json").is_file():
-        raise BuildFailed(f"{cache.root()}: no kernel {key!r} is built here (powercut kernel list)")
+        raise BuildFailed(
+            f"{cache.root()} has no kernel with key {key!r}. powercut kernel list shows the "
+            "kernels that are built"
+        )
     cache.use(place)
     if not place.is_dir():  # prune was just removing it
-        raise BuildFailed(f"{cache.root()}: kernel {key} was removed; build it again")
+        raise BuildFailed(f"kernel {key} was removed from {cache.root()}. Build it again")
     cache.touch(place)
     return _load(place)
 
@@ -179,12 +182,15 @@ def _check_machine() -> None:
     """All that is in the way, before anything is downloaded."""
     trouble = []
     if platform.machine() != "x86_64":
-        trouble.append(f"User Mode Linux needs an x86_64 machine, this is {platform.machine()}")
+        trouble.append(f"User Mode Linux needs an x86_64 machine, and this machine is {platform.machine()}")
     if missing := missing_packages():
-        trouble.append(f"packages are missing: sudo apt-get install {' '.join(missing)}")
+        trouble.append(f"packages are missing (sudo apt-get install {' '.join(missing)})")
     limit_bytes()  # a limit that cannot be read is told before, not after
     if set(" :") & set(str(cache.root())):
-        trouble.append(f"the kernel's make takes no blank or colon in {cache.root()}; set POWERCUT_CACHE")
+        trouble.append(
+            f"the path {cache.root()} has a blank or a colon, which the kernel's makefiles do not "
+            "support; set POWERCUT_CACHE to another folder"
+        )
     if trouble:
         raise BuildFailed("no kernel can be built here: " + "; ".join(trouble))
 
@@ -199,7 +205,7 @@ def part(progress: Progress, begin: float, end: float) -> Progress:
 
 def _build_once(recipe: Recipe, progress: Progress) -> None:
     def waiting() -> None:
-        progress(f"waiting: another process builds {recipe.spec.word}", 0.0)
+        progress(f"waiting: another process is building {recipe.spec.word}", 0.0)
 
     with cache.locked(recipe.place, waiting):
         if recipe.place.is_dir():
@@ -260,7 +266,7 @@ def _build_with_series(recipe: Recipe, progress: Progress) -> None:
         workspace = directory / "workspace"
         workspace.mkdir()
         tree = workspace / "linux"
-        progress("copying the compiled source", begin)
+        progress("copying the compiled source tree", begin)
         with _objects_held(recipe, progress):
             if _objects_key(recipe) != recipe.base.key:
                 _compile_base(recipe.base, part(progress, begin, 0.85))
@@ -284,7 +290,7 @@ def _touch_origin(recipe: Recipe) -> None:
 @contextmanager
 def _objects_held(recipe: Recipe, progress: Progress) -> Iterator[None]:
     def waiting() -> None:
-        progress("waiting: another process uses the compiled source", 0.0)
+        progress("waiting: another process is using the compiled source tree", 0.0)
 
     with cache.locked(recipe.objects, waiting):
         yield
@@ -352,7 +358,7 @@ def _log_kept(log: Path, recipe: Recipe) -> Iterator[None]:
         kept = cache.root() / "failed" / f"{recipe.key}.log"
         kept.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(log, kept)
-        told = f"kernel {recipe.spec.word} does not build: {error} (log: {kept})"
+        told = f"the build of kernel {recipe.spec.word} failed: {error} (log: {kept})"
         kind = BuildFailed if "No space left" in str(error) else Unbuildable
         raise kind(told) from error
 
@@ -417,4 +423,4 @@ def _link_tree(origin: Path, copy: Path) -> None:
 def _cp(arguments: list[str]) -> None:
     done = subprocess.run(["cp", *arguments], env=environment(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise BuildFailed(f"the source could not be copied: {done.stderr.strip().splitlines()[-1]}")
+        raise BuildFailed(f"the source tree could not be copied: {done.stderr.strip().splitlines()[-1]}")

@@ -149,8 +149,10 @@ def require_space(needed_bytes: int, what: str) -> None:
     free_bytes = shutil.disk_usage(root()).free
     if free_bytes < needed_bytes:
         raise BuildFailed(
-            f"{root()}: {what} needs {needed_bytes / 2**30:.1f} GiB, {free_bytes / 2**30:.1f} GiB are free; "
-            f"free {(needed_bytes - free_bytes) / 2**30:.1f} GiB, or set POWERCUT_CACHE to a larger disk"
+            f"{root()}: {what} needs {needed_bytes / 2**30:.1f} GiB, and only "
+            f"{free_bytes / 2**30:.1f} GiB are free. Free another "
+            f"{(needed_bytes - free_bytes) / 2**30:.1f} GiB, or set POWERCUT_CACHE to a folder on "
+            "a larger disk"
         )
 
 
@@ -162,10 +164,12 @@ def full_disk_explained() -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise BuildFailed(
-                f"{root()}: the disk is full; free some, or set POWERCUT_CACHE to another"
+                f"{root()}: the disk is full. Free some space, or set POWERCUT_CACHE to a folder on "
+                "another disk"
             ) from error
         if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
             raise BuildFailed(
-                f"{error.filename or root()} cannot be written; set POWERCUT_CACHE to a directory of yours"
+                f"{error.filename or root()} cannot be written. Set POWERCUT_CACHE to a folder that "
+                "you may write"
             ) from error
         raise

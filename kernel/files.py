@@ -92,6 +92,6 @@ def require_kernel(place: str, has: Callable[[str], bool]) -> None:
     Errors: BadKernel."""
     missing = [name for name in ("Makefile", "Kconfig") if not has(name)]
     if missing:
-        raise BadKernel(f"{place} is no kernel source tree: it has no {', no '.join(missing)}")
+        raise BadKernel(f"{place} is not a kernel source tree: it has no {', no '.join(missing)}")
     if not has("arch/um/Kconfig"):
-        raise BadKernel(f"{place} has no User Mode Linux, on which Powercut runs it: no arch/um/Kconfig")
+        raise BadKernel(f"{place} has no arch/um/Kconfig. Powercut needs User Mode Linux to run this kernel")

@@ -47,7 +47,7 @@ def check_variants(variants: tuple[str, ...]) -> tuple[str, ...]:
     known = known_variants() if variants else ()
     for name in variants:
         if name not in known:
-            raise BadKernel(f"config {name!r} is not known; known: {', '.join(known)}")
+            raise BadKernel(f"the config variant {name!r} is not known; the variants are {', '.join(known)}")
     return tuple(name for name in known if name in variants)
 
 
@@ -78,13 +78,14 @@ def check_granted(wanted: tuple[Request, ...], config: str) -> tuple[str, ...]:
     fatal = [request for request in refused if not request.optional]
     if fatal:
         lines = "; ".join(
-            f"{request.file} line {request.line}: {request.option}={request.value} became "
+            f"{request.file} line {request.line}: requested {request.option}={request.value}, got "
             f"{granted.get(request.option, 'n')}"
             for request in fatal
         )
         raise BuildFailed(
-            f"the kernel's config did not keep what kernel/config/ requests: {lines}. "
-            "Request what it depends on, or put '# optional' on the line before"
+            "the kernel's configuration did not accept some options that kernel/config/ "
+            f"requests: {lines}. Request the options that they depend on too, or put '# optional' "
+            "on the line before"
         )
     return tuple(request.option for request in refused)
 

@@ -81,7 +81,9 @@ def _contents(source: Source) -> Iterator[Callable[[str], bytes]]:
             asked.flush()
             head = answers.readline().split()
             if head[1:2] != [b"blob"]:
-                raise BadKernel(f"{source.name}: git cannot read the object {blob}; git fsck tells more")
+                raise BadKernel(
+                    f"{source.name}: git cannot read the object {blob}. git fsck shows what is damaged"
+                )
             return answers.read(int(head[2]) + 1)[:-1]
 
         yield content
@@ -91,13 +93,18 @@ def _contents(source: Source) -> Iterator[Callable[[str], bytes]]:
 def _commit(path: Path, revision: str) -> str:
     asked = run(path, "rev-parse", "--show-prefix")
     if asked.returncode != 0 and "work tree" not in asked.stderr:
-        raise BadKernel(f"{path} is no git repository that can be read: {_said(asked)}")
+        raise BadKernel(f"{path} is not a git repository that can be read: {_said(asked)}")
     if prefix := asked.stdout.strip().rstrip("/"):
         top = str(path).removesuffix(prefix).rstrip("/")
-        raise BadKernel(f"{path} is a folder inside a git repository; give its top: {top}@{revision}")
+        raise BadKernel(
+            f"{path} is a folder inside a git repository. Name the top folder of the repository: "
+            f"{top}@{revision}"
+        )
     found = run(path, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     if found.returncode != 0 or "is ambiguous" in found.stderr:
-        raise BadKernel(f"{path} has no one revision {revision!r}: {_said(found)}")
+        raise BadKernel(
+            f"the revision {revision!r} does not name exactly one commit of {path}: {_said(found)}"
+        )
     return found.stdout.strip()
 
 
@@ -109,7 +116,7 @@ def _said(done: "subprocess.CompletedProcess[str]") -> str:
 def _git(path: Path, *arguments: str) -> str:
     done = run(path, *arguments)
     if done.returncode != 0:
-        raise BadKernel(f"{path}: git {arguments[0]} fails: {_said(done)}")
+        raise BadKernel(f"{path}: git {arguments[0]} failed: {_said(done)}")
     return done.stdout
 
 
@@ -127,7 +134,9 @@ def run(path: Path, *arguments: str, errors: str = "surrogateescape") -> "subpro
             check=False,
         )
     except FileNotFoundError as error:
-        raise BadKernel(f"{path}: git is missing: sudo apt-get install git") from error
+        raise BadKernel(
+            f"{path} cannot be read, because git is not installed. Install it: sudo apt-get install git"
+        ) from error
 
 
 def _command(path: Path) -> list[str]:

@@ -63,7 +63,7 @@ def facts_of(texts: Iterable[str]) -> Facts:
 
 def _sweep(field: str, value: str) -> bool:
     if value != "sweep":
-        raise BadKernel(f"'{field}: {value}' in the header of a series: the one word there is sweep")
+        raise BadKernel(f"'{field}: {value}' in the header of a series: the only value allowed is sweep")
     return True
 
 
@@ -84,5 +84,7 @@ def _fields(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _absent(value: str) -> dict[str, str]:
     match = _ABSENT.fullmatch(value)
     if not match:
-        raise BadKernel(f"'absent: {value}' in the header of a series: write VERSION (why), as 5.10 (why)")
+        raise BadKernel(
+            f"'absent: {value}' in the header of a series: write VERSION (REASON), such as 5.10 (why)"
+        )
     return dict.fromkeys(match[1].replace(",", " ").split(), match[2])

@@ -57,7 +57,8 @@ def compiler() -> str:
         )
     except (OSError, subprocess.CalledProcessError) as error:
         raise BuildFailed(
-            f"no compiler: gcc --version fails ({error}); sudo apt-get install {' '.join(missing_packages())}"
+            f"there is no compiler: gcc --version failed ({error}). Install it: sudo apt-get "
+            f"install {' '.join(missing_packages())}"
         ) from error
     return done.stdout.splitlines()[0]
 
@@ -71,7 +72,7 @@ def configure(tree: Path, fragments: tuple[Path, ...], log: Path, arch: Arch = "
     """allnoconfig with the fragments over it; returns the text of the .config."""
     script = tree / "scripts/kconfig/merge_config.sh"
     if not script.is_file():
-        raise BuildFailed(f"{tree} has no scripts/kconfig/merge_config.sh, so it cannot be configured")
+        raise BuildFailed(f"{tree} cannot be configured, because it has no scripts/kconfig/merge_config.sh")
     copies = tree / OBJECTS / "fragments"  # merge_config.sh cannot take names with blanks
     copies.mkdir(parents=True, exist_ok=True)
     names = [str(shutil.copy(fragment, copies / fragment.name)) for fragment in fragments]
@@ -122,7 +123,9 @@ def run(command: list[str], tree: Path, log: Path, on_step: Callable[[], None], 
     finally:
         _end(process)
     if status != 0:
-        raise BuildFailed(first_error(log.read_text(errors="replace")) or f"{command[0]} ended with {status}")
+        raise BuildFailed(
+            first_error(log.read_text(errors="replace")) or f"{command[0]} ended with exit status {status}"
+        )
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

@@ -29,7 +29,7 @@ class Requirement(NamedTuple):
 REQUIRED_PACKAGES = (
     Requirement("gcc", "gcc", "the compiler"),
     Requirement("make", "make", "drives the build"),
-    Requirement("libc6-dev", "/usr/include/stdio.h", "User Mode Linux is a program of the host"),
+    Requirement("libc6-dev", "/usr/include/stdio.h", "links User Mode Linux, which is a program of the host"),
     Requirement("flex", "flex", "the kernel's configuration parser"),
     Requirement("bison", "bison", "the kernel's configuration parser"),
     Requirement("bc", "bc", "kernel/time/timeconst.bc"),

@@ -53,12 +53,12 @@ def find_series(name: str, version: str = "") -> Series:
     path = Path(name).expanduser()
     if not files and not path.is_file():
         raise BadKernel(
-            f"series {name!r} is neither a file nor known; known: {', '.join(names()) or 'none'}; "
-            f"or a path to a {', '.join(SUFFIXES)} file"
+            f"there is no series {name!r}. The series are: {', '.join(names()) or 'none'}. A "
+            f"path to a {', '.join(SUFFIXES)} file is accepted too"
         )
     series = _of_name(name, _chosen(name, files, version)) if files else _read(name, path)
     if version in series.facts.absent:
-        raise BadKernel(f"{name} is not for {version}: {series.facts.absent[version]}")
+        raise BadKernel(f"{name} cannot be used with {version}: {series.facts.absent[version]}")
     if series.suffix == ".cocci":
         files_of(series)
     return series
@@ -89,7 +89,7 @@ def _in_folder(folder: Path) -> dict[str, Path]:
         if path.suffix in SUFFIXES and re.fullmatch(r"\d+\.\d+|any", path.stem):
             if path.stem in found:
                 both = f"{found[path.stem].name}, {path.name}"
-                raise BadKernel(f"{folder} has two files for {path.stem}: {both}")
+                raise BadKernel(f"{folder} has two files for version {path.stem}: {both}")
             found[path.stem] = path
     return found
 
@@ -99,10 +99,10 @@ def _chosen(name: str, files: dict[str, Path], version: str) -> Path:
     if path is None:
         absent = _facts(files).absent
         if version in absent:
-            raise BadKernel(f"{name} is not for {version}: {absent[version]}")
+            raise BadKernel(f"{name} cannot be used with {version}: {absent[version]}")
         raise BadKernel(
-            f"{name} has no change for a {version or 'source without version'}: "
-            f"only for {', '.join(sorted(files, key=_by_number))}"
+            f"{name} has no file for a {version or 'source without version'}; it has files for "
+            f"{', '.join(sorted(files, key=_by_number))}"
         )
     return path
 
@@ -133,7 +133,7 @@ def _read(name: str, path: Path) -> Series:
     suffix = path.suffix
     if suffix not in SUFFIXES:
         if not re.search(r"^(--- |diff --git )", text, re.MULTILINE):
-            raise BadKernel(f"{path} is no series: neither a patch nor a {SUFFIXES[-1]} file")
+            raise BadKernel(f"{path} is not a series: it is neither a patch nor a {SUFFIXES[-1]} file")
         suffix = ".mbox"
     return Series(name, suffix, content, _about(text), facts_of([text]))
 
@@ -158,8 +158,8 @@ def files_of(series: Series) -> tuple[str, ...]:
                 raise BadKernel(f"{series.title}: {outside[0]} is not inside the source tree")
             return files
     raise BadKernel(
-        f"{series.title} does not say which files it is for; "
-        "add a line '// files: fs/btrfs/tree-log.c' to its header"
+        f"the header of {series.title} does not name the files that it changes. Add a line "
+        "such as '// files: fs/btrfs/tree-log.c'"
     )
 
 
@@ -200,19 +200,21 @@ def _patched(line: str) -> str:
 
 def _why_not(series: Series, tree: Path, said: str) -> str:
     if "No space left on device" in said:
-        raise BuildFailed(f"{tree}: the disk is full; free some, or set POWERCUT_CACHE to another")
+        raise BuildFailed(
+            f"{tree}: the disk is full. Free some space, or set POWERCUT_CACHE to a folder on another disk"
+        )
     file = ""
     for line in said.splitlines():
         file = _patched(line) or file
         if "previously applied" in line:
-            return f"{series.title}: {file} already has this change, or its reverse"
+            return f"{series.title}: the patch is already applied to {file}, or is reversed"
         if "can't find file to patch" in line:
             missing = re.search(r"^\|\+\+\+ (\S+)", said, re.MULTILINE)
-            return f"{series.title}: the source has no file {missing[1] if missing else '?'} (patch -p1)"
+            return f"{series.title}: the source tree has no file {missing[1] if missing else '?'} (patch -p1)"
         if match := re.match(r"Hunk #(\d+) FAILED at (\d+)", line):
             shown = _lines_around(tree / file, int(match[2]))
             place = f"{file}, hunk {match[1]}, at line {match[2]}"
-            return f"{series.title} does not apply: {place}, where the source is\n{shown}"
+            return f"{series.title} does not apply: {place}. The source there is\n{shown}"
     return f"{series.title} does not apply: {said.strip()}"
 
 
@@ -234,12 +236,15 @@ def _apply_semantic(series: Series, tree: Path) -> tuple[str, ...]:
     files = files_of(series)
     missing = [file for file in files if not (tree / file).is_file()]
     if missing:
-        raise BadKernel(f"{series.title}: the source has no file {missing[0]}")
+        raise BadKernel(f"{series.title}: the source tree has no file {missing[0]}")
     if shutil.which("spatch", path=environment()["PATH"]) is None:
-        raise BuildFailed(f"{series.title} needs spatch: sudo apt-get install coccinelle")
+        raise BuildFailed(
+            f"{series.title} needs spatch, which is not installed. Install it: sudo apt-get "
+            "install coccinelle"
+        )
     touched = tuple(file for file in files if _spatch(series, tree / file))
     if not touched:
-        raise BadKernel(f"{series.title} changed nothing in {', '.join(files)}: it matches no code there")
+        raise BadKernel(f"{series.title} matches no code in {', '.join(files)}, so it would change nothing")
     return touched
 
 

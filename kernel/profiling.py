@@ -42,7 +42,9 @@ def switch_on(tree: Path) -> None:
     start = tree / START
     content, found = _START_BODY.subn(_START_ALONE, start.read_bytes() if start.is_file() else b"")
     if not found:
-        raise BuildFailed(f"this source counts in a way not known here: no __gcov_init() in {START}")
+        raise BuildFailed(
+            f"the gcov support of this source tree is not known to Powercut: {START} has no __gcov_init()"
+        )
     if content != start.read_bytes():
         replace(start, content)
 

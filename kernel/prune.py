@@ -48,7 +48,7 @@ def size_of(text: str, name: str) -> int:
     """20G, 500M or bytes. Errors: BadKernel."""
     match = re.fullmatch(r"(\d+)([KMGT]?)i?B?", text.strip())
     if not match:
-        raise BadKernel(f"{name}: {text!r} is no size, as 20G or 500M")
+        raise BadKernel(f"{name}: {text!r} is not a size; write a size such as 20G or 500M")
     return int(match[1]) * _UNITS[match[2]]
 
 

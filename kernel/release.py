@@ -40,8 +40,8 @@ def _package_version(source: Source, progress: Progress, ask_system: bool) -> st
         if cached := sorted((cache.root() / "sources").glob(f"{package}_*/linux"), key=_age):
             return cached[-1].parent.name.partition("_")[2]
         raise BuildFailed(
-            f"{package} is not installed and cannot be had: {error}. "
-            "Mend that, or give the directory of a source tree"
+            f"{package} is not installed and cannot be downloaded: {error}. Correct that, or name "
+            "the folder of a source tree"
         ) from error
 
 
@@ -74,7 +74,7 @@ def unpacked(source: Source, source_version: str, progress: Progress) -> Path:
     package, _, package_version = source_version.partition(" ")
     place = release_place(source_version)
     cache.use(place)
-    with cache.locked(place, lambda: progress(f"waiting: another build unpacks {package}", 0.0)):
+    with cache.locked(place, lambda: progress(f"waiting: another build is unpacking {package}", 0.0)):
         if not place.is_dir():
             with cache.appearing(place) as directory:
                 _fetch_and_unpack(source.name, package_version, directory, progress)
@@ -124,7 +124,9 @@ def _unpack(producers: list[list[str]], tree: Path, progress: Progress) -> None:
                 process.kill()
                 process.wait()
     if "No space left" in trouble:
-        raise BuildFailed(f"{tree}: the disk is full; free some, or set POWERCUT_CACHE to another")
+        raise BuildFailed(
+            f"{tree}: the disk is full. Free some space, or set POWERCUT_CACHE to a folder on another disk"
+        )
     if any(statuses):
         raise BuildFailed(
             f"the source could not be unpacked into {tree}: {trouble or 'the package is damaged'}"

@@ -37,7 +37,7 @@ def reader(tree: Path) -> Callable[[str, TreeFile], bytes]:
     def read(name: str, file: TreeFile) -> bytes:
         content = (tree / name).read_bytes()
         if hashlib.sha256(content).hexdigest() != file.digest:
-            raise BadKernel(f"{tree / name} changed while it was read; start again")
+            raise BadKernel(f"{tree / name} changed while it was being read. Start again")
         return content
 
     return read
@@ -97,7 +97,9 @@ def _tree_file(path: Path, before: TreeFile | None) -> TreeFile | None:
 def _names(tree: Path) -> Iterator[str]:
     if (tree / ".git").exists():
         if shutil.which("git") is None:
-            raise BadKernel(f"{tree} is a git work tree, and git is missing: sudo apt-get install git")
+            raise BadKernel(
+                f"{tree} is a git work tree, and git is not installed. Install it: sudo apt-get install git"
+            )
         command = ["git", "-C", str(tree), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         # The user's own settings say what is ignored; GIT_DIR and its like, of a hook say, mean another tree.
         own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -108,7 +110,7 @@ def _names(tree: Path) -> Iterator[str]:
         return
     for leftover in (".config", "include/config"):
         if (tree / leftover).exists():
-            raise BadKernel(f"{tree} was built in place ({leftover} is there); run make mrproper in it")
+            raise BadKernel(f"{tree} was built in place: it has {leftover}. Run make mrproper in it")
     for directory, directories, names in os.walk(tree):
         here = Path(directory)
         if here == tree:

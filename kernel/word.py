@@ -24,7 +24,9 @@ def parse(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> Kerne
     To the variants asked for come those that a series needs."""
     pieces = word.split("+")
     if "" in pieces:
-        raise BadKernel(f"kernel {word!r}: a name is missing beside a +; it is SOURCE[+SERIES...]")
+        raise BadKernel(
+            f"kernel {word!r}: a name is missing before or after a '+'. The form is SOURCE[+SERIES...]"
+        )
     first, rest = _longest(pieces, _is_source)
     source = _source(first)
     series: list[Series] = []
@@ -83,10 +85,10 @@ def _source(text: str) -> Source:
     if repository is not None:
         return revision_source(repository, revision)
     if path.exists():
-        raise BadKernel(f"kernel {text!r} is a file; give the directory of a kernel source tree")
+        raise BadKernel(f"kernel {text!r} is a file. Name the folder of a kernel source tree")
     raise BadKernel(
-        f"kernel {text!r} is neither a release ({', '.join(RELEASES)}), nor a directory with a kernel "
-        "source, nor PATH@REV, a revision of a git repository"
+        f"kernel {text!r} is not a release ({', '.join(RELEASES)}), not the folder of a "
+        "kernel source tree, and not PATH@REV, a revision of a git repository"
     )
 
 
@@ -94,7 +96,7 @@ def _release(text: str) -> Source:
     if text in RELEASES:
         return Source("debian", text, text)
     raise BadKernel(
-        f"kernel {text!r} is not known; known: {', '.join(RELEASES)}, or a directory with its source"
+        f"kernel {text!r} is not known. Name a release ({', '.join(RELEASES)}) or the folder of a source tree"
     )
 
 

@@ -102,7 +102,7 @@ class AllowedValues:
         self._returned = returned
         self.promises: dict[str, Promise] = before.promises if before else promises_of(profile)
         self._asked: frozenset[str] = before._asked if before else asked_keys(profile, tier)
-        self.all = Floor(model.base_time, "sync", Tier.POSIX, "the sync that ends setup", "synced")
+        self.all = Floor(model.base_time, "sync", Tier.POSIX, "the sync at the end of setup", "synced")
         self.directories: dict[int, Floor] = {}  # every entry of it
         self.entries: dict[Slot, Floor] = {}
         self.names: dict[int, Floor] = {}  # all names of it
@@ -511,7 +511,7 @@ class AllowedValues:
     def _data_floor_before(self, inode: int, time: int) -> Floor:
         """What such a call did not write may be lost, whatever later calls say: they tell of an error once
         (fsync(2), NOTES)."""
-        floor = Floor(self.model.base_time, "sync", Tier.POSIX, "the sync that ends setup", "synced")
+        floor = Floor(self.model.base_time, "sync", Tier.POSIX, "the sync at the end of setup", "synced")
         if self.model.base_time >= time:
             floor = floor._replace(time=0)
         for persist in self.model.persists:

@@ -30,14 +30,17 @@ from oracles.verdict import TIERS, Tier, Verdict, Violation
 
 NAME = "atomic"
 CHECKS = (
-    "For every object that was renamed, linked or unlinked in run: it has no more names than it had "
-    "links, it has one of the names of each durable link that was only renamed, a name that a rename "
-    "replaced leads to the old or the new object, and the link count equals the number of names."
+    "For every object that was renamed, linked or unlinked in run: it has no more names "
+    "than it had links; of each durable link that was only renamed it has one of the "
+    "names; a name that a rename replaced leads to the old or to the new object; the "
+    "link count equals the number of names."
 )
 NOT_CHECKED = (
-    "Two operations together, even of one directory (ordered asks for that, where it is promised). In "
-    "tier posix only link counts: rename(2) lets both names be seen, and says nothing of a power failure. "
-    "On btrfs, after an fsync of something else, a moved file that has both names."
+    "Whether two operations belong to one time, even in one directory (the oracle "
+    "ordered checks this, where it is promised). In tier posix only link counts are "
+    "checked, because rename(2) allows both names to be visible and says nothing of a power failure. On "
+    "btrfs, a moved file that has both names after an fsync of something else is "
+    "accepted."
 )
 
 
@@ -77,7 +80,7 @@ def _too_many_names(case: Case, recovered: Recovered, inode: int) -> list[Violat
             "both names",
             inode,
             paths[-1],
-            f"{describe(case, inode)} under one of {any_of(paths)}",
+            f"{describe(case, inode)} under the name {any_of(paths)}",
             f"under {' and '.join(paths)}",
             "rename",
             Tier.SOMC,
@@ -130,8 +133,8 @@ def _no_name(case: Case, recovered: Recovered) -> list[Violation]:
                 "no name",
                 chain.inode,
                 paths[-1],
-                f"{describe(case, chain.inode)} under one of {any_of(paths)}",
-                "under none of them",
+                f"{describe(case, chain.inode)} under the name {any_of(paths)}",
+                "under none of these names",
                 "rename",
                 Tier.SOMC,
             )

@@ -188,7 +188,7 @@ def describe(case: Case, inode: int | None) -> str:
     if inode < 0:
         return "something unknown"
     object_ = case.model.inodes[inode]
-    return f"the {noun(object_.kind)} of '{object_.made_by}' (inode {object_.number})"
+    return f"the {noun(object_.kind)} made by '{object_.made_by}' (inode {object_.number})"
 
 
 def any_of(parts: Sequence[str]) -> str:

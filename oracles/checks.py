@@ -99,7 +99,7 @@ def checks(case: Case, oracle: str, violation: Violation) -> tuple[Check, ...]:
     attribute = ATTRIBUTES.get(kind)
     if attribute is not None:
         return tuple(_in_readings(case, violation, attribute))
-    raise NoCheck(f"{oracle}: {kind}: no program asks this in a few lines")
+    raise NoCheck(f"no exported program can check this in a few lines ({oracle}: {kind})")
 
 
 WHOLE = {
@@ -116,7 +116,9 @@ def _in_readings(case: Case, violation: Violation, made) -> list[Check]:  # type
         found: list[Check] = made(case, recovered, violation)
         if found:
             return found
-    raise NoCheck(f"{violation.kind} ({violation.role}): it is not clear of whom a program would have to ask")
+    raise NoCheck(
+        f"{violation.kind} ({violation.role}): it is not clear which object a program would have to check"
+    )
 
 
 # --- names

@@ -15,12 +15,12 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "consistent"
 CHECKS = (
-    "The link count equals the number of names (of directories: as the filesystem counts), the type in an "
-    "entry is that of its object, all names of an inode show one file, the content covers the size, data "
-    "has blocks, the size of a symlink is that of its target, every read succeeds, and lost+found is "
-    "empty."
+    "The link count equals the number of names (of a directory: as the filesystem counts "
+    "it). The type in a directory entry is that of its object. All names of an inode "
+    "show the same file. The content covers the size, and data has blocks. The size of a "
+    "symlink is the length of its target. Every read succeeds, and lost+found is empty."
 )
-NOT_CHECKED = "Blocks beyond those that the data needs, times, and free space (fsck checks it)."
+NOT_CHECKED = "Blocks beyond those that the data needs; times; free space, which fsck checks."
 
 SECTOR_BYTES = 512
 BLOCK_BYTES = 4096  # the largest block of these profiles
@@ -113,7 +113,9 @@ def _directory(case: Case, node: Node, children: list[Node]) -> list[Item]:
         links = 1
         size = 2 * sum(len(split(child.path)[1]) for child in children)
         if node.size != size:
-            found.append(("directory size", node, f"{size} bytes for its names", f"{node.size} bytes"))
+            found.append(
+                ("directory size", node, f"{size} bytes, the sum for its names", f"{node.size} bytes")
+            )
     else:
         links = 2 + subdirectories
     if node.nlink != links and not unknown:
@@ -135,7 +137,14 @@ def _names(same: list[Node]) -> list[Item]:
             first.xattrs,
             first.mode,
         ):
-            found.append(("names differ", node, f"as {first.path}: the same inode", "another file"))
+            found.append(
+                (
+                    "names differ",
+                    node,
+                    f"the same file as {first.path}, as both are one inode",
+                    "another file",
+                )
+            )
     return found
 
 

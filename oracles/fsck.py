@@ -13,8 +13,9 @@ from oracles.verdict import Answer, Tier, Verdict, Violation
 
 NAME = "fsck"
 CHECKS = (
-    "The checker's exit status and its output, on the disk after recovery and a clean unmount. (Before "
-    "recovery the checker of btrfs would ignore the log tree.)"
+    "The exit status and the output of the filesystem's checker, on the disk after "
+    "recovery and a clean unmount. (Before recovery the checker of btrfs would ignore "
+    "the log tree.)"
 )
 NOT_CHECKED = "The disk before recovery, and whether the checker could repair what it found."
 
@@ -37,7 +38,7 @@ def judge(case: Case) -> Verdict | None:
     if fsck is None:
         return None
     if fsck.timed_out:
-        return Verdict(NAME, case.tier, Answer.UNKNOWN, reason="the checker did not end in time")
+        return Verdict(NAME, case.tier, Answer.UNKNOWN, reason="the checker did not end before its deadline")
     lines = error_lines(fsck.output, case)
     if fsck.exit < 0 or fsck.exit in NOT_RUN_STATUS or (fsck.exit == FAILED_STATUS and not lines):
         reason = f"the checker could not run (exit {fsck.exit}): {_last_line(fsck.output)}"

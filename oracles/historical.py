@@ -29,16 +29,18 @@ from workloads.text import format_operation as words
 
 NAME = "historical"
 CHECKS = (
-    "Every recovered name led to that object at some time. Every size, mode, owner, inode flag, time that "
-    "was set, extended attribute, symlink target and device number was the object's at some time. Every "
-    "byte was written at that place by an operation that had begun, or is zero. On ext4 also: bytes that "
-    "a truncate cut off are not back, once names, link counts or attributes show that the truncate is on "
-    "disk."
+    "Every recovered name led to that object at some time. Every size, mode, owner, "
+    "inode flag, time that was set, extended attribute, symlink target and device number "
+    "belonged to the object at some time. Every byte was written at that place by an "
+    "operation that had begun, or is zero. On ext4 also: bytes that a truncate cut off "
+    "do not come back, once names, link counts or attributes show that the truncate is "
+    "on disk."
 )
 NOT_CHECKED = (
-    "Whether these values belong to one time (ordered asks for that), and times that a clock set. On a "
-    "fresh disk, which is all zeros, old content of a block cannot be told from zeros; on the profiles "
-    "btrfs-used, ext4-used and xfs-used most new data goes to blocks that held something."
+    "Whether these values belong to one time (the oracle ordered checks this). Times "
+    "that a clock set. A new disk is all zeros, so old content of a block cannot be "
+    "distinguished from zeros there; on the profiles btrfs-used, ext4-used and xfs-used "
+    "most new data goes to blocks that held something before."
 )
 
 ZEROS = frozenset((ZERO,))
@@ -141,7 +143,7 @@ def _size(case: Case, inode: int, node: Node) -> list[Violation]:
     if sizes.allow(node.size):
         return []
     known = ", ".join(str(size) for size in sorted(sizes.exact))
-    expected = f"one of {known} bytes, or between when it grew"
+    expected = f"one of {known} bytes, or a size between two of them while it grew"
     found = f"{node.size} bytes"
     return [_violation(case, "size that never was", role(case, inode), node.path, expected, found)]
 

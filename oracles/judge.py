@@ -127,7 +127,7 @@ def _in_orders(verdict: Verdict, count: int) -> Verdict:
     if verdict.oracle not in BY_ORDER or count == 1:
         return verdict
     violations = tuple(
-        msgspec.structs.replace(each, expected=f"{each.expected} (the nearest of {count} orders)")
+        msgspec.structs.replace(each, expected=f"{each.expected} (by the nearest of {count} orders)")
         for each in verdict.violations
     )
     return msgspec.structs.replace(verdict, violations=violations)

@@ -68,11 +68,15 @@ def judge_live(profile: Profile, tier: Tier, seen: Observation) -> tuple[Verdict
 def _died(profile: Profile, seen: Observation) -> Violation:
     first = first_report(seen.console)
     role = culprit(seen.console[first:]) if first >= 0 else ""
-    said = _text(seen.console[first]) if first >= 0 else "it says nothing"
+    said = _text(seen.console[first]) if first >= 0 else "the console is empty"
     during = seen.death_during
     word = during.partition("(")[2].partition(" ")[0].rstrip(")")
     return _violation(
-        profile, seen.death, role or word or "kernel", "the kernel goes on", f"during {during}: {said}"
+        profile,
+        seen.death,
+        role or word or "kernel",
+        "the kernel continues to run",
+        f"during {during}: {said}",
     )
 
 

@@ -13,12 +13,12 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "mounts"
 CHECKS = (
-    "The recovered disk mounts, unmounts and mounts again without an error. The kernel neither panics, "
-    "hangs nor exits while it has the disk."
+    "The recovered disk mounts, unmounts and mounts again without an error. Meanwhile "
+    "the kernel does not panic, hang or exit."
 )
 NOT_CHECKED = (
-    "How long recovery takes, as long as it ends before the deadline. Where the mount and a sync wrote "
-    "nothing, a second mount would read the same bytes, and is left out."
+    "How long recovery takes, if it ends before the deadline. Where the mount and a sync "
+    "wrote nothing, a second mount would read the same bytes, so it is left out."
 )
 
 
@@ -27,7 +27,7 @@ def judge(case: Case) -> Verdict:
     violations = []
     if seen.death:
         stage = f" during {seen.death_during}" if seen.death_during else ""
-        last = seen.console[-1] if seen.console else "its console is empty"
+        last = seen.console[-1] if seen.console else "the console is empty"
         violations.append(_violation(case, seen.death, "the kernel survives", f"{seen.death}{stage}: {last}"))
     calls = (
         ("mount refused", "mount", seen.mount_errno),

@@ -23,13 +23,14 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "ordered"
 CHECKS = (
-    "Names, the objects they lead to, link counts of files, modes, owners, symlink targets, device "
-    "numbers and extended attributes are together those of one time between the last completed sync and "
-    "the power failure. On ext4 with data=journal sizes and content are no older than that time."
+    "Names, the objects they lead to, link counts of files, modes, owners, symlink "
+    "targets, device numbers and extended attributes all belong to one point in time "
+    "between the last completed sync and the power failure. On ext4 with data=journal "
+    "sizes and content are no older than that time."
 )
 NOT_CHECKED = (
-    "Sizes, content and blocks; on ext4 with data=journal only bytes written through a mapping. On btrfs "
-    "and f2fs, anything after an fsync or fdatasync has begun."
+    "Sizes, content and blocks; on ext4 with data=journal only bytes written through a "
+    "mapping. On btrfs and f2fs nothing is checked after an fsync or fdatasync has begun."
 )
 
 
@@ -107,7 +108,7 @@ def _behind(case: Case, inode: int, node: Node, since: int) -> list[Violation]:
             "data behind metadata",
             role(case, inode),
             node.path,
-            f"{expected}, as the metadata is that after {_step_words(case, since)}",
+            f"{expected}, because the metadata is that after {_step_words(case, since)}",
             found,
             case.promise("journaled-data"),
             Tier.FS,
@@ -230,7 +231,7 @@ def _violation(case: Case, found: Snapshot, first: int, now: int) -> Violation:
         "not a prefix",
         "metadata",
         path,
-        f"the tree of one time; nearest is after {after}: {_text(nearest.get(path))}",
+        f"the metadata of one point in time; the nearest is after {after}: {_text(nearest.get(path))}",
         f"{_text(found.get(path))}; {len(different)} paths differ: {', '.join(different[:6])}",
         case.promise(_key(case)),
         Tier.SOMC,

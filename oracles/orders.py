@@ -79,9 +79,11 @@ def _models(history: History, profile: Profile) -> Iterator[Model]:
             any_found = True
             yield model
         else:
-            wrong.note(len(history.run) + 1, f"another tree was there at the end: {difference}")
+            wrong.note(
+                len(history.run) + 1, f"the recorded tree at the end differs from the model: {difference}"
+            )
     if not any_found:
-        raise Disagreement(f"no order of what ran in parallel gives its results: {wrong.reason}")
+        raise Disagreement(f"no order of the parallel operations explains their results: {wrong.reason}")
 
 
 class _Nearest:
@@ -208,7 +210,10 @@ def _needless_now(builder: Builder, step: Step) -> str:
     if step.result == -errno.EEXIST and new:
         slot = slots[new]
         if slot is None or slot not in builder.now:
-            return f"operation {step.index} ({words(operation)}) found a name that was not there"
+            return (
+                f"operation {step.index} ({words(operation)}) failed with EEXIST, and in this order "
+                "its name did not exist"
+            )
     if step.result == -errno.ENOENT:
         missing = [
             field
@@ -216,7 +221,10 @@ def _needless_now(builder: Builder, step: Step) -> str:
             if slot is None or (field != new and (_is_vague(builder, slot) or builder.seen(slot) is None))
         ]
         if not missing:
-            return f"operation {step.index} ({words(operation)}) missed a name that was there"
+            return (
+                f"operation {step.index} ({words(operation)}) failed with ENOENT, and in this order "
+                "its name existed"
+            )
     return ""
 
 
@@ -252,11 +260,11 @@ def difference_of(model: Model, tree: Tree, profile: Profile) -> str:
     _collect(model, model.root, ".", known)
     for path in sorted(found.keys() | known.keys()):
         if path not in known:
-            return f"{path} is there"
+            return f"{path} exists"
         if path not in found:
-            return f"{path} is not there"
+            return f"{path} does not exist"
         if what := _differs(model, known[path], found[path]):
-            return f"{path} has another {what}"
+            return f"{path} has a different {what}"
     return ""
 
 

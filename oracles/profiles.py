@@ -301,7 +301,7 @@ def profile(name: str) -> Profile:
         if candidate.name == name:
             return candidate
     known = ", ".join(candidate.name for candidate in PROFILES)
-    raise UnknownProfile(f"no profile {name}; there are: {known}")
+    raise UnknownProfile(f"there is no profile {name}. The profiles are {known}")
 
 
 def promises_of(of: Profile) -> dict[str, Promise]:

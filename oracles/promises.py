@@ -26,19 +26,20 @@ class Promise(msgspec.Struct, frozen=True):
 COMMON = (
     Promise(
         "mount",
-        "After a power failure at any moment the filesystem mounts, and the kernel survives it.",
+        "After a power failure at any moment the filesystem mounts, and the kernel survives the mount.",
         "Documentation/filesystems/ext4/journal.rst and xfs/xfs-delayed-logging-design.rst (recovery); "
         "fstests generic/455, generic/475, generic/482",
     ),
     Promise(
         "quiet",
-        "Recovery and use of the recovered filesystem leave no warning, oops or error in the kernel log.",
+        "Recovery and use of the recovered filesystem leave no warning, oops or filesystem "
+        "error in the kernel log.",
         "fstests common/rc _check_dmesg(), run after every test",
     ),
     Promise(
         "live",
-        "While a workload runs on a sound device the kernel neither dies nor hangs, its log has no warning, "
-        "oops or error, and the filesystem unmounts at the end.",
+        "While a workload runs on a working device the kernel neither dies nor hangs, its "
+        "log has no warning, oops or error, and the filesystem unmounts at the end.",
         "Documentation/admin-guide/bug-hunting.rst and reporting-issues.rst (panics, oopses and warnings are "
         "bugs of the kernel); umount(2); fstests common/rc _check_dmesg(), run after every test",
     ),
@@ -66,22 +67,22 @@ COMMON = (
     ),
     Promise(
         "fsync-directory",
-        "A completed fsync of a directory puts its entries on disk, those removed as well as those made.",
+        "A completed fsync of a directory puts its entries on disk, and entries that were removed are gone.",
         "fsync(2), DESCRIPTION (entries need an fsync of the directory); fstests generic/321, generic/335",
     ),
     Promise(
         "fdatasync-data",
-        "A completed fdatasync of a file puts its content, and the size needed to read it, on disk; msync "
-        "with MS_SYNC and a write with O_DSYNC do so for their range, as a write with O_SYNC does what fsync "
-        "does.",
+        "A completed fdatasync of a file puts its content, and the size needed to read it, "
+        "on disk. msync with MS_SYNC and a write with O_DSYNC do so for their range, and a "
+        "write with O_SYNC does what fsync does for its range.",
         "fdatasync(2); msync(2) (MS_SYNC; mm/msync.c calls vfs_fsync_range() with datasync); open(2), NOTES, "
         "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/703",
     ),
     Promise(
         "fdatasync-blocks",
-        "A completed fdatasync of a file puts its blocks on disk, those reserved behind its end as well.",
-        "fstests generic/468, which compares st_blocks after fdatasync; fdatasync(2) asks for no more than "
-        "is needed to read the data: so not tier posix",
+        "A completed fdatasync of a file puts its blocks on disk, also those reserved after its end.",
+        "fstests generic/468, which compares st_blocks after fdatasync; not in tier posix, "
+        "because fdatasync(2) requires only what is needed to read the data",
         Tier.FS,
     ),
     Promise(
@@ -97,21 +98,23 @@ COMMON = (
     ),
     Promise(
         "rename",
-        "A rename or exchange happens as a whole: what had a durable name keeps one, and does not have both.",
-        "rename(2) (RENAME_EXCHANGE: atomically exchange), whose text allows a window with both names: "
-        "so not tier posix; fstests generic/322, generic/335, generic/336, generic/342, generic/510",
+        "A rename or exchange is atomic: an object with a durable name keeps a name, and "
+        "does not have both names.",
+        "rename(2) (RENAME_EXCHANGE: atomically exchange); not in tier posix, because its "
+        "text allows a window with both names; fstests generic/322, generic/335, "
+        "generic/336, generic/342, generic/510",
         Tier.SOMC,
     ),
     Promise(
         "links",
-        "A link or unlink happens as a whole: the link count is the number of names.",
+        "A link or unlink is atomic: the link count is the number of names.",
         "link(2), unlink(2); fstests generic/039, generic/104, generic/106, generic/107",
     ),
     Promise(
         "history",
-        "A recovered name, size or attribute was once there; nothing foreign appears.",
-        "rename(2), link(2), stat(2); fstests generic/455 and generic/482 (each replayed state is one that "
-        "was)",
+        "Every recovered name, size and attribute existed at some time; nothing foreign appears.",
+        "rename(2), link(2), stat(2); fstests generic/455 and generic/482 (each replayed "
+        "state is a state that existed)",
     ),
     Promise(
         "no-stale-data",
@@ -120,13 +123,13 @@ COMMON = (
     ),
     Promise(
         "usable",
-        "In the recovered filesystem everything can be read and removed, and nothing fails but for want "
-        "of space.",
+        "In the recovered filesystem everything can be read and removed, and no call fails "
+        "except for lack of space.",
         "fstests generic/034, generic/039, generic/059 (directories that cannot be removed after replay)",
     ),
     Promise(
         "room",
-        "In the recovered filesystem there is room for new files, as there was before.",
+        "In the recovered filesystem there is still room for new files.",
         "open(2) and write(2), ERRORS (ENOSPC where there is no room); fstests generic/475 (writes go on "
         "after each recovery)",
     ),
@@ -151,8 +154,8 @@ COMMON = (
     ),
     Promise(
         "after-error",
-        "After an error of the device a filesystem goes on, is read-only or has shut down, as it documents; "
-        "where nothing failed it goes on.",
+        "After an error of the device a filesystem continues, is read-only or has shut down, "
+        "as it documents. If no request failed, it continues.",
         "btrfs: fs/btrfs/transaction.c __btrfs_abort_transaction(), fstests btrfs/160; ext4: "
         "Documentation/admin-guide/ext4.rst (errors, data_err), fs/jbd2/journal.c jbd2_journal_abort(); xfs: "
         "Documentation/admin-guide/xfs.rst, Error handling, fs/xfs/xfs_log.c xlog_ioend_work(), "
@@ -161,33 +164,36 @@ COMMON = (
     ),
     Promise(
         "alive",
-        "A device that fails brings down neither the kernel nor the unmount.",
+        "A failing device causes neither a kernel crash or hang nor a failed unmount.",
         "fstests generic/019, generic/388, generic/475 and common/rc _check_dmesg()",
     ),
     Promise(
         "detected",
-        "A block with a checksum that does not fit is not read as good.",
+        "A block whose checksum does not match is not read as valid.",
         "Documentation/filesystems/btrfs.rst (data and metadata checksums); ext4/checksums.rst; "
         "xfs/xfs-self-describing-metadata.rst; fstests btrfs/157, xfs/158",
         Tier.FS,
     ),
     Promise(
         "noticed",
-        "Where a damaged block of the metadata changes what recovery finds, this is reported: the mount is "
-        "refused, a call fails, or the kernel log has a warning. Recovery may take the journal to end where "
-        "it makes no sense.",
+        "If a damaged block of the metadata changes what recovery finds, this is reported: "
+        "the mount is refused, a call fails, or the kernel log has a warning. A journal ends "
+        "at the first invalid record.",
         "Documentation/filesystems/btrfs.rst; ext4/checksums.rst and ext4/journal.rst; "
-        "xfs/xfs-self-describing-metadata.rst. Of the journal's end: fs/jbd2/recovery.c do_one_pass() (no "
-        "magic, another sequence), fs/xfs/xfs_log_recover.c xlog_find_head(), xlog_verify_head() (torn "
-        "writes)",
+        "xfs/xfs-self-describing-metadata.rst. On the end of the journal: fs/jbd2/recovery.c "
+        "do_one_pass() (no magic, another sequence), fs/xfs/xfs_log_recover.c "
+        "xlog_find_head(), xlog_verify_head() (torn writes)",
         Tier.FS,
     ),
 )
 
-_NAMES = "fsync of a file or directory persists the names it has then, and the directories above it exist."
+_NAMES = (
+    "fsync of a file or directory persists the names that it has at that time, and the directories above it."
+)
 _NEW_DIRECTORIES = (
-    "fsync of a directory persists the entries of a new directory in it, and of a new directory in that one. "
-    "Where a call in between may have committed, those made before that call."
+    "fsync of a directory persists the entries of new directories below it. If a call in "
+    "between may have committed the transaction, this holds for the entries made before "
+    "that call."
 )
 _LIKE_OTHERS = (
     "fs/btrfs/tree-log.c, comment of log_new_dir_dentries(): \"that directory's new entries are logged too "
@@ -199,13 +205,24 @@ _COMMIT = "Without fsync, what survives is a whole {}: all metadata changes up t
 
 BTRFS = (
     Promise(
+        "fsync-directory-times",
+        "A completed fsync of a directory puts its mtime and ctime on disk, and replay keeps them. Where the "
+        "directory itself got or lost a name since the last commit, its mtime alone.",
+        'f022499f24e5 ("btrfs: do not set mtime/ctime to current time when unlinking for log replay") (in '
+        "v6.17): a directory keeps the times it had when it was logged; fstests generic/547, where fssum "
+        "compares the times of directories. fs/btrfs/inode.c __btrfs_unlink_inode() sets the ctime of what "
+        "loses a name, also in replay",
+        Tier.FS,
+    ),
+    Promise(
         "fsync-names",
         _NAMES,
-        "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), log_all_new_ancestors(); "
-        'd4682ba03ef6 ("Btrfs: sync log after logging new name"); '
-        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, generic/527, "
-        "generic/547; of a file without names, that they are gone: generic/764; btrfs_log_inode_parent() "
-        "commits where the subvolume is new; of a deleted snapshot's directory: btrfs/118, btrfs/120",
+        "fs/btrfs/tree-log.c btrfs_log_inode_parent(), btrfs_log_all_parents(), "
+        'log_all_new_ancestors(); d4682ba03ef6 ("Btrfs: sync log after logging new name"); '
+        "fstests generic/498, generic/502, generic/510, generic/520, generic/526, "
+        "generic/527, generic/547; for a file without names, that its names are gone: "
+        "generic/764; btrfs_log_inode_parent() commits where the subvolume is new; of a "
+        "deleted snapshot's directory: btrfs/118, btrfs/120",
         Tier.FS,
     ),
     Promise(
@@ -216,17 +233,18 @@ BTRFS = (
     ),
     Promise(
         "fsync-parents",
-        "The first fsync after a commit, of a file that got or lost a name since, persists the entries of "
-        "the directories that had it in that commit.",
-        'fs/btrfs/tree-log.c btrfs_log_inode_parent(): "we must make sure all our current and old parent '
-        'directory inodes are fully logged"; of a link btrfs_log_new_name(): "this will force the logging '
-        'code to walk the dentry chain up"; fstests generic/104, generic/336, generic/343, generic/376',
+        "The first fsync after a commit, of a file that was linked, unlinked or renamed "
+        "since, persists the entries of the directories that contained it in that commit.",
+        'fs/btrfs/tree-log.c btrfs_log_inode_parent(): "we must make sure all our current '
+        'and old parent directory inodes are fully logged"; for a link, '
+        'btrfs_log_new_name(): "this will force the logging code to walk the dentry chain '
+        'up"; fstests generic/104, generic/336, generic/343, generic/376',
         Tier.FS,
     ),
     Promise(
         "fsync-former-owners",
-        "The first fsync after a commit, of an object with a name that another had in that commit, persists "
-        "the names that the other has now.",
+        "The first fsync after a commit, of an object with a name that another object had in "
+        "that commit, persists the names that the other object has now.",
         'fs/btrfs/tree-log.c add_conflicting_inode(); 56f23fdbb600 ("Btrfs: fix file/data loss caused by '
         'fsync after rename and new inode"); fstests generic/341, generic/342, generic/502, generic/526, '
         "generic/527, generic/784",
@@ -234,8 +252,9 @@ BTRFS = (
     ),
     Promise(
         "new-name-of-logged",
-        "A link or rename of a file that was fsynced before, or out of a directory that was, is on disk "
-        "after the next fsync of anything; of the file, with its attributes at that time.",
+        "A link or rename of a file that was fsynced before, or out of a directory that was "
+        "fsynced before, is on disk after the next fsync of anything, with the file's "
+        "attributes at the time of the link or rename.",
         'fs/btrfs/tree-log.c btrfs_log_new_name(); 75b463d2b47a ("btrfs: do not commit logs and transactions '
         'during link and rename operations"); fstests generic/066, btrfs/239',
         Tier.FS,
@@ -249,14 +268,14 @@ BTRFS = (
     Promise(
         "metadata-commit",
         _COMMIT.format("transaction"),
-        "fs/btrfs/transaction.c btrfs_commit_transaction(): one superblock write switches all trees; "
-        "fsync writes a log tree beside it, so after an fsync nothing is asked",
+        "fs/btrfs/transaction.c btrfs_commit_transaction(): one superblock write switches "
+        "all trees; fsync writes a separate log tree, so after an fsync this is not checked",
         Tier.SOMC,
     ),
     Promise(
         "log-checked",
-        "What fsync wrote is not left out without a report: the superblock leads to the log tree, and each "
-        "of its blocks has a checksum.",
+        "What fsync wrote is not skipped without a report: the superblock points to the log "
+        "tree, and each of its blocks has a checksum.",
         "fs/btrfs/disk-io.c btrfs_replay_log() (failed to read log tree; the mount is refused), "
         "btrfs_validate_extent_buffer(); btrfs(5), rescue=nologreplay",
         Tier.FS,
@@ -266,8 +285,9 @@ BTRFS = (
 BTRFS_SINGLE_DENIES = (
     Promise(
         "room",
-        "Metadata has one block group of 8 MiB, most of which is the global reserve. Another one needs space "
-        "that data block groups hold, also empty ones, until the cleaner has removed them.",
+        "Metadata has one block group of 8 MiB, most of which is the global reserve. Another "
+        "block group needs space that data block groups hold, even empty ones, until the "
+        "cleaner has removed them.",
         "fs/btrfs/block-rsv.c btrfs_update_global_block_rsv(); fs/btrfs/block-group.c "
         "btrfs_delete_unused_bgs(), called by cleaner_kthread()",
     ),
@@ -276,22 +296,24 @@ BTRFS_SINGLE_DENIES = (
 NEARLY_FULL_DENIES = (
     Promise(
         "room",
-        "Little space is left, and a new file may need more.",
+        "Little space is left, and a new file may need more than that.",
         "open(2) and write(2), ERRORS: ENOSPC",
     ),
     *(
         Promise(
             key,
-            "To find room, any call may commit: then no name has changed since, and nothing is in the log.",
+            "To find room, any call may commit the transaction. After that no name has changed "
+            "since the commit, and nothing is in the log.",
             "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS",
         )
         for key in ("fsync-parents", "fsync-former-owners", "new-name-of-logged")
     ),
     Promise(
         "fsync-new-directories",
-        "To find room, any call may commit: the new directory may be on disk already, without later entries.",
-        "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS; fs/btrfs/tree-log.c log_new_dir_dentries() "
-        "passes over what an earlier transaction made",
+        "To find room, any call may commit the transaction. The new directory may then be on "
+        "disk already, without later entries.",
+        "fs/btrfs/space-info.c flush_space(), COMMIT_TRANS; fs/btrfs/tree-log.c "
+        "log_new_dir_dentries() skips directories that an earlier transaction made",
     ),
 )
 
@@ -314,8 +336,8 @@ _EXT4_NAMES = (
     Promise(
         "fsync-new-directories",
         _NEW_DIRECTORIES,
-        "fs/ext4/fsync.c ext4_fsync_journal(): of a directory, ext4_force_commit(), which is everything; "
-        f"{_LIKE_OTHERS}",
+        "fs/ext4/fsync.c ext4_fsync_journal(): for a directory, ext4_force_commit(), which "
+        f"commits everything; {_LIKE_OTHERS}",
         Tier.FS,
     ),
 )
@@ -327,7 +349,7 @@ _EXT4_ORDER = Promise(
     Tier.SOMC,
 )
 
-_CUT = "What a truncate cut off does not come back once the truncate is on disk."
+_CUT = "Bytes that a truncate cut off do not come back once the truncate is on disk."
 _REPLACED_SIZE = "A rename over a file is not on disk before the size of the new file is."
 
 EXT4 = (
@@ -384,12 +406,11 @@ EXT4_DATA_JOURNAL = (
     ),
     Promise(
         "journaled-data",
-        "A write is on disk with the metadata changes that came after it: data and metadata are those of "
-        "one time.",
-        "Documentation/admin-guide/ext4.rst, Data Mode: in the event of a crash, the journal can be "
-        "replayed, bringing both data and metadata into a consistent state; fs/ext4/inode.c "
-        "ext4_journalled_write_end() puts the data into the handle that has the new size. Of a mapping "
-        "nothing is said",
+        "A write is on disk if later metadata changes are: data and metadata belong to one point in time.",
+        "Documentation/admin-guide/ext4.rst, Data Mode: in the event of a crash, the journal "
+        "can be replayed, bringing both data and metadata into a consistent state; "
+        "fs/ext4/inode.c ext4_journalled_write_end() puts the data into the handle that has "
+        "the new size. Writes through a mapping are not mentioned",
         Tier.FS,
     ),
     Promise(
@@ -426,10 +447,10 @@ XFS = (
     Promise(
         "fsync-names",
         _NAMES,
-        "fs/xfs/xfs_file.c xfs_fsync_seq() forces the log up to the inode's last change, and create, link, "
-        "remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c), while an exchange does not, so "
-        "nothing is asked after one (fs/xfs/xfs_inode.c xfs_cross_rename()); fstests generic/510, "
-        "generic/520, generic/547",
+        "fs/xfs/xfs_file.c xfs_fsync_seq() forces the log up to the inode's last change, and "
+        "create, link, remove and rename log the inode (fs/xfs/libxfs/xfs_dir2.c), while an "
+        "exchange does not, so this is not checked after an exchange (fs/xfs/xfs_inode.c "
+        "xfs_cross_rename()); fstests generic/510, generic/520, generic/547",
         Tier.FS,
     ),
     Promise(
@@ -460,9 +481,10 @@ F2FS = (
     Promise(
         "fsync-names",
         _NAMES,
-        "fs/f2fs/file.c need_do_checkpoint(): an fsync of a directory, of a file with other than one link, "
-        "renamed since the last checkpoint or in a new directory writes a checkpoint, which is everything; "
-        "of a new file alone its node is written with its name (fs/f2fs/recovery.c recover_dentry())",
+        "fs/f2fs/file.c need_do_checkpoint(): an fsync of a directory, of a file with other "
+        "than one link, renamed since the last checkpoint or in a new directory writes a "
+        "checkpoint, which is everything; for only a new file its node is written with its "
+        "name (fs/f2fs/recovery.c recover_dentry())",
         Tier.FS,
     ),
     Promise(
@@ -481,9 +503,9 @@ F2FS = (
     Promise(
         "metadata-commit",
         _COMMIT.format("checkpoint"),
-        "Documentation/filesystems/f2fs.rst, Metadata Structure (checkpoints maintain file system "
-        "consistency, the last valid one counts); what fsync wrote since is rolled forward file by file "
-        "(fs/f2fs/recovery.c), so after an fsync nothing is asked",
+        "Documentation/filesystems/f2fs.rst, Metadata Structure (checkpoints maintain file "
+        "system consistency, the last valid one counts); what fsync wrote since is rolled "
+        "forward file by file (fs/f2fs/recovery.c), so after an fsync this is not checked",
         Tier.SOMC,
     ),
 )
@@ -491,10 +513,11 @@ F2FS = (
 F2FS_DENIES = (
     Promise(
         "noticed",
-        "A node or a table of addresses that was damaged may be read as good.",
-        "mkfs.f2fs(8), -O inode_checksum, which is not the default and of inodes alone; fs/f2fs/node.c "
-        "read_node_page(); of a checkpoint, which has a checksum, the older of two copies serves without a "
-        "word (fs/f2fs/checkpoint.c f2fs_get_valid_checkpoint())",
+        "A damaged node or table of addresses may be read as valid.",
+        "mkfs.f2fs(8), -O inode_checksum, which is not the default and covers only inodes; "
+        "fs/f2fs/node.c read_node_page(); of a checkpoint, which has a checksum, the older "
+        "of two copies is used without a report (fs/f2fs/checkpoint.c "
+        "f2fs_get_valid_checkpoint())",
     ),
 )
 

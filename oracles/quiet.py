@@ -14,14 +14,14 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "quiet"
 CHECKS = (
-    "Every line of the kernel log, of the recovery and of the recording: BUG, WARNING, Oops, failed "
-    "assertions, lockdep, UBSAN, KASAN, stalls and call traces at any level, and what the filesystem "
-    "itself logs as an error or worse."
+    "The kernel log of the recovery and of the recording has no BUG, WARNING, Oops, "
+    "failed assertion, stall or call trace, no report of lockdep, UBSAN or KASAN, and no "
+    "line of the filesystem at level error or worse."
 )
 NOT_CHECKED = (
-    "Lines of the filesystem at level warning and below, and errors of the block device. btrfs prints at "
-    "most 100 lines of a level in 5 s (fs/btrfs/messages.c), so of many states with an error some show "
-    "none."
+    "Lines of the filesystem at level warning and below, and errors of the block device. "
+    "btrfs prints at most 100 lines of one level in 5 s (fs/btrfs/messages.c), so where "
+    "many states have an error, some show none."
 )
 
 ERROR_LEVEL = 3  # include/linux/kern_levels.h: KERN_ERR

@@ -17,10 +17,10 @@ from collections.abc import Iterable
 import msgspec
 
 MODELS = {
-    "O": "ordered: every prefix of the log, entry by entry",
-    "R": "reordered: volatile writes of the last window lost in any subset",
-    "T": "torn: one write cut at sector boundaries",
-    "N": "nested: another power failure during recovery",
+    "O": "ordered: every prefix of the log",
+    "R": "reordered: any subset of the volatile writes since the last FLUSH is lost",
+    "T": "torn: one write is cut at a sector boundary",
+    "N": "nested: the power fails again during recovery",
 }
 
 # What a device must do for a state of that model alone to come about; of O every device is capable.
@@ -32,7 +32,7 @@ PRESUMES = {
 
 BLOCK_BYTES, SECTOR_BYTES = 4096, 512
 DAMAGE_FORMS = "D:O:12/7680^1234 or D:O:12/7680.3=0"
-FORMS = f"O:NUMBER as in O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; {DAMAGE_FORMS}"
+FORMS = f"O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; {DAMAGE_FORMS}"
 SPECS_HELD = 4096  # parsed ones: a state is asked for its place more than once
 
 
@@ -142,24 +142,24 @@ def parse(spec: str) -> State:
         prefix = int(match[1])
         torn = int(match[2]) if match[2] else prefix - 1
         if torn < 0:
-            raise BadSpec(f"{spec}: an empty prefix has no last write")
+            raise BadSpec(f"{spec}: an empty prefix has no last write that could be torn")
         return State(prefix, torn=torn, sectors=int(match[3]))
-    raise BadSpec(f"{spec}: no state spec; write {FORMS}")
+    raise BadSpec(f"{spec!r} is not a state. Write one such as {FORMS}")
 
 
 def _damaged(spec: str) -> State:
     outer, slash, text = spec.removeprefix("D:").rpartition("/")
     match = re.fullmatch(r"(\d+)(?:\^(\d+)|\.(\d+)=0)", text)
     if not slash or not match or outer.startswith("D:"):
-        raise BadSpec(f"{spec}: no damaged state; write {DAMAGE_FORMS}")
+        raise BadSpec(f"{spec} is not a damaged state. Write one such as {DAMAGE_FORMS}")
     if match[2]:
         damage = Damage(int(match[1]), bit=int(match[2]))
     else:
         damage = Damage(int(match[1]), sector=int(match[3]))
     if damage.bit >= 8 * BLOCK_BYTES:
-        raise BadSpec(f"{spec}: a block has the bits 0 to {8 * BLOCK_BYTES - 1}")
+        raise BadSpec(f"{spec}: the bits of a block are 0 to {8 * BLOCK_BYTES - 1}")
     if damage.sector >= BLOCK_BYTES // SECTOR_BYTES:
-        raise BadSpec(f"{spec}: a block has the sectors 0 to {BLOCK_BYTES // SECTOR_BYTES - 1}")
+        raise BadSpec(f"{spec}: the sectors of a block are 0 to {BLOCK_BYTES // SECTOR_BYTES - 1}")
     return msgspec.structs.replace(parse(outer), damage=damage)
 
 
@@ -169,10 +169,10 @@ def _numbers(spec: str, text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, _, last = part.partition("..")
         if int(last or first) - int(first) > 1 << 20:
-            raise BadSpec(f"{spec}: {part} is longer than any window")
+            raise BadSpec(f"{spec}: the range {part} is too long")
         found += range(int(first), int(last or first) + 1)
     if found != sorted(set(found)) or not found:
-        raise BadSpec(f"{spec}: name lost entries in ascending order, each once")
+        raise BadSpec(f"{spec}: write the lost entries in ascending order, each of them once")
     return tuple(found)
 
 
@@ -249,7 +249,7 @@ def _words(state: State) -> str:
     if state.damage is not None:
         return f"{_words(state.undamaged)}; then {state.damage.words}"
     if state.nested >= 0:
-        return f"{_words(state.outer)}; then {_entries(str(state.nested))} of what its recovery wrote"
+        return f"{_words(state.outer)}; then {_entries(str(state.nested))} that its recovery wrote"
     words = _entries(str(state.prefix), "log ")
     if state.lost:
         words += f" without {_ranges(state.lost).replace(',', ', ')}"

@@ -15,10 +15,11 @@ from oracles.verdict import Tier, Verdict, Violation
 Extents = tuple[tuple[int, int, int], ...] | None
 
 NAME = "stable"
-CHECKS = "Every name, attribute and byte of the tree is the same after an unmount and a second mount."
+CHECKS = "After an unmount and a second mount, every name, attribute and byte of the tree is the same."
 NOT_CHECKED = (
-    "Times. On xfs, blocks behind the end of a file, which xfs frees by itself. Where the mount and a "
-    "sync wrote nothing, a second mount would read the same bytes, and nothing is compared."
+    "Times. On xfs, blocks after the end of a file, which xfs frees by itself. Where the "
+    "mount and a sync wrote nothing, a second mount would read the same bytes, so "
+    "nothing is compared."
 )
 
 

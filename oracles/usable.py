@@ -14,15 +14,17 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "usable"
 CHECKS = (
-    "Every file can be read. In every directory a new file can be made, written and removed, and in the "
-    "root also fsynced. Everything can be deleted until the root is empty. Where there is no room for a "
-    "new file: the files do fill the filesystem, and after they are deleted there is room again, for a "
-    "file of a quarter of the device. In the mount that replayed a log: a new file without a name can be "
-    "made, filled and fsynced."
+    "Every file can be read. In every directory a new file can be made, written and "
+    "removed, and in the root also fsynced. Everything can be deleted until the root is "
+    "empty. If there is no room for a new file, the existing files do fill the "
+    "filesystem, and after they are deleted there is room for a file of a quarter of the "
+    "device. In the mount that replayed a log, a new file without a name can be made, "
+    "filled and fsynced."
 )
 NOT_CHECKED = (
-    "New files on a profile that is made nearly full. The content of files, and use by several processes "
-    "at once. The mount that replayed a log is used only in states whose last write was one with FUA."
+    "New files on a profile that is made nearly full. The content of files, and use by "
+    "several processes at the same time. In the mount that replayed a log, use is tested "
+    "only in states whose last write had FUA."
 )
 
 MAKING = ("create", "write", "fsync")  # the probe's calls that need space

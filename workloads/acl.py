@@ -29,12 +29,12 @@ def entries(text: str) -> list[Entry]:
     found = [_entry(part) for part in text.split(",")]
     order = [(tag, id_) for tag, _, id_ in found]
     if order != sorted(set(order)):
-        raise ValueError("entries stand once each in the order u:: u:ID g:: g:ID m:: o::")
+        raise ValueError("write each entry once, in the order u:: u:ID g:: g:ID m:: o::")
     missing = [shown for tag, shown in _NEEDED.items() if tag not in {tag for tag, _ in order}]
     if missing:
-        raise ValueError(f"without {' '.join(missing)}")
+        raise ValueError(f"missing: {' '.join(missing)}")
     if not {USER, GROUP} & {tag for tag, _ in order}:
-        raise ValueError("no entry u:ID or g:ID: then it is but a mode, see chmod")
+        raise ValueError("there is no entry u:ID or g:ID. Such a list is only a mode; use chmod")
     return found
 
 
@@ -45,7 +45,7 @@ def _entry(part: str) -> Entry:
     match = _ENTRY.fullmatch(part)
     tag = _TAGS.get((match["who"], match["id"] is not None)) if match else None
     if match is None or tag is None:
-        raise ValueError(f'"{part}" is no entry as u:1000:rw-')
+        raise ValueError(f'"{part}" is not an entry such as u:1000:rw-')
     bits = 4 * (match["r"] == "r") + 2 * (match["w"] == "w") + (match["x"] == "x")
     return tag, bits, UNDEFINED_ID if match["id"] is None else int(match["id"])
 

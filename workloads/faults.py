@@ -63,10 +63,15 @@ def parse_point(spec: str, workload: Workload) -> FaultPoint:
         return script_point(workload)
     match = re.fullmatch(r"F:([a-z-]+)@(\d+)(-?)(?::(flush|\d+\+\d+(?:,\d+\+\d+)*))?", spec)
     if match is None or match[1] not in KINDS:
-        raise ValueError(f"{spec}: no fault point; write one as F:error-writes@3, of {', '.join(KINDS)}")
+        raise ValueError(
+            f"{spec} is not a fault point. Write one such as F:error-writes@3; the kinds are "
+            f"{', '.join(KINDS)}"
+        )
     count = len(workload.setup) + len(workload.run)
     if not len(workload.setup) <= int(match[2]) < count:
-        raise ValueError(f"{spec}: the operations of run are {len(workload.setup)} to {count - 1}")
+        raise ValueError(
+            f"{spec}: the operations of run have the numbers {len(workload.setup)} to {count - 1}"
+        )
     return FaultPoint(match[1], int(match[2]), bool(match[3]), match[4] or "")
 
 

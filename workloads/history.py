@@ -166,13 +166,16 @@ def _check_order(setup: tuple[Step, ...], run: tuple[Step, ...], entry_count: in
     stand in parallel blocks."""
     found = sorted(step.index for step in (*setup, *run))
     if found != list(range(len(found))) or [step.index for step in setup] != found[: len(setup)]:
-        raise NoHistory(f"operations are counted from 0 over setup and run, and these are {found[:20]}")
+        raise NoHistory(
+            "the operations of setup and run must be numbered from 0 without a gap, and the "
+            f"numbers are {found[:20]}"
+        )
     for step, following in itertools.pairwise(run):
         in_turn = step.index < following.index and step.end_entry < following.begin_entry
         if not in_turn and not (step.operation.parallel and following.operation.parallel):
-            raise NoHistory(f"operations {step.index} and {following.index} are not one after the other")
+            raise NoHistory(f"operation {following.index} begins before operation {step.index} has ended")
     if late := next((step for step in run if step.end_entry >= entry_count), None):
-        raise NoHistory(f"operation {late.index} ends behind the log of {entry_count} entries")
+        raise NoHistory(f"operation {late.index} ends after the last of the {entry_count} entries of the log")
 
 
 # --- what a write fills its range with ------------------------------------------------------------

@@ -135,18 +135,21 @@ def _sections(text: str, source: str) -> dict[str, list[_Line]]:
         if words[0].startswith("#"):
             section = " ".join(words).lstrip("#").strip()
             if section not in SECTIONS:
-                raise NotJlang(f"{source}:{number}: no J-lang: {raw.strip()!r} opens no section of it")
+                raise NotJlang(f"{source}:{number}: this is not J-lang: {raw.strip()!r} is not a section")
             if section in found:
-                raise NotJlang(f"{source}:{number}: no J-lang: a second section {section}")
+                raise NotJlang(f"{source}:{number}: this is not J-lang: section {section} occurs twice")
             found[section] = []
         elif not section:
-            raise NotJlang(f"{source}:{number}: no J-lang: a line before `# define`, `# setup` or `# run`")
+            raise NotJlang(
+                f"{source}:{number}: this is not J-lang: a line stands before the first `# define`, "
+                "`# setup` or `# run`"
+            )
         else:
             found[section].append(_Line(number, raw.strip(), tuple(words)))
     if "run" not in found:
-        raise NotJlang(f"{source}: no J-lang: no line `# run`")
+        raise NotJlang(f"{source}: this is not J-lang: there is no line `# run`")
     if not any(line.tokens[0] in (*_READ, *_NOTHING) for line in found["run"]):
-        raise NotJlang(f"{source}: no J-lang: nothing that it knows below `# run`")
+        raise NotJlang(f"{source}: this is not J-lang: there is no J-lang operation below `# run`")
     return found
 
 
@@ -182,7 +185,7 @@ class _Reader:
                 self.reasons.append(Reason(line.number, line.text, str(error)))
         if name == "run" and not operations and not self.reasons:
             last = lines[-1]
-            self.reasons.append(Reason(last.number, last.text, "a run that does nothing"))
+            self.reasons.append(Reason(last.number, last.text, "the run section does nothing"))
         return tuple(operations)
 
     def _line(self, line: _Line) -> list[Operation]:
@@ -212,7 +215,7 @@ class _Reader:
         if len(paths) == 1:
             return paths[0]
         if paths:
-            raise _Unmapped(f"{name} may be {' or '.join(paths)}")
+            raise _Unmapped(f"{name} can mean {' or '.join(paths)}")
         if name == ROOT or not self._paths or name in self._paths.values():
             return name
         raise _Unmapped(f"{name} is not defined")
@@ -254,14 +257,14 @@ def _check(operation: Operation) -> None:
 
 def _number(text: str) -> int:
     if not re.fullmatch("[0-9]{1,18}", text):
-        raise _Unmapped(f"{text} is no number of bytes from 0")
+        raise _Unmapped(f"{text} is not a number of bytes")
     return int(text)
 
 
 def _open(reader: _Reader, name: str, flags: str, _permissions: str) -> list[Operation]:
     path, words = reader.path(name), flags.split("|")
     if unknown := [word for word in words if word not in _OPEN_FLAGS]:
-        raise _Unmapped(f"no counterpart for {'|'.join(unknown)}")
+        raise _Unmapped(f"no workload word corresponds to {'|'.join(unknown)}")
     chosen = [_OPEN_FLAGS[word] for word in words if _OPEN_FLAGS[word]]
     return [Operation("open", path=path, descriptor=reader.keep(path), mode=",".join(chosen))]
 
@@ -301,7 +304,7 @@ def _mknod(reader: _Reader, name: str, mode: str, device: str) -> list[Operation
     if types == {"S_IFIFO"}:
         return [Operation("mkfifo", path=reader.path(name))]
     if not types or "S_IFIFO" in types:
-        raise _Unmapped(f"no S_IFCHR, S_IFBLK or S_IFIFO alone in {mode}")
+        raise _Unmapped(f"{mode} must have exactly one of S_IFCHR, S_IFBLK and S_IFIFO")
     number = _number(device)  # include/linux/kdev_t.h new_decode_dev()
     major, minor = number >> 8 & 0xFFF, number & 0xFF | number >> 12 & 0xFFF00
     kind = "blk" if "S_IFBLK" in types else "chr"
@@ -363,7 +366,7 @@ def _mmapwrite(reader: _Reader, name: str, offset: str, length: str) -> list[Ope
 def _falloc(reader: _Reader, name: str, flags: str, offset: str, length: str) -> list[Operation]:
     mode = _FALLOCATE.get(frozenset(flags.split("|")))
     if mode is None:
-        raise _Unmapped(f"no fallocate mode {flags}")
+        raise _Unmapped(f"fallocate has no mode {flags}")
     path = reader.descriptor(name)
     return [Operation("fallocate", path=path, mode=mode, offset=_number(offset), length=_number(length))]
 
@@ -473,7 +476,7 @@ class _Writer:
         """The lines of the next operations, and how many these are."""
         operation = rest[0]
         if operation.parallel:
-            raise _Inexpressible("J-lang has no threads: what runs in parallel cannot be said")
+            raise _Inexpressible("J-lang has no threads, so it cannot express a parallel block")
         if _is_mmapwrite(rest[:3]):
             return self._through(operation.path, f"mmapwrite {{}} {operation.offset} {operation.length}"), 3
         if operation.word == "close" and len(rest) > 1 and self._is_dwrite(operation, rest[1]):
@@ -490,9 +493,11 @@ class _Writer:
         """J-lang's name of a path. Errors: _Inexpressible when another path has it."""
         name = ROOT if path == "." else path.replace("/", "")
         if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
-            raise _Inexpressible(f"{path} makes no C++ variable, as which J-lang's names serve")
+            raise _Inexpressible(
+                f"{path} cannot be used as the name of a C++ variable, which J-lang requires"
+            )
         if self.names.setdefault(name, path) != path:
-            raise _Inexpressible(f"{path} and {self.names[name]} have one name in J-lang")
+            raise _Inexpressible(f"{path} and {self.names[name]} would have the same name in J-lang")
         return name
 
     def keep(self, operation: Operation) -> None:
@@ -508,9 +513,12 @@ class _Writer:
     def _path_of(self, descriptor: str) -> str:
         path = self._open.get(descriptor)
         if path is None:
-            raise _Inexpressible(f"what opened {descriptor} is not expressed")
+            raise _Inexpressible(f"the operation that opens {descriptor} cannot be expressed")
         if self._held.get(path) != descriptor:
-            raise _Inexpressible(f"J-lang has one descriptor for {path}, and {descriptor} is an earlier one")
+            raise _Inexpressible(
+                f"J-lang has only one descriptor for each path, and {path} was opened again after "
+                f"{descriptor}"
+            )
         return path
 
     def _through(self, path: str, line: str, create: bool = False) -> list[str]:
@@ -518,7 +526,9 @@ class _Writer:
         if path.startswith("@"):
             return [line.format(self.name(self._path_of(path)))]
         if path in self._held:
-            raise _Inexpressible(f"opens {path} a second time, and J-lang has one descriptor for it")
+            raise _Inexpressible(
+                f"{path} is opened a second time, and J-lang has only one descriptor for each path"
+            )
         self._ever.add(path)
         name = self.name(path)
         return [self._opening(path, "creat" if create else ""), line.format(name), f"close {name}"]
@@ -532,7 +542,7 @@ class _Writer:
     def _dwrite(self, operation: Operation) -> list[str]:
         aligned = _is_aligned(operation.offset, operation.length)
         if operation.mode != ("direct-sync" if aligned else "sync"):
-            raise _Inexpressible("J-lang's dwrite is direct and sync")
+            raise _Inexpressible("J-lang's dwrite is always direct and synchronous")
         path = operation.path
         if path.startswith("@") or path in self._held:
             raise _Inexpressible("J-lang's dwrite closes the file first")
@@ -544,14 +554,16 @@ class _Writer:
 
     def by_path(self, *paths: str) -> list[str]:
         if any(path.startswith("@") for path in paths):
-            raise _Inexpressible("J-lang does it by name, not through a descriptor")
+            raise _Inexpressible("in J-lang this operation takes a name, not a descriptor")
         return [self.name(path) for path in paths]
 
     # --- words
 
     def creat(self, operation: Operation) -> list[str]:
         if operation.path in self._held:
-            raise _Inexpressible(f"{operation.path} is open, and J-lang has one descriptor for it")
+            raise _Inexpressible(
+                f"{operation.path} is open, and J-lang has only one descriptor for each path"
+            )
         self._ever.add(operation.path)
         return [self._opening(operation.path, "creat"), f"close {self.name(operation.path)}"]
 
@@ -578,7 +590,7 @@ class _Writer:
 
     def two_names(self, operation: Operation) -> list[str]:
         if operation.mode:
-            raise _Inexpressible(f"J-lang's rename knows no {operation.mode}")
+            raise _Inexpressible(f"J-lang's rename has no mode {operation.mode}")
         old, new = self.by_path(operation.path, operation.path2)
         if operation.word == "rename" and operation.path in self._directories:
             self._directories = self._directories - {operation.path} | {operation.path2}
@@ -588,7 +600,7 @@ class _Writer:
         directory = posixpath.dirname(operation.path)
         target = posixpath.normpath(posixpath.join(directory, operation.target))
         if posixpath.relpath(target, directory or ".") != operation.target or target.startswith("../"):
-            raise _Inexpressible("J-lang's target is a path in the mount")
+            raise _Inexpressible("in J-lang the target of a symlink must be a path in the mount")
         return [f"symlink {self.name(target)} {self.name(operation.path)}"]
 
     def one_name(self, operation: Operation) -> list[str]:
@@ -609,12 +621,12 @@ class _Writer:
 
     def setxattr(self, operation: Operation) -> list[str]:
         if (operation.name, operation.value) != XATTR:
-            raise _Inexpressible(f"J-lang's one attribute is {XATTR[0]} with the value {XATTR[1]}")
+            raise _Inexpressible(f"the only attribute of J-lang is {XATTR[0]}, with the value {XATTR[1]}")
         return self._through(operation.path, "fsetxattr {}")
 
     def removexattr(self, operation: Operation) -> list[str]:
         if operation.name != XATTR[0]:
-            raise _Inexpressible(f"J-lang's one attribute is {XATTR[0]}")
+            raise _Inexpressible(f"the only attribute of J-lang is {XATTR[0]}")
         return [f"removexattr {self.by_path(operation.path)[0]}"]
 
     def persist(self, operation: Operation) -> list[str]:

@@ -46,7 +46,7 @@ def library() -> tuple[Workload, ...]:
     """Every workload of the library."""
     found = (read(path) for path in ROOT.glob(f"*/*{SUFFIX}"))
     workloads = tuple(sorted(found, key=lambda workload: (workload.theme, workload.name)))
-    assert len({workload.name for workload in workloads}) == len(workloads), "a name in two themes"
+    assert len({workload.name for workload in workloads}) == len(workloads), "the same name in two themes"
     return workloads
 
 
@@ -110,10 +110,10 @@ def _in_library(item: str) -> tuple[Workload, ...]:
 
 def _unknown(item: str) -> str:
     if "/" in item or item.endswith(SUFFIX):
-        return f"no workload or file {item}"
+        return f"there is no workload or file {item}"
     near = difflib.get_close_matches(item, names(), n=3, cutoff=0.5)
     near += [name for name in names() if item and item in name and name not in near][:3]
-    hint = f"; near: {', '.join(near)}" if near else "; `powercut list` shows all"
+    hint = f". Similar names: {', '.join(near)}" if near else ". powercut list shows all workloads"
     return f"unknown workload {item}{hint}"
 
 
@@ -129,7 +129,7 @@ def matches(keyword: str, workload: Workload) -> bool:
     try:
         return _Expression(keyword, frozenset(piece.lower() for piece in pieces)).value()
     except RecursionError:
-        raise BadSelection("-k: nested too deep") from None
+        raise BadSelection("-k: the expression is nested too deeply") from None
 
 
 class _Expression:

@@ -71,22 +71,22 @@ class Kind(Enum):
     BELOW_ROOT = "a path in the mount, not its root"
     FILE = "a path in the mount, not its root, or a descriptor"
     ANYTHING = "a path in the mount, or a descriptor"
-    DESCRIPTOR = "a descriptor, @ and a name"
+    DESCRIPTOR = "a descriptor: @ and a name"
     TARGET = "the text of a symlink"
-    NUMBER = "bytes, with K or M when wanted"
+    NUMBER = "a number of bytes, K and M allowed"
     PERMISSIONS = "three octal digits"
     OWNER = "UID:GID"
-    ACL = "an access control list, as u::rw-,u:1000:r--,g::r--,m::r--,o::---"
+    ACL = "an access control list, such as u::rw-,u:1000:r--,g::r--,m::r--,o::---"
     FLAG = "+ or - and an inode flag"
     SECONDS = "seconds since 1970"
     MILLISECONDS = "milliseconds"
     WRITES = "a number of writes"
-    MODE = "one of the argument's choices"
-    FLAGS = "some of the argument's choices, joined by commas"
+    MODE = "one of the listed values"
+    FLAGS = "one or more of the listed values, joined by commas"
     XATTR = "an attribute's name, user.…"
     DEVICE = "a device's numbers, MAJOR:MINOR"
-    VALUE = "an attribute's value, may be empty"
-    PLACE = "a byte from 1"
+    VALUE = "an attribute's value, which may be empty"
+    PLACE = "the number of a byte, counted from 1"
     BYTE = "0 to 255"
 
 
@@ -147,74 +147,90 @@ WORDS = MappingProxyType(
     {
         "creat": Word((_PATH,), "make an empty file"),
         "mkdir": Word((_PATH,), "make a directory"),
-        "mknod": Word((_PATH, _TYPE, _DEVICE), "make a device node, TYPE: " + ", ".join(NODE_MODES)),
+        "mknod": Word((_PATH, _TYPE, _DEVICE), "make a device node; TYPE: " + ", ".join(NODE_MODES)),
         "mkfifo": Word((_PATH,), "make a named pipe"),
-        "subvol": Word((_DEED, _PATH), "btrfs: a subvolume, DEED: " + ", ".join(SUBVOLUME_MODES)),
-        "snapshot": Word((_SUBVOLUME, _NEW), "btrfs: a writable snapshot of a subvolume, or of the root"),
+        "subvol": Word(
+            (_DEED, _PATH), "btrfs: make or delete a subvolume; DEED: " + ", ".join(SUBVOLUME_MODES)
+        ),
+        "snapshot": Word(
+            (_SUBVOLUME, _NEW), "btrfs: make a writable snapshot of a subvolume, or of the root"
+        ),
         "symlink": Word((_TARGET, _PATH), "make a symlink at PATH that holds TARGET"),
         "open": Word(
             (_ANY, _NEW_DESCRIPTOR, _OPEN_FLAGS),
-            "keep a descriptor; FLAGS, joined by commas: " + ", ".join(OPEN_FLAGS),
+            "open a file and keep its descriptor; FLAGS, joined by commas: " + ", ".join(OPEN_FLAGS),
             optional=1,
         ),
         "close": Word((_DESCRIPTOR,), "close a kept descriptor"),
-        "tmpfile": Word((_DIRECTORY, _NEW_DESCRIPTOR), "make a file without a name (O_TMPFILE), and keep it"),
-        "link": Word((_LINKED, _NEW), "give the file OLD the further name NEW"),
-        "unlink": Word((_PATH,), "remove a name that is no directory"),
+        "tmpfile": Word(
+            (_DIRECTORY, _NEW_DESCRIPTOR), "make a file without a name (O_TMPFILE), and keep its descriptor"
+        ),
+        "link": Word((_LINKED, _NEW), "give the file OLD the additional name NEW"),
+        "unlink": Word((_PATH,), "remove a name of anything but a directory"),
         "rmdir": Word((_PATH,), "remove an empty directory"),
         "rename": Word(
             (_OLD, _NEW, _HOW),
-            "move OLD to NEW, in place of what NEW was; HOW: " + ", ".join(RENAME_MODES),
+            "move OLD to NEW, which is replaced if it exists; HOW: " + ", ".join(RENAME_MODES),
             optional=1,
         ),
-        "write": Word((_FILE, _OFFSET, _LENGTH), "write stamped bytes; makes the file when missing"),
-        "append": Word((_FILE, _LENGTH), "write at the end; makes the file when missing"),
-        "pwrite": Word((_FILE, _OFFSET, _LENGTH, _PWRITE_MODE), "write, HOW: " + ", ".join(PWRITE_MODES)),
+        "write": Word(
+            (_FILE, _OFFSET, _LENGTH),
+            "write bytes that carry the number of this operation; the file is made if it is missing",
+        ),
+        "append": Word((_FILE, _LENGTH), "write at the end; the file is made if it is missing"),
+        "pwrite": Word((_FILE, _OFFSET, _LENGTH, _PWRITE_MODE), "write; HOW: " + ", ".join(PWRITE_MODES)),
         "mmapwrite": Word(
-            (_FILE, _OFFSET, _LENGTH), "write through a shared mapping, before the end of file"
+            (_FILE, _OFFSET, _LENGTH), "write through a shared mapping, not beyond the end of the file"
         ),
         "msync": Word(
-            (_FILE, _OFFSET, _LENGTH), "make mapped pages durable (MS_SYNC): all, or these", optional=2
+            (_FILE, _OFFSET, _LENGTH),
+            "make mapped pages durable (MS_SYNC): all of them, or this range",
+            optional=2,
         ),
         "truncate": Word((_FILE, _SIZE), "set the size, smaller or larger"),
         "fallocate": Word((_FILE, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
         "fill": Word(
             (_FILE, _LEAVE),
-            "reserve all the space there is behind the end, then give LEAVE bytes of it back; makes the file "
-            "when missing",
+            "reserve all free space after the end of the file, then free LEAVE bytes of it; the "
+            "file is made if it is missing",
             optional=1,
         ),
         "clone": Word(
             (_SOURCE, _TO, _OFFSET, _LENGTH, _AT),
-            "share all of SOURCE, or these bytes, with TARGET",
+            "share all of SOURCE, or this range, with TARGET",
             optional=3,
         ),
-        "dedupe": Word((_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "share bytes of SOURCE that TARGET holds, too"),
+        "dedupe": Word(
+            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT),
+            "share a range of SOURCE with TARGET, which already holds the same bytes",
+        ),
         "copyrange": Word(
-            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "copy_file_range, bytes of SOURCE to TARGET"
+            (_SOURCE, _TO, _OFFSET, _LENGTH, _AT), "copy a range of SOURCE to TARGET with copy_file_range"
         ),
         "chmod": Word((_OBJECT, _PERMISSIONS), "set the permissions"),
         "chown": Word((_OBJECT, _OWNER), "set owner and group"),
-        "setfacl": Word((_OBJECT, _ACL), "set the access control list, every entry of it"),
+        "setfacl": Word((_OBJECT, _ACL), "set the whole access control list"),
         "utimes": Word((_OBJECT, _SECONDS), "set the time of the last change"),
         "chattr": Word((_OBJECT, _FLAG), "set (+) or clear (-) an inode flag: " + " ".join(INODE_FLAGS)),
         "setxattr": Word((_OBJECT, _NAME, _VALUE), "set the attribute NAME to VALUE"),
         "removexattr": Word((_OBJECT, _NAME), "remove the attribute NAME"),
         "fsync": Word((_OBJECT,), "make a file or directory durable"),
         "fdatasync": Word((_OBJECT,), "make a file's data and size durable"),
-        "sync_file_range": Word((_FILE, _OFFSET, _LENGTH), "write pages out; promises nothing"),
+        "sync_file_range": Word((_FILE, _OFFSET, _LENGTH), "write pages out; this promises nothing"),
         "syncfs": Word((), "make everything durable"),
         "sync": Word((), "make everything durable"),
         "evict": Word((_ANY,), "drop the inode from the kernel's cache"),
         "wait": Word((_MILLISECONDS,), "let time pass"),
         "await": Word(
             (_WRITES,),
-            "in parallel: let the device do so many writes since the block began, if others make any",
+            "in a parallel block: wait until the device has completed this many writes since the "
+            "block began, or no other thread can make more",
         ),
         "remount": Word((), "unmount and mount again"),
         "umount": Word((), "end without a crash; only as the last word of run"),
         "fault": Word(
-            (Argument("KIND", "mode", Kind.MODE),), "from here on the device fails; KIND and its own: FAULTS"
+            (Argument("KIND", "mode", Kind.MODE),),
+            "from here on the device fails; KIND and its arguments: FAULTS",
         ),
     }
 )
@@ -222,7 +238,7 @@ WORDS = MappingProxyType(
 # What `fault KIND` takes. A fault lasts until `fault off`, or until the power fails at the end of run.
 FAULTS = MappingProxyType(
     {
-        "drop-writes": Word((), "writes are said to be done, and are not (dm-flakey drop_writes)"),
+        "drop-writes": Word((), "writes report success and are not done (dm-flakey drop_writes)"),
         "error-writes": Word(
             (Argument("PART", "name", Kind.MODE, FAULT_PARTS),),
             "writes fail (dm-flakey error_writes); PART: " + ", ".join(FAULT_PARTS),
@@ -231,13 +247,14 @@ FAULTS = MappingProxyType(
         "error-reads": Word((), "reads fail (dm-flakey error_reads)"),
         "corrupt": Word(
             (Argument("BYTE", "offset", Kind.PLACE), Argument("VALUE", "length", Kind.BYTE)),
-            "each write has this byte changed to this value (dm-flakey corrupt_bio_byte)",
+            "this byte of each write is changed to this value (dm-flakey corrupt_bio_byte)",
         ),
-        "delay": Word((_MILLISECONDS,), "reads and writes take so much longer (dm-delay)"),
+        "delay": Word((_MILLISECONDS,), "reads and writes are delayed by this time (dm-delay)"),
         "bad-sector": Word(
-            (Argument("SECTOR", "offset", Kind.NUMBER),), "it does not read until written to (dm-dust)"
+            (Argument("SECTOR", "offset", Kind.NUMBER),),
+            "this sector cannot be read until it is written (dm-dust)",
         ),
-        "off": Word((), "the device is sound again"),
+        "off": Word((), "the device works again"),
     }
 )
 _FAULT = Argument("KIND", "mode", Kind.MODE, tuple(FAULTS))
@@ -364,7 +381,9 @@ def _blocks(place: _Place) -> dict[str, tuple[Operation, ...]]:
         if text.startswith(" "):
             if not block:
                 raise place.error(
-                    line, tokens[0].column, "operation before any block: write setup or run first"
+                    line,
+                    tokens[0].column,
+                    "an operation stands before the first block. Write setup or run above it",
                 )
             if threads_of_run.opens(line, tokens, block):
                 continue
@@ -400,7 +419,9 @@ class _Threads:
         if head.text not in (PARALLEL, THREAD):
             return False
         if len(tokens) > 1:
-            raise self._error(line, tokens[1].column, f"{_shown(tokens[1].text)} after {head.text}")
+            raise self._error(
+                line, tokens[1].column, f"unexpected {_shown(tokens[1].text)} after {head.text}"
+            )
         if head.text == PARALLEL:
             self._open_block(line, head.column, block)
         else:
@@ -409,19 +430,25 @@ class _Threads:
 
     def _open_block(self, line: int, column: int, block: str) -> None:
         if block != "run":
-            raise self._error(line, column, "setup is done one operation after the other: parallel is of run")
+            raise self._error(
+                line,
+                column,
+                "parallel is not allowed in setup, whose operations run one after the other. Move it to run",
+            )
         if self._open:
-            raise self._error(line, column, "parallel in parallel: a thread has operations alone")
+            raise self._error(
+                line, column, "a parallel block cannot be inside another one: a thread holds only operations"
+            )
         self._block += 1
         self._open, self._threads, self._owners = (line, column), [], {}
 
     def _open_thread(self, line: int, column: int) -> None:
         if not self._open:
-            raise self._error(line, column, "thread is indented below parallel")
+            raise self._error(line, column, "thread must be indented below parallel")
         if self._threads and column != self._threads[0][1]:
-            raise self._error(line, column, "indented otherwise than the first thread")
+            raise self._error(line, column, "this thread must have the same indentation as the first one")
         if self._empty:
-            raise self._error(*self._threads[-1], "a thread without an operation")
+            raise self._error(*self._threads[-1], "this thread has no operation")
         if len(self._threads) == threads.THREADS_MAX:
             raise self._error(line, column, f"more than {threads.THREADS_MAX} threads")
         self._threads.append((line, column))
@@ -431,7 +458,7 @@ class _Threads:
         """With its block and thread. Refuses what may not stand there."""
         if self._open:
             if not self._threads or tokens[0].column <= self._threads[0][1]:
-                message = "an operation of parallel is indented below one of its threads"
+                message = "an operation of a parallel block must be indented below one of its threads"
                 raise self._error(operation.line, tokens[0].column, message)
             self._empty = False
             operation = msgspec.structs.replace(operation, parallel=self._block, thread=len(self._threads))
@@ -448,10 +475,13 @@ class _Threads:
             if not _is_descriptor(name) or name == operation.descriptor:
                 continue
             if owner and owner != operation.thread:
-                message = f"thread {owner} opens {_shown(name)}, maybe later than this"
+                message = (
+                    f"thread {owner} opens {_shown(name)}, possibly after this operation. Only that "
+                    "thread may use it in this block"
+                )
                 raise self._error(operation.line, token.column, message)
             if operation.word == "close" and not owner:
-                message = f"{_shown(name)} was open before the block: close it after that"
+                message = f"{_shown(name)} was opened before the block. Close it after the block"
                 raise self._error(operation.line, token.column, message)
         if operation.descriptor:
             self._owners[operation.descriptor] = operation.thread
@@ -460,9 +490,9 @@ class _Threads:
         if not self._open:
             return
         if self._empty:
-            raise self._error(*self._threads[-1], "a thread without an operation")
+            raise self._error(*self._threads[-1], "this thread has no operation")
         if len(self._threads) < threads.THREADS_MIN:
-            message = f"parallel needs {threads.THREADS_MIN} to {threads.THREADS_MAX} threads"
+            message = f"a parallel block needs {threads.THREADS_MIN} to {threads.THREADS_MAX} threads"
             raise self._error(*self._open, message)
         self._open = None
 
@@ -472,7 +502,10 @@ class _Threads:
         for operation in run:
             read.append(operation)
             if operation.parallel and (count := threads.order_count(read)) > threads.ORDERS_MAX:
-                message = f"{count} orders of what runs in parallel, more than {threads.ORDERS_MAX}"
+                message = (
+                    f"the parallel operations can take effect in {count} orders, and at most "
+                    f"{threads.ORDERS_MAX} are allowed. Use fewer operations or threads"
+                )
                 raise self._error(operation.line, self._place.indent(operation.line), message)
 
     def _error(self, line: int, column: int, message: str) -> BadWorkload:
@@ -495,7 +528,7 @@ def _keep_descriptors(place: _Place, tokens: list[_Token], operation: Operation,
         raise place.error(operation.line, tokens[2].column, f"more than {DESCRIPTOR_COUNT_MAX} descriptors")
     if operation.word in ("remount", "umount") and kept:
         still = ", ".join(sorted(kept))
-        message = f"{operation.word} cannot succeed while {still} is open: close it first"
+        message = f"{operation.word} cannot succeed while {still} is open. Close it first"
         raise place.error(operation.line, tokens[0].column, message)
     if new:
         kept.add(new)
@@ -510,15 +543,17 @@ def _is_descriptor(text: str) -> bool:
 def _block(place: _Place, line: int, tokens: list[_Token], found: Iterable[str]) -> str:
     name = tokens[0].text
     if name in WORDS:
-        raise place.error(line, 1, f"operation {name} is not indented below setup or run")
+        raise place.error(line, 1, f"operation {name} must be indented below setup or run")
     if name not in BLOCKS:
-        raise place.error(line, 1, f"unknown block {_shown(name)}: only setup and run")
+        raise place.error(line, 1, f"unknown block {_shown(name)}. The blocks are setup and run")
     if len(tokens) > 1:
-        raise place.error(line, tokens[1].column, f"{_shown(tokens[1].text)} after the block's name")
+        raise place.error(
+            line, tokens[1].column, f"unexpected {_shown(tokens[1].text)} after the block's name"
+        )
     if name in found:
-        raise place.error(line, 1, f"second block {name}")
+        raise place.error(line, 1, f"block {name} occurs twice")
     if name == "setup" and "run" in found:
-        raise place.error(line, 1, "setup comes before run")
+        raise place.error(line, 1, "setup must come before run")
     return name
 
 
@@ -534,7 +569,11 @@ def _tokens(place: _Place, line: int, text: str) -> Iterator[_Token]:
         match = _TOKEN.match(text, position)
         if match is None:
             quote = text.index('"', position)
-            raise place.error(line, quote + 1, 'a quoted word starts and ends with ", next to a space')
+            raise place.error(
+                line,
+                quote + 1,
+                'a quoted word must start and end with ", and have a space before and after it',
+            )
         if match["comment"] is not None:
             return
         if match["bare"] is not None:
@@ -610,10 +649,10 @@ def usage(word: str) -> str:
 
 def _unknown_word(word: str) -> str:
     if word in BLOCKS:
-        return f"{word} opens a block: it starts its line"
+        return f"{word} begins a block, so it must not be indented"
     near = difflib.get_close_matches(word.lower(), WORDS, n=1)
     return f"unknown word {_shown(word)}" + (
-        f"; did you mean {near[0]}?" if near else f"; known: {', '.join(WORDS)}"
+        f"; did you mean {near[0]}?" if near else f". The words are {', '.join(WORDS)}"
     )
 
 
@@ -632,7 +671,7 @@ def _value(argument: Argument, text: str) -> str | int:
             return _descriptor(text)
         case Kind.PERMISSIONS:
             if not re.fullmatch("[0-7]{3}", text):
-                raise ValueError(f"{_shown(text)} is not three octal digits, as 640")
+                raise ValueError(f"{_shown(text)} is not three octal digits, such as 640")
             return text
         case Kind.OWNER:
             return _owner(text)
@@ -651,7 +690,7 @@ def _value(argument: Argument, text: str) -> str | int:
             return _small(text, WRITES_MAX)
         case Kind.PLACE:
             if not _small(text, NUMBER_MAX):
-                raise ValueError("0 is no byte: they are counted from 1")
+                raise ValueError("bytes are counted from 1")
             return _small(text, NUMBER_MAX)
         case Kind.BYTE:
             return _small(text, 255)
@@ -663,13 +702,13 @@ def _value(argument: Argument, text: str) -> str | int:
             return _bounded(text, VALUE_BYTES_MAX, "value")
         case Kind.TARGET:
             if not text:
-                raise ValueError("empty; a symlink holds at least one character")
+                raise ValueError("a symlink must have a target that is not empty")
             return _bounded(text, PATH_BYTES_MAX, "target")
         case Kind.ANYWHERE | Kind.ANYTHING:
             return "." if text == "." else _path(text)
         case Kind.BELOW_ROOT | Kind.FILE:
             if text == ".":
-                raise ValueError(". is the mount's root; a path below it is needed")
+                raise ValueError(". is the root of the mount, and this word needs a path below it")
             return _path(text)
 
 
@@ -678,7 +717,7 @@ def _number(text: str) -> int:
         raise ValueError(f"{_shown(text)} is negative")
     match = re.fullmatch(r"([0-9]+)([A-Za-z]*)", text)
     if match is None:
-        raise ValueError(f"{_shown(text)} is no decimal number")
+        raise ValueError(f"{_shown(text)} is not a decimal number")
     digits, suffix = match.groups()
     if suffix not in ("", "K", "M"):
         raise ValueError(f"unknown suffix {_shown(suffix)}: only K (1024) and M (1024 K)")
@@ -693,7 +732,7 @@ def _number(text: str) -> int:
 
 def _choice(argument: Argument, text: str) -> str:
     if text not in argument.choices:
-        raise ValueError(f"unknown {_shown(text)}; one of {', '.join(argument.choices)}")
+        raise ValueError(f"unknown value {_shown(text)}. Use one of {', '.join(argument.choices)}")
     return text
 
 
@@ -702,41 +741,45 @@ def _flags(argument: Argument, text: str) -> str:
     for flag in flags:
         _choice(argument, flag)
         if flags.count(flag) > 1:
-            raise ValueError(f"{_shown(flag)} twice")
+            raise ValueError(f"{_shown(flag)} is given twice")
     return text
 
 
 def _descriptor(text: str) -> str:
     if not re.fullmatch(r"@[A-Za-z0-9_-]{1,32}", text):
-        raise ValueError(f"{_shown(text)} is no @ and a name of letters, digits, _ and -")
+        raise ValueError(
+            f"{_shown(text)} is not a descriptor: write @ and a name of letters, digits, _ and -"
+        )
     return text
 
 
 def _owner(text: str) -> str:
     match = re.fullmatch(r"(0|[1-9][0-9]{0,4}):(0|[1-9][0-9]{0,4})", text)
     if match is None or max(int(match[1]), int(match[2])) > ID_MAX:
-        raise ValueError(f"{_shown(text)} is no UID:GID, each 0 to {ID_MAX}")
+        raise ValueError(f"{_shown(text)} is not UID:GID, with numbers from 0 to {ID_MAX}")
     return text
 
 
 def _small(text: str, largest: int) -> int:
     if not re.fullmatch("[0-9]{1,9}", text) or int(text) > largest:
-        raise ValueError(f"{_shown(text)} is no number from 0 to {largest}")
+        raise ValueError(f"{_shown(text)} is not a number from 0 to {largest}")
     return int(text)
 
 
 def _device(text: str) -> str:
     match = re.fullmatch(r"(0|[1-9][0-9]{0,6}):(0|[1-9][0-9]{0,6})", text)
     if match is None:
-        raise ValueError(f"{_shown(text)} is no MAJOR:MINOR")
+        raise ValueError(f"{_shown(text)} is not MAJOR:MINOR")
     if int(match[1]) > MAJOR_MAX or int(match[2]) > MINOR_MAX:
-        raise ValueError(f"{_shown(text)} is too large: major {MAJOR_MAX} and minor {MINOR_MAX} at most")
+        raise ValueError(
+            f"{_shown(text)} is too large: at most {MAJOR_MAX} is allowed for major and {MINOR_MAX} for minor"
+        )
     return text
 
 
 def _xattr_name(text: str) -> str:
     if not text.startswith("user.") or text == "user.":
-        raise ValueError(f"{_shown(text)} does not start with user. and a name")
+        raise ValueError(f"{_shown(text)} is not an attribute name of the form user.NAME")
     return _bounded(text, NAME_BYTES_MAX, "name")
 
 
@@ -745,14 +788,16 @@ def _path(text: str) -> str:
     if not text:
         raise ValueError("empty path")
     if _is_descriptor(text):
-        raise ValueError(f"{_shown(text)} is a descriptor; a path is needed")
+        raise ValueError(f"{_shown(text)} is a descriptor, and this word needs a path")
     if text.startswith("/"):
-        raise ValueError(f"{_shown(text)} is outside the mount: paths are relative to it")
+        raise ValueError(
+            f"{_shown(text)} is outside the mount. Write a path relative to the root of the mount"
+        )
     for component in text.split("/"):
         if component == "..":
-            raise ValueError(f"{_shown(text)} may lead outside the mount: no ..")
+            raise ValueError(f"{_shown(text)} may lead outside the mount. Write the path without ..")
         if component in ("", "."):
-            raise ValueError(f"{_shown(text)} has a component that is empty or . and says nothing")
+            raise ValueError(f"{_shown(text)} has a component that is empty or '.'. Leave it out")
         _bounded(component, NAME_BYTES_MAX, "component")
     return _bounded(text, PATH_BYTES_MAX, "path")
 
@@ -760,7 +805,7 @@ def _path(text: str) -> str:
 def _bounded(text: str, bytes_max: int, what: str) -> str:
     size_bytes = len(text.encode())
     if size_bytes > bytes_max:
-        raise ValueError(f"{what} {_shown(text)} has {size_bytes} bytes, more than {bytes_max}")
+        raise ValueError(f"{what} {_shown(text)} has {size_bytes} bytes; at most {bytes_max} are allowed")
     return text
 
 
@@ -780,9 +825,12 @@ def _refuse_fault(place: _Place, setup: tuple[Operation, ...], run: tuple[Operat
         if operation.word != "fault":
             continue
         if operation in setup:
-            message = "setup is made on a sound device: fault belongs in run"
+            message = "fault is not allowed in setup, which runs on a working device. Move it to run"
         elif any(each.parallel for each in run):
-            message = "a run with parallel blocks is another one each time, so no fault is judged in it"
+            message = (
+                "fault cannot be combined with parallel blocks: their calls interleave differently "
+                "in each run"
+            )
         else:
             return
         raise place.error(operation.line, place.indent(operation.line), message)

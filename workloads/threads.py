@@ -22,20 +22,30 @@ ORDERS_MAX = 1000
 WRITE_BYTES_MAX = 1 << 16  # harness/guests/agent/calls.c: what one call of pwrite(2) writes
 
 REFUSED = {
-    "umount": "takes the filesystem away from the other threads",
-    "remount": "takes the filesystem away from the other threads",
-    "fault": "changes the device under every thread",
-    "append": "writes where the file then ends, which depends on the others; write says where",
-    "mmapwrite": "is many stores and no call: put it before the block, msync may stand inside",
-    "copyrange": "copies piece by piece; clone does it in one call",
-    "fill": "is many calls, each of which takes what there is just then",
-    "chattr": "reads the flags and then sets them, two calls between which others may set theirs",
-    "subvol": "is made by a commit, and what that takes of calls under way is not modelled",
-    "snapshot": "is made by a commit, and what that takes of calls under way is not modelled",
+    "umount": "unmounts the filesystem that the other threads use",
+    "remount": "unmounts the filesystem that the other threads use",
+    "fault": "changes the device that the other threads use",
+    "append": (
+        "writes at the end of the file, which depends on the other threads; use write, which names the offset"
+    ),
+    "mmapwrite": ("consists of memory stores and not of one call; put it before the block, and msync inside"),
+    "copyrange": "copies in several calls; use clone, which makes one call",
+    "fill": "makes many calls, each of which takes the space that is free at that time",
+    "chattr": (
+        "reads the flags and then sets them, and another thread may set flags between these two calls"
+    ),
+    "subvol": (
+        "commits the transaction, and the oracles do not model which parts of unfinished "
+        "calls are in that commit"
+    ),
+    "snapshot": (
+        "commits the transaction, and the oracles do not model which parts of unfinished "
+        "calls are in that commit"
+    ),
 }
 # Nothing in a filesystem depends on when they are done beside others.
 WITHOUT_EFFECT = frozenset(("wait", "await", "evict", "close", "sync_file_range"))
-ALONE = {"await": "waits for other threads, so it stands in a thread of parallel"}
+ALONE = {"await": "waits for other threads, so it must be in a thread of a parallel block"}
 
 Place = tuple[int, int]  # block and thread, 0, 0 for what runs alone
 
@@ -50,9 +60,9 @@ def refusal(operation: Operation) -> str:
     if not operation.parallel:
         return f"{word} {ALONE[word]}" if word in ALONE else ""
     if word in REFUSED:
-        return f"{word} may not stand in parallel: it {REFUSED[word]}"
+        return f"{word} is not allowed in a parallel block: it {REFUSED[word]}"
     if word in ("write", "pwrite") and operation.length > WRITE_BYTES_MAX:
-        return f"{word} in parallel takes {WRITE_BYTES_MAX >> 10}K at most, which is one call"
+        return f"{word} in a parallel block may write {WRITE_BYTES_MAX >> 10}K at most, which is one call"
     return ""
 
 

@@ -266,11 +266,14 @@ def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
         recordings = record_all(guest_slot, one, select(DEMONSTRATION), space)
         turns = []
         for number in range(TURNS):
-            progress.line(f"{one.name}: states and bare loop, turn {number + 1} of {TURNS}")
+            progress.line(f"{one.name}: measuring states and the bare loop, round {number + 1} of {TURNS}")
             turns.append(turn(guest_slot, one, recordings, space))
         progress.line(f"{one.name}: with fsck")
         checked, fsck_s = replay_all(guest_slot, one, recordings, space, fsck=True)
-    progress.line(f"{one.name}: long logs, from their starts for each crash point")
+    progress.line(
+        f"{one.name}: measuring long logs, and the loop of fstests, which replays from the "
+        "start for each crash point"
+    )
     lengths = tuple(log_length(one, kernel, rounds) for rounds in LONG_ROUNDS)
     progress.line(f"{one.name}: two guests")
     two_ours, two_bare = two_guests(one, kernel)
@@ -485,7 +488,7 @@ def bench(arguments: argparse.Namespace) -> int:
         kernel = Path(built.path)
         speeds = [measure(one, kernel, progress) for one in profiles]
         folder = new_run(arguments.out)
-        progress.line(f"{profiles[0].name}: a log of {HUGE_LOG_ENTRIES:,} entries")
+        progress.line(f"{profiles[0].name}: measuring a log of {HUGE_LOG_ENTRIES:,} entries")
         huge = measure_huge_log(profiles[0], kernel, folder)
     content = {
         "format": FORMATS["bench.json"],
@@ -526,7 +529,7 @@ def missed(speeds: list[Speed], huge: HugeLog) -> list[str]:
 def table(speeds: list[Speed], huge: HugeLog) -> list[str]:
     """A line a figure, a column a profile."""
     names = [name for name in Speed.__struct_fields__ if name not in ("profile", "by_log_length")]
-    lines = [f"{'':<26}" + "".join(f"{speed.profile:>14}" for speed in speeds) + "    to reach"]
+    lines = [f"{'':<26}" + "".join(f"{speed.profile:>14}" for speed in speeds) + "    target"]
     for name in names:
         target = TARGETS.get(name, AT_MOST.get(name))
         sign = "" if target is None else f"    {'>=' if name in TARGETS else '<='} {target:g}"
@@ -535,15 +538,20 @@ def table(speeds: list[Speed], huge: HugeLog) -> list[str]:
         for one in speed.by_log_length:
             start, middle, end = one.prefixes_per_s
             lines.append(
-                f"{speed.profile}, log of {one.entries:,} entries: prefixes per second {start} at its start, "
-                f"{middle} in its middle, {end} at its end; fstests loop {one.fstests_loop_per_s}, "
-                f"ratio {one.ratio_to_fstests_loop} ({one.ratio_of_states} of states recovered)"
+                f"{speed.profile}, log of {one.entries:,} entries: prefixes per second {start} at its "
+                f"start, {middle} in its middle, {end} at its end; loop of fstests "
+                f"{one.fstests_loop_per_s}, ratio {one.ratio_to_fstests_loop} ({one.ratio_of_states} "
+                "of the recovered states)"
             )
     peak = huge.peak_host_bytes >> 20
-    lines.append(f"log of {huge.entries:,} entries: peak {peak} MiB (to reach: <= 1024), states per second")
-    lines.append(f"  at its start {huge.first_states_per_s}, at its end {huge.last_states_per_s}")
+    lines.append(
+        f"log of {huge.entries:,} entries: peak memory {peak} MiB (target: <= 1024); states per second"
+    )
+    lines.append(f"  {huge.first_states_per_s} at its start, {huge.last_states_per_s} at its end")
     first = missed(speeds, huge)
     lines.append(
-        f"not reached ({speeds[0].profile}): {', '.join(first)}" if first else "every target is reached"
+        f"targets not reached ({speeds[0].profile}): {', '.join(first)}"
+        if first
+        else "all targets are reached"
     )
     return lines

@@ -57,7 +57,7 @@ def kept() -> list[Point]:
     try:
         lines = place().read_bytes().splitlines()
     except FileNotFoundError as error:
-        raise NoHistory(f"{place()}: nothing was kept yet; each powercut bench adds a point") from error
+        raise NoHistory(f"{place()}: there is no history yet. Each powercut bench adds a point") from error
     points = []
     for number, line in enumerate(lines, 1):
         try:
@@ -66,7 +66,7 @@ def kept() -> list[Point]:
             if number < len(lines):
                 raise NoHistory(f"{place()}: line {number} cannot be read: {error}") from error
     if not points:
-        raise NoHistory(f"{place()}: holds no point; each powercut bench adds one")
+        raise NoHistory(f"{place()}: the history is empty. Each powercut bench adds a point")
     return in_order(points)
 
 

@@ -125,11 +125,13 @@ def add_bisect(command: argparse.ArgumentParser) -> None:
 def hunt_of(arguments: argparse.Namespace) -> Hunt:
     """Errors: BadBisect, BadKernel, NotBisected."""
     if missing := [f"--{name}" for name in ("tree", "good", "bad") if not getattr(arguments, name)]:
-        raise BadBisect(f"bisect: name {', '.join(missing)} as well, as in: {EXAMPLE}")
+        raise BadBisect(f"bisect: {', '.join(missing)} must be given too, as in: {EXAMPLE}")
     if not arguments.workloads and arguments.keyword is None:
-        raise BadBisect(f"bisect: name the workload that shows it, as in: {EXAMPLE}")
+        raise BadBisect(f"bisect: name the workload that shows the bug, as in: {EXAMPLE}")
     if arguments.kernel or arguments.planted:
-        raise BadBisect("bisect: --kernel and --planted belong to run; the kernels are those of --tree")
+        raise BadBisect(
+            "bisect: --kernel and --planted cannot be used here, because the kernels come from --tree"
+        )
     oracles = chosen_oracles(arguments)
     good, bad = (_end(arguments, side) for side in ("good", "bad"))
     tree = arguments.tree.expanduser().resolve()
@@ -173,17 +175,23 @@ def run_words(command: tuple[str, ...], kernel: str) -> list[str]:
 def require_order(tree: Path, good: Commit, bad: Commit, arguments: argparse.Namespace) -> None:
     """Errors: BadBisect, when good is no ancestor of bad."""
     if good.hash == bad.hash:
-        raise BadBisect(f"--good {arguments.good} and --bad {arguments.bad} are one commit, {good.hash[:12]}")
+        raise BadBisect(
+            f"--good {arguments.good} and --bad {arguments.bad} are the same commit, {good.hash[:12]}"
+        )
     if is_ancestor(tree, good.hash, bad.hash):
         return
     if is_ancestor(tree, bad.hash, good.hash):
         raise BadBisect(
-            f"--bad {arguments.bad} is an ancestor of --good {arguments.good}: are they the wrong way round? "
-            "bisect looks for what broke a promise, not for what mended it"
+            f"--bad {arguments.bad} is an ancestor of --good {arguments.good}. Are they "
+            "exchanged? bisect finds the commit that broke a promise, not the one that fixed it"
         )
     base = merge_base(tree, good.hash, bad.hash)
-    hint = f"they part at {base[:12]}; name that one as --good" if base else "they have no commit in common"
-    raise BadBisect(f"--good {arguments.good} is no ancestor of --bad {arguments.bad}: {hint}")
+    hint = (
+        f"their common ancestor is {base[:12]}; name that commit as --good"
+        if base
+        else "they have no commit in common"
+    )
+    raise BadBisect(f"--good {arguments.good} is not an ancestor of --bad {arguments.bad}: {hint}")
 
 
 def chosen_oracles(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -191,11 +199,13 @@ def chosen_oracles(arguments: argparse.Namespace) -> tuple[str, ...]:
     known = [oracle.NAME for oracle in ORACLES]
     names = tuple(dict.fromkeys(name.strip() for name in arguments.oracle.split(",") if name.strip()))
     if wrong := [name for name in names if name not in known]:
-        raise BadBisect(f"--oracle: no oracle {', '.join(wrong)}; there are: {', '.join(known)}")
+        raise BadBisect(
+            f"--oracle: there is no oracle {', '.join(wrong)}. The oracles are {', '.join(known)}"
+        )
     if "fsck" in names and arguments.no_fsck:
-        raise BadBisect("--oracle fsck: --no-fsck leaves it out")
+        raise BadBisect("--oracle fsck cannot be used together with --no-fsck")
     if "ordered" in names and arguments.tier == Tier.POSIX:
-        raise BadBisect("--oracle ordered: it asks nothing in tier posix; take --tier somc or fs")
+        raise BadBisect("--oracle ordered checks nothing in tier posix. Use --tier somc or --tier fs")
     return names
 
 
@@ -230,7 +240,7 @@ def search(folder: Path, asked: Hunt, run_spec_of: RunSpecOf, progress: Progress
     """Both ends, then git's own search between them."""
     tree, about = Path(asked.tree), f"{asked.between:,} commits"
     progress.line(
-        f"bisect: {about} from {asked.good_word} to {asked.bad_word}; first the two ends themselves"
+        f"bisect: {about} from {asked.good_word} to {asked.bad_word}. The two ends are judged first"
     )
     require_end(folder, asked, "good", run_spec_of, progress)
     require_end(folder, asked, "bad", run_spec_of, progress)
@@ -261,10 +271,12 @@ def require_end(folder: Path, asked: Hunt, side: str, run_spec_of: RunSpecOf, pr
         raise NotBisected(f"{name} cannot be judged: {step.reason}")
     seen_in = shown(folder / step.run)
     if step.answer == "good":
-        raise BadBisect(f"{name}: every promise that counts held in {step.states} states; see {seen_in}")
+        raise BadBisect(
+            f"{name} is not bad: every promise that counts was kept in {step.states} states. See {seen_in}"
+        )
     told = "; ".join(f"{one.signature} in {one.workload} {one.state}" for one in step.findings[:3])
-    limit = "" if asked.oracles else ", or say what counts with --oracle"
-    raise BadBisect(f"{name} is BROKEN already: {told}; name an older one{limit}; see {seen_in}")
+    limit = "" if asked.oracles else ", or name the oracles that count with --oracle"
+    raise BadBisect(f"{name} is already BROKEN: {told}. Name an older commit{limit}. See {seen_in}")
 
 
 def kernel_word(asked: Hunt, one: Commit) -> str:
@@ -293,7 +305,8 @@ def require_answers(log: str, answers: Mapping[str, str]) -> None:
         said, _, name = line.removeprefix("git bisect ").partition(" ")
         if line.startswith("git bisect ") and said in STATUS and answers.get(name) != said:
             raise NotBisected(
-                f"{name}: git was told {said}, and the step says {answers.get(name, 'nothing')}"
+                f"{name}: git recorded the answer {said}, and the step has the answer "
+                f"{answers.get(name, 'nothing')}"
             )
 
 
@@ -303,7 +316,9 @@ def told_how_to_go_on(folder: Path, asked: Hunt, progress: Progress) -> Iterator
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        progress.line(f"{asked.tree} is as it was; go on with: powercut bisect --resume {shown(folder)}")
+        progress.line(
+            f"{asked.tree} was not changed. Continue with: powercut bisect --resume {shown(folder)}"
+        )
         raise
 
 
@@ -314,7 +329,7 @@ def keep(folder: Path, record: Record) -> None:
 def read_record(folder: Path) -> Record:
     """Errors: NoResults."""
     if not (folder / "bisect.json").is_file():
-        raise NoResults(f"{folder}: no bisect of ours: it has no bisect.json")
+        raise NoResults(f"{folder} is not the folder of a bisect: it has no bisect.json")
     with reading(folder):
         return formats.read(folder / "bisect.json", Record)
 
@@ -352,14 +367,14 @@ def lines(record: Record, folder: Path) -> list[str]:
     if record.first_bad and record.before:
         told += _found_lines(record.first_bad, steps[record.first_bad.hash], record.before, steps, asked)
     else:
-        told.append(f"narrowed   to {len(record.candidates)} commits, which could not all be judged:")
+        told.append(f"narrowed   to {len(record.candidates)} commits, not all of which could be judged:")
         told += [f"           {one.hash[:12]} {one.subject}" for one in record.candidates]
     skipped = sum(step.answer == "skip" for step in record.steps)
     seconds = sum(step.seconds for step in record.steps)
-    told.append(f"steps      {len(steps)}, the two ends among them, {skipped} skipped; {seconds:.0f} s")
+    told.append(f"steps      {len(steps)} with the two ends, {skipped} skipped; {seconds:.0f} s")
     told += [f"           {words(step)[:110]}" for step in record.steps if step.answer == "skip"]
     told.append(f"log        {shown(folder)}/bisect.log, for git bisect replay; bisect.json; steps/")
-    meaning = "the commit breaks a promise" if record.first_bad else "UNKNOWN remains"
+    meaning = "the commit breaks a promise" if record.first_bad else "an UNKNOWN verdict remains"
     return [*told, f"exit       {record.exit}: {meaning}"]
 
 
@@ -385,6 +400,6 @@ def _counts(step: BisectStep, asked: Hunt) -> str:
     """The verdicts that count, oracle by oracle."""
     counted = {name: one for name, one in step.verdicts.items() if not asked.oracles or name in asked.oracles}
     broken = ", ".join(f"{name} {one.broken}" for name, one in counted.items() if one.broken)
-    what = f"BROKEN: {broken}" if broken else "every verdict HOLDS"
+    what = f"BROKEN: {broken}" if broken else "all verdicts are HOLDS"
     limit = f" (counted: {', '.join(asked.oracles)})" if asked.oracles else ""
     return f"{what}, in {number(step.states, 'state')}{limit}"

@@ -139,7 +139,7 @@ def _tell_left(lines: Iterable[str], tell: Callable[[str], None]) -> None:
     for line in lines:
         if found := re.match(r"Bisecting: (\d+) revisions? left to test after this \(roughly (\d+)", line):
             revisions, steps = number(int(found[1]), "revision"), number(int(found[2]), "step")
-            tell(f"{revisions} left after this one, {steps} or so")
+            tell(f"{revisions} left after this one, about {steps}")
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

@@ -120,12 +120,12 @@ def answer_of(summary: Summary, oracles: tuple[str, ...]) -> tuple[Answer, str]:
         return "bad", ""
     whole = summary.experiments >= summary.planned_experiments and not summary.undone_experiments
     if summary.exit not in (0, 1) and not (oracles and summary.states.unknown and whole):
-        return "skip", "; ".join(summary.reasons[:3]) or "UNKNOWN remains"
+        return "skip", "; ".join(summary.reasons[:3]) or "an UNKNOWN verdict remains"
     for name in oracles:
         counts = summary.verdicts.get(name, AnswerCounts())
         if counts.holds < summary.states.planned:
             missing = summary.states.planned - counts.holds
-            return "skip", f"{name} said nothing of {missing} of {summary.states.planned} states"
+            return "skip", f"{name} has no verdict for {missing} of {summary.states.planned} states"
     return "good", ""
 
 

@@ -250,7 +250,7 @@ def command_names() -> frozenset[str]:
 def _of_test(words: list[str], root: Path) -> Iterator[str]:
     for before, word in zip(("", *words), words, strict=False):
         if before == "--only" and (unknown := set(word.split(",")) - set(KINDS)):
-            yield f"no step {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}"
+            yield f"there is no step {', '.join(sorted(unknown))}. The steps are {', '.join(KINDS)}"
         place = word.partition("::")[0]
         is_path = "/" in word and not word.startswith("-") and before not in VALUED
         if is_path and not (root / place).exists():
@@ -390,10 +390,10 @@ def _states(arguments: argparse.Namespace, _root: Path, _made: Container[str]) -
         if spec.startswith("F:"):
             kind = re.split("[@:]", spec)[1]
             if not _FAULT_POINT.fullmatch(spec) or kind not in (*faults.KINDS, faults.SCRIPT):
-                yield f"{spec}: no fault point"
+                yield f"{spec} is not a fault point"
         elif is_live(spec):
             if not spec.removeprefix("L:").isdigit():
-                yield f"{spec}: no state of a recording"
+                yield f"{spec} is not a state of a recording"
         else:
             yield from _refused(lambda: parse_spec(spec))
 

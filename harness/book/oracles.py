@@ -24,19 +24,19 @@ IN_SHORT = MappingProxyType(
         "fsck": "The checker finds nothing after recovery.",
         "durable": "What a completed fsync, fdatasync or sync promised is there.",
         "atomic": "A rename, link or unlink happened entirely or not at all.",
-        "historical": "Nothing is there that never was: no foreign name, byte, size or attribute.",
+        "historical": "Nothing appears that never existed: no foreign name, byte, size or attribute.",
         "ordered": "Metadata changes survive as a prefix, where the filesystem promises that.",
-        "usable": "Every file can be read, every directory accepts and gives up a new file, and everything "
-        "can be deleted. What is full has room again once it is emptied.",
+        "usable": "Every file can be read. In every directory a file can be made and removed. Everything can "
+        "be deleted, and a full filesystem has room again after that.",
         "stable": "A second mount and a second walk find the same tree.",
         "consistent": "Link counts, types, sizes and blocks agree with the names and the content.",
         "told": "A call that makes data durable succeeds only if it is durable. An error is reported to each "
         "descriptor.",
-        "contained": "What was acknowledged before the error stays. Then the filesystem goes on, is "
+        "contained": "What was acknowledged before the error stays. Then the filesystem continues, is "
         "read-only or has shut down.",
-        "detected": "A block that was corrupted on its way to the disk, or at rest, never reads as good.",
+        "detected": "A block that was corrupted on its way to the disk, or at rest, is never read as valid.",
         "alive": "No BUG, panic, hang or busy device, and the unmount ends.",
-        "noticed": "What is found changes only where something reports the damage.",
+        "noticed": "Damage changes the recovered tree only if it is reported.",
     }
 )
 

@@ -29,21 +29,21 @@ def size(text: str) -> int:
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1)
     if not number.isdigit() or not 1 << 20 <= int(number) * unit <= 1 << 40:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size from 1M to 1024G")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size from 1M to 1024G")
     return int(number) * unit
 
 
 def positive(text: str) -> int:
     """A count from 1. Errors: ArgumentTypeError."""
     if not text.isdigit() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 
 def sectors(text: str) -> int:
     """Bytes, in whole sectors. Errors: ArgumentTypeError."""
     if not text.isdigit() or not int(text) or int(text) % SECTOR_BYTES:
-        raise argparse.ArgumentTypeError(f"{text!r} is no multiple of {SECTOR_BYTES}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a multiple of {SECTOR_BYTES}")
     return int(text)
 
 
@@ -69,7 +69,7 @@ def read_question_of(folder: Path) -> Question:
     except formats.UnknownFormat as error:
         raise NoResults(str(error)) from error
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NoResults(f"{folder}: no run of ours: {error}") from error
+        raise NoResults(f"{folder} is not the folder of a run: {error}") from error
 
 
 def read_comparison(folder: Path) -> Comparison:

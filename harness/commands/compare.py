@@ -22,7 +22,7 @@ from harness.local.progress import Progress
 from kernel.build import key, parse
 from kernel.kernel import BadKernel
 
-NOISE_OFFER = "; for the noise of this machine: powercut compare --kernel {} --noise --perf"
+NOISE_OFFER = ". To measure the noise of this machine: powercut compare --kernel {} --noise --perf"
 
 
 def add_compare(command: argparse.ArgumentParser) -> None:
@@ -49,12 +49,12 @@ def require_two_kernels(arguments: argparse.Namespace) -> None:
     """Errors: BadKernel, when there is nothing to compare; KernelError."""
     if not arguments.against:
         raise BadKernel(
-            "compare: name the kernel to hold it against: powercut compare --kernel "
-            f"{arguments.kernel} --against {arguments.kernel}+SERIES; "
-            "or give the folder of a compare alone, to show it again"
+            f"compare: name the second kernel: powercut compare --kernel {arguments.kernel} "
+            f"--against {arguments.kernel}+SERIES. Or give only the folder of an earlier "
+            "comparison, to show it again"
         )
     if arguments.planted:
-        raise BadKernel("compare: --planted sweeps one bug after the other: powercut run --planted")
+        raise BadKernel("compare: --planted cannot be used here. Use powercut run --planted")
     words = (arguments.against, arguments.kernel)
     with Progress(arguments.quiet or arguments.json) as progress:
         keys = []
@@ -69,9 +69,9 @@ def require_two_kernels(arguments: argparse.Namespace) -> None:
             else f"--kernel and --against are both {words[0]},"
         )
         raise BadKernel(
-            f"compare: {same} the same kernel (key {keys[0]}), so there is nothing to compare; "
-            f"name another, as --against {arguments.kernel}+SERIES, or run it alone: "
-            f"powercut run --kernel {arguments.kernel}"
+            f"compare: {same} the same kernel (key {keys[0]}), so there is nothing to compare. "
+            f"Name another one, such as --against {arguments.kernel}+SERIES, or run the kernel "
+            f"alone: powercut run --kernel {arguments.kernel}"
             + ("" if arguments.perf is None else NOISE_OFFER.format(arguments.kernel))
         )
 
@@ -92,7 +92,7 @@ def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
     if (status := perf.again(folder, arguments.json)) is not None:
         return status
     if not read_question_of(folder).against:
-        raise NoResults(f"{folder}: made by run with one kernel; two are compared by compare --against")
+        raise NoResults(f"{folder} is a run of one kernel, not a comparison. Use powercut compare --against")
     command_report(argparse.Namespace(run=folder, quiet=True))
     if arguments.json:
         sys.stdout.buffer.write((folder / "compare.json").read_bytes())

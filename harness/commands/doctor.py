@@ -48,8 +48,8 @@ GUEST_BYTES = (
 )
 VERSION_TIMEOUT_S = 10
 KVM_FIX = (
-    "the module kvm_intel or kvm_amd, and group kvm for this user (adduser USER kvm); "
-    "in a virtual machine: nested virtualisation, by whoever runs it"
+    "load the module kvm_intel or kvm_amd, and add this user to the group kvm (adduser "
+    "USER kvm). In a virtual machine: have nested virtualisation enabled on its host"
 )
 MIB = 1 << 20
 
@@ -156,14 +156,19 @@ def _os_name() -> str:
     try:
         return platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
     except OSError:
-        return "a system without os-release"
+        return "unknown system (no os-release)"
 
 
 def python() -> Check:
     found = f"Python {platform.python_version()} in {sys.prefix}"
     if not IS_CHECKOUT or (Path(sys.prefix) / STAMP).exists():
         return Check("python", True, found)
-    return Check("python", None, found + ", not made by ./powercut", "start by ./powercut, which makes one")
+    return Check(
+        "python",
+        None,
+        found + ", not made by ./powercut",
+        "start Powercut with ./powercut, which makes a virtual environment",
+    )
 
 
 def debian_packages(name: str, requirements: Sequence[Requirement], needed: bool) -> Check:
@@ -200,7 +205,7 @@ def tool(program: str, version_argument: str) -> Check:
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Check(program, None, f"{path} does not answer: {error}")
+        return Check(program, None, f"{path} could not be asked for its version: {error}")
     said = (done.stdout + done.stderr).strip().splitlines()
     return Check(program, True, f"{said[0] if said else 'no version'} ({path})")
 
@@ -209,28 +214,36 @@ def kernel_source() -> Check:
     """Whether the default kernel's source can be had without a network, or apt knows where."""
     name, package = "kernel source", f"linux-source-{DEFAULT_KERNEL}"
     if list((cache_root() / "sources").glob(f"{package}_*/linux")):
-        return Check(name, True, f"{package} unpacked in {cache_root()}")
+        return Check(name, True, f"{package} is unpacked in {cache_root()}")
     if list(Path("/usr/src").glob(f"{package}*")):
-        return Check(name, True, f"{package} installed in /usr/src")
+        return Check(name, True, f"{package} is installed in /usr/src")
     if not packages.find("apt-cache"):
-        return Check(name, None, "no apt here", "give a tree of your own: powercut run --kernel PATH")
+        return Check(
+            name, None, "apt is not installed", "use your own source tree: powercut run --kernel PATH"
+        )
     if archive.output(["apt-cache", "show", "--no-all-versions", package]).strip():
-        return Check(name, True, f"{package} known to apt; it is downloaded when first needed")
-    unknown = f"{package} unknown to apt"
+        return Check(name, True, f"apt offers {package}; it is downloaded when it is first needed")
+    unknown = f"apt does not offer {package}"
     if archive.KEYRING.is_file():
-        return Check(name, None, f"{unknown}; when first needed, it is looked for in lists of our own")
+        return Check(
+            name,
+            None,
+            f"{unknown}; when it is first needed, Powercut downloads Debian's package lists itself",
+        )
     return Check(
         name,
         None if kernel_to_try("um") else False,
-        f"{unknown}, and lists of our own cannot be checked without {archive.KEYRING}",
-        "apt-get install debian-archive-keyring; or a tree of your own: --kernel PATH",
+        f"{unknown}, and Powercut cannot check package lists of its own without {archive.KEYRING}",
+        "apt-get install debian-archive-keyring; or use your own source tree: --kernel PATH",
     )
 
 
 def processors() -> Check:
     usable = sorted(os.sched_getaffinity(0))
     return Check(
-        "processors", True, f"{os.cpu_count()}, usable by us: {len(usable)} (as many guests at once)"
+        "processors",
+        True,
+        f"{os.cpu_count()}, of which {len(usable)} are usable (and as many guests run at the same time)",
     )
 
 
@@ -241,7 +254,7 @@ def memory() -> Check:
         return Check("memory", True, found)
     if available_bytes >= GUEST_BYTES:
         return Check("memory", None, found, f"powercut run --jobs {available_bytes // GUEST_BYTES}")
-    return Check("memory", False, found, "end other programs, or a machine with more memory")
+    return Check("memory", False, found, "end other programs, or use a machine with more memory")
 
 
 def _meminfo_kib(key: str) -> int:
@@ -260,7 +273,7 @@ def space(name: str, folder: Path, needed_bytes: int) -> Check:
     if not os.access(there, os.W_OK | os.X_OK):
         return Check(name, False, f"{there} cannot be written", other)
     if free_bytes < needed_bytes:
-        return Check(name, False, found, f"free {(needed_bytes - free_bytes) // MIB + 1} MiB, or {other}")
+        return Check(name, False, found, f"free {(needed_bytes - free_bytes) // MIB + 1} MiB, or use {other}")
     return Check(name, True, found)
 
 
@@ -269,7 +282,7 @@ def scratch() -> Check:
     folder = memory_folder()
     checked = space("disk: scratch", folder, GUEST_BYTES)
     container = "in a container: podman or docker run --tmpfs /dev/shm:exec,size=4g"
-    larger = f"a larger /dev/shm: mount -o remount,size=4g /dev/shm; {container}"
+    larger = f"make /dev/shm larger: mount -o remount,size=4g /dev/shm; {container}"
     if os.statvfs(folder).f_flag & os.ST_NOEXEC:
         return Check(
             checked.name, False, f"{folder} is mounted noexec", f"mount -o remount,exec {folder}; {container}"
@@ -277,7 +290,9 @@ def scratch() -> Check:
     if not checked.ok:
         return msgspec.structs.replace(checked, fix=larger)
     if folder != Path("/dev/shm"):
-        return Check(checked.name, None, f"{checked.found}; /dev/shm cannot be written, so slower", larger)
+        return Check(
+            checked.name, None, f"{checked.found}; /dev/shm cannot be written, so runs are slower", larger
+        )
     return checked
 
 
@@ -296,7 +311,7 @@ def kernel_to_try(arch: Arch) -> Kernel | None:
 def guest_uml(kernel: Kernel | None) -> Check:
     name = "guest: uml"
     if kernel is None:
-        return Check(name, None, "no kernel built yet, so not tried", "powercut kernel build 6.12")
+        return Check(name, None, "not tested, because no kernel is built yet", "powercut kernel build 6.12")
     ok, said = boots(Path(kernel.path), UML)
     said = f"{kernel.provenance.word}: {said}"
     if ok:
@@ -305,8 +320,9 @@ def guest_uml(kernel: Kernel | None) -> Check:
         name,
         False,
         said,
-        "User Mode Linux needs ptrace and a scratch folder whose files may be executed: look at "
-        "/proc/sys/kernel/yama/ptrace_scope (not 3), the container's seccomp profile, and noexec on /dev/shm",
+        "User Mode Linux needs ptrace and a scratch folder whose files may be executed. "
+        "Check /proc/sys/kernel/yama/ptrace_scope (it must not be 3), the seccomp profile of "
+        "the container, and noexec on /dev/shm",
     )
 
 
@@ -324,7 +340,7 @@ def guest_qemu(kernel: Kernel | None) -> Check:
         return Check(
             name,
             None,
-            "no kernel built for it yet, so not tried",
+            "not tested, because no kernel is built for it yet",
             "powercut kernel build 6.12 --arch x86_64",
         )
     ok, said = boots(Path(kernel.path), QEMU_TCG)
@@ -337,7 +353,7 @@ def guest_kvm(kernel: Kernel | None) -> Check:
     if out := kvm_is_out():
         return Check(name, None, f"{out}; guests in QEMU are emulated, several times slower", KVM_FIX)
     if kernel is None or packages.missing(packages.QEMU):
-        return Check(name, None, "not tried, since nothing can be booted in QEMU yet")
+        return Check(name, None, "not tested, because no kernel can be booted in QEMU yet")
     works, said = kvm(Path(kernel.path), again=True)
     if works:
         return Check(name, True, f"{kernel.provenance.word}: {said}")
@@ -345,5 +361,5 @@ def guest_kvm(kernel: Kernel | None) -> Check:
         name,
         None,
         f"does not work, so guests in QEMU are emulated, several times slower: {said}",
-        "in a virtual machine: nested virtualisation that works, by whoever runs it",
+        "in a virtual machine: have working nested virtualisation enabled on its host",
     )

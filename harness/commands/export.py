@@ -58,7 +58,7 @@ def command_export(arguments: argparse.Namespace) -> int:
     """Errors: NoResults, NoExport, KernelError, NoFilesystemTool, OSError."""
     finding, experiment = find(arguments.run, arguments.finding)
     if arguments.fstests and arguments.to != "fstests":
-        raise NoExport(f"--fstests: only a test of fstests is run there: --to fstests, not {arguments.to}")
+        raise NoExport(f"--fstests can be used only with --to fstests, not with --to {arguments.to}")
     if arguments.fstests:
         require_checkout(arguments.fstests)
     require_tools(arguments.to)
@@ -79,6 +79,6 @@ def command_export(arguments: argparse.Namespace) -> int:
     for one in seen:
         print(f"  on {one.kernel}: {'fails' if one.shows else 'passes'} ({one.said})")
     if len(seen) == 1:
-        print(f"  {seen[0].kernel} is the stock kernel: where it must pass is yours to say")
+        print(f"  {seen[0].kernel} is the stock kernel, so there is no kernel on which the program must pass")
     sure = all(one.shows is not None for one in seen)
     return status_of(arguments.run, EXIT_HOLDS if sure else EXIT_UNKNOWN)

@@ -104,7 +104,7 @@ def _add_output(command: argparse.ArgumentParser) -> None:
 
 def _count(words: str) -> int:
     if not words.isdecimal() or not int(words):
-        raise argparse.ArgumentTypeError(f"{words!r} is no number from 1")
+        raise argparse.ArgumentTypeError(f"{words!r} is not a number of at least 1")
     return int(words)
 
 
@@ -129,13 +129,15 @@ def command_generate(arguments: argparse.Namespace) -> int:
 def generated(arguments: argparse.Namespace) -> tuple[Workload, ...]:
     """What `run --generate` is about. Errors: BadBounds."""
     if arguments.workloads or arguments.keyword is not None:
-        raise BadBounds("--generate makes the workloads: name none beside it, and leave -k out")
+        raise BadBounds("--generate makes the workloads, so no workloads and no -k may be given with it")
     bounds, length = space.parse_space(arguments.generate)
     asked = Asked(bounds, length, space.parse_shard(arguments.shard), arguments.sample, arguments.seed)
     tally = Tally(space.planned(asked), arguments.quiet)
     made = tuple(tally.different(space.workloads(asked)))
     if not made:
-        raise BadBounds(f"--shard {arguments.shard}: all of it equals workloads of other shards")
+        raise BadBounds(
+            f"--shard {arguments.shard}: all workloads of this part are equal to workloads of other parts"
+        )
     if not arguments.quiet:
         tell(f"{arguments.generate}: {tally}")
     return made
@@ -145,7 +147,7 @@ def refuse_part(arguments: argparse.Namespace) -> None:
     """Errors: BadBounds, when a part of nothing was asked for."""
     if arguments.sample or arguments.shard != "1/1":
         raise BadBounds(
-            "--sample and --shard are about generated workloads: name their bounds, --generate ace:2"
+            "--sample and --shard can be used only with generated workloads, such as --generate ace:2"
         )
 
 
@@ -173,7 +175,10 @@ class Tally:
     def __str__(self) -> str:
         if not self._equal:
             return f"{self._done:,} workloads"
-        return f"{self._done:,} workloads, {self._equal:,} of them equal to an earlier one and left out"
+        return (
+            f"{self._done:,} workloads; {self._equal:,} of them are left out, because they equal "
+            "an earlier one"
+        )
 
 
 def tell(line: str) -> None:
@@ -209,7 +214,7 @@ class Output:
 
     def __str__(self) -> str:
         where = f"; {self._written:,} written to {self._folder}" if self._folder else ""
-        return where + (f"; {self._refused:,} that J-lang cannot express" if self._refused else "")
+        return where + (f"; {self._refused:,} left out that J-lang cannot express" if self._refused else "")
 
 
 # --- import --------------------------------------------------------------------------------------
@@ -218,11 +223,12 @@ class Output:
 def command_import(arguments: argparse.Namespace) -> int:
     if arguments.to:
         if arguments.jlang:
-            raise BadImport("import: --jlang reads J-lang and --to jlang writes it: one of them")
+            raise BadImport("import: --jlang reads J-lang, and --to jlang writes it. Use only one of them")
         return write_jlang(arguments)
     if not arguments.jlang or arguments.workloads:
         raise BadImport(
-            "import: name what is read, --jlang PATH...; or what is written, --to jlang WORKLOAD..."
+            "import: name J-lang files to read, --jlang PATH..., or workloads to write as "
+            "J-lang, --to jlang WORKLOAD..."
         )
     return read_jlang(arguments)
 
@@ -257,18 +263,20 @@ def read_jlang(arguments: argparse.Namespace) -> int:
                 tell(f"{source}:{each.place}: not mapped: {each.text}: {each.reason}")
             continue
         if name in names:
-            raise BadImport(f"{source}: {names[name]} has the same name; import them one after the other")
+            raise BadImport(
+                f"{source}: {names[name]} has the same name. Import these files one after the other"
+            )
         names[name] = source
         seen.add("\n".join(map(text.format_operation, (*workload.setup, *workload.run))))
         output.put(workload)
     if not files:
-        raise BadImport(f"import: no file in {', '.join(map(str, arguments.jlang))}")
+        raise BadImport(f"import: there is no file in {', '.join(map(str, arguments.jlang))}")
     equal = len(names) - len(seen)
     tell(
         f"{files:,} files: {len(names):,} workloads"
-        + (f", {equal:,} of them equal to another" if equal else "")
+        + (f", {equal:,} of them equal another one" if equal else "")
         + (f"; {not_mapped:,} files not mapped for {lines:,} lines" if not_mapped else "")
-        + (f"; {no_jlang:,} files that are no J-lang" if no_jlang else "")
+        + (f"; {no_jlang:,} files that are not J-lang" if no_jlang else "")
         + str(output)
     )
     return EXIT_BAD_INPUT if no_jlang else EXIT_UNKNOWN if not_mapped else EXIT_HOLDS
@@ -282,7 +290,7 @@ def found(paths: list[Path]) -> Iterator[tuple[str, str, bytes]]:
             for each in sorted((one for one in path.rglob("*") if one.is_file()), key=by_number):
                 yield str(each), each.name, each.read_bytes()
         elif not path.is_file():
-            raise BadImport(f"import: no file or folder {path}")
+            raise BadImport(f"import: there is no file or folder {path}")
         elif tarfile.is_tarfile(path):
             yield from _in_archive(path)
         else:

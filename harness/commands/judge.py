@@ -51,8 +51,8 @@ def command_judge(arguments: argparse.Namespace) -> int:
     if not arguments.quiet:
         print("\n".join(summary_lines(summary, question, report_page(folder))))
     if tier != question.tier:
-        note = f"judged at tier {tier}, in place of the run's own {question.tier}"
-        print(f"{note}, which comes back with: powercut judge {shown(folder)}", file=sys.stderr)
+        note = f"judged at tier {tier} instead of the tier of the run, {question.tier}"
+        print(f"{note}. To restore its verdicts: powercut judge {shown(folder)}", file=sys.stderr)
     return summary.exit
 
 

@@ -92,7 +92,9 @@ def _build(arguments: argparse.Namespace) -> int:
 
 def _named(arguments: argparse.Namespace) -> str:
     if not arguments.word:
-        raise BadKernel(f"kernel {arguments.what}: name a kernel, as in: kernel {arguments.what} 6.12")
+        raise BadKernel(
+            f"kernel {arguments.what}: name a kernel, such as: powercut kernel {arguments.what} 6.12"
+        )
     return str(arguments.word)
 
 
@@ -110,7 +112,7 @@ def _list(arguments: argparse.Namespace) -> int:
     print(
         "\n".join(_table([headings, *sorted(rows)]))
         if rows
-        else "no kernel is built: powercut kernel build 6.12"
+        else "no kernel is built. Build one: powercut kernel build 6.12"
     )
     by_room: dict[str, int] = {}
     for thing in used.values():
@@ -177,7 +179,9 @@ def _show(arguments: argparse.Namespace) -> int:
     word = _named(arguments)
     kernel = find(word, arguments.config, arguments.arch)
     if kernel is None:
-        raise BuildFailed(f"{word} is not built, or not as it is now; build it: {_command(arguments)}")
+        raise BuildFailed(
+            f"{word} is not built, or its source has changed since. Build it: {_command(arguments)}"
+        )
     if arguments.json:
         _print_json(facts(kernel))
     else:
@@ -216,7 +220,7 @@ def provenance_lines(kernel: Kernel) -> list[str]:
         ),
         ("series", "" if made.series else "none"),
         ("config", f"{', '.join(made.variants) or 'no variant'}; sha256 {made.config_sha256}"),
-        ("not granted", f"{missing} (asked for as optional)"),
+        ("not granted", f"{missing} (requested as optional)"),
         ("runs on", {"um": "User Mode Linux", "x86_64": "x86_64"}[made.arch]),
         ("compiler", made.compiler),
         ("built", f"{_date(kernel)}, {_took(made)}"),
@@ -232,7 +236,7 @@ def provenance_lines(kernel: Kernel) -> list[str]:
 
 
 def _took(made: Provenance) -> str:
-    since = ", on from the kernel without series" if made.series else ""
+    since = ", starting from the compiled kernel without series" if made.series else ""
     return f"in {made.build_s:.0f} s with {made.step_count} steps{since}"
 
 
@@ -267,5 +271,5 @@ def _prune(arguments: argparse.Namespace) -> int:
     what = "would be freed" if arguments.dry_run else "freed"
     print(f"{len(gone)} of the cache's things, {freed} {what}; {_size(left_bytes)} stay in {cache.root()}")
     if keep_bytes is not None and left_bytes > keep_bytes:
-        print(f"more than {_size(keep_bytes)}: the rest is in use by running processes")
+        print(f"this is more than {_size(keep_bytes)}, because running processes use the rest")
     return 0

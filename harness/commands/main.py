@@ -218,7 +218,7 @@ def parser() -> argparse.ArgumentParser:
         add(
             "import",
             "convert workloads from and to CrashMonkey's J-lang",
-            "Convert workloads of CrashMonkey, in J-lang, to workloads of ours; with --to, the other way.",
+            "Convert workloads in J-lang, of CrashMonkey, to workloads of Powercut; --to does the reverse.",
         )
     )
     doctor = add(

@@ -55,13 +55,16 @@ def command_minimize(arguments: argparse.Namespace) -> int:
     """Errors: NoResults, NotShown, KernelError, NoFilesystemTool, LostGuest, OSError."""
     finding, experiment = find(arguments.run, arguments.finding)
     if experiment.history is None:
-        raise NoResults(f"{arguments.run}: nothing was recorded: {experiment.facts.trouble}")
+        raise NoResults(f"{arguments.run} has no recording: {experiment.facts.trouble}")
     tried: list[Tried] = []
     with Progress(arguments.quiet) as progress:
         steps, asked = minimize(finding, experiment, arguments.budget, progress)
         for step in reversed(steps if experiment.facts.kind == CRASH else steps[-1:]):
             if tried:
-                progress.line(f"shown in {max(tried[-1].shown, 0)} of {TIMES} only: the step before it")
+                progress.line(
+                    f"shown in only {max(tried[-1].shown, 0)} of {TIMES} recordings, so the step before "
+                    "it is tried"
+                )
             tried.append(run_again(finding, experiment, step, asked, arguments, progress))
             if is_steady(tried[-1], finding):
                 break

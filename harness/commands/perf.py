@@ -44,7 +44,10 @@ def scale(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no scale; 1 is the seed's own length, as 0.01")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a scale. 1 is the length that the commit message used; write a "
+            "number such as 0.01"
+        )
     return value
 
 
@@ -52,14 +55,16 @@ def kinds(text: str) -> tuple[str, ...]:
     """Errors: ArgumentTypeError."""
     wanted = tuple(filter(None, text.split(",")))
     if not wanted or set(wanted) - set(KINDS):
-        raise argparse.ArgumentTypeError(f"{text!r}: kinds of figure are {', '.join(KINDS)}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a kind of figure. The kinds are {', '.join(KINDS)}"
+        )
     return wanted
 
 
 def boots(text: str) -> int:
     """Errors: ArgumentTypeError."""
     if not text.isdigit() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of boots from 1 to 1000")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of boots from 1 to 1000")
     return int(text)
 
 
@@ -96,14 +101,16 @@ def check_options(arguments: argparse.Namespace) -> None:
     if arguments.perf is None:
         given = [f"--{name.replace('_', '-')}" for name in OPTIONS if getattr(arguments, name)]
         if given:
-            raise BadExperiment(f"{given[0]} is for performance experiments: add --perf [EXPERIMENT ...]")
+            raise BadExperiment(
+                f"{given[0]} applies only to performance experiments. Add --perf [EXPERIMENT ...]"
+            )
         return
     if arguments.guest != UML:
         raise BadExperiment(
-            f"--perf: a guest of kind {arguments.guest} has not the host's programs yet; leave --guest out"
+            f"--perf: guests of kind {arguments.guest} cannot use the programs of the host. Leave --guest out"
         )
     if arguments.noise and arguments.against not in ("", arguments.kernel):
-        raise BadExperiment("--noise measures --kernel against itself: leave --against out")
+        raise BadExperiment("--noise compares --kernel with itself. Leave --against out")
     require_tools(select(arguments.perf), arguments.kinds or KINDS)
 
 
@@ -142,7 +149,7 @@ def measure_into(folder: Path, arguments: argparse.Namespace) -> PerfRun:
         try:
             found = measure(run_spec_of(arguments), folder, progress)
         except KeyboardInterrupt:
-            progress.line(f"what was measured whole is in {shown(folder)}/perf/perf.json")
+            progress.line(f"the complete boots are kept in {shown(folder)}/perf/perf.json")
             raise
     if found.noise:
         keep_noise(noise_sentences(found))

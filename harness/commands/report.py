@@ -30,7 +30,10 @@ def command_report(arguments: argparse.Namespace) -> int:
             print(Path(shown(folder)) / "report" / "perf.html")
         return 0
     if not (folder / "summary.json").exists():
-        raise NoResults(f"{folder}: no summary.json; the run was stopped: powercut run --resume {folder}")
+        raise NoResults(
+            f"{folder} has no summary.json, because the run was stopped. Continue it: powercut "
+            f"run --resume {folder}"
+        )
     with reading(folder), only_one(folder):
         before = read_summary(folder)
         if experiments_missing(folder) and before.exit == EXIT_HOLDS:  # what was there then is gone

@@ -59,7 +59,7 @@ def add_repro(command: argparse.ArgumentParser) -> None:
 def command_repro(arguments: argparse.Namespace) -> int:
     finding = arguments.finding
     if finding and not is_finding(finding):
-        raise NoResults(f"{finding}: no finding's name; they are F1, F2 ...")
+        raise NoResults(f"{finding} is not the name of a finding. The names are F1, F2, ...")
     if arguments.times:
         return command_repeat(arguments)
     shown_again = locate(arguments.run, finding, arguments.state)

@@ -175,7 +175,10 @@ def command_run(arguments: argparse.Namespace) -> int:
 
 def command_cross_check(arguments: argparse.Namespace) -> int:
     if arguments.resume or arguments.planted or arguments.against or arguments.faults or arguments.damage:
-        raise BadSelection("--cross-check goes with workloads, --fs and --kernel, and no other kind of run")
+        raise BadSelection(
+            "--cross-check can be combined with workloads, --fs and --kernel, and not with "
+            "another kind of run"
+        )
     with Progress(arguments.quiet or arguments.json) as progress:
         folder, checked = cross(run_spec_of(arguments), arguments.out, progress)
     if arguments.json:
@@ -212,14 +215,16 @@ def kind_of(arguments: argparse.Namespace) -> str:
     if not arguments.damage:
         return FAULTS if arguments.faults else CRASH
     if arguments.faults:
-        raise BadSelection("--damage, --faults: a run is of one of them; do the other in a second run")
+        raise BadSelection("--damage and --faults cannot be combined. Use two runs")
     if arguments.planted:
         raise BadSelection(
-            "--damage: --planted does to each bug what its header asks for, damage too; leave --damage out"
+            "--damage cannot be combined with --planted, which damages disks where the header of "
+            "a bug requests it. Leave --damage out"
         )
     if parse_models(arguments.models) != DEFAULT_MODELS:
         raise BadSelection(
-            "--damage: it is done to states of model O; leave --models out, or run them by themselves"
+            "--damage is applied only to states of model O. Leave --models out, or use a second "
+            "run for the other models"
         )
     return DAMAGE
 
@@ -266,7 +271,9 @@ def resume_run(arguments: argparse.Namespace) -> int:
     question = read_question_of(folder)
     original = arguments.understood(list(question.command[1:]))
     if original.command not in ("run", "compare"):
-        raise NoResults(f"{folder}: made by {original.command}, and only a run can go on")
+        raise NoResults(
+            f"{folder} was made by powercut {original.command}, and only run and compare can be continued"
+        )
     original.resume, original.quiet, original.json = folder, arguments.quiet, arguments.json
     original.words = list(question.command[1:])
     run_spec = RunSpec(
@@ -333,9 +340,10 @@ def done_alone(chosen: tuple, arguments: argparse.Namespace) -> tuple:  # type: 
     kept = tuple(workload for workload in chosen if not workload.parallel)
     if not kept:
         raise BadSelection(
-            f"{kind} runs a workload again and again, and these have parallel blocks; try them without"
+            f"{kind} runs a workload repeatedly and needs the same order of calls each time, and "
+            f"all these workloads have parallel blocks. Run them without {kind}"
         )
     for workload in chosen:
         if workload.parallel and not arguments.quiet:
-            print(f"left out of {kind}: {workload.name}, which has parallel blocks", file=sys.stderr)
+            print(f"left out of {kind}: {workload.name}, because it has parallel blocks", file=sys.stderr)
     return kept

@@ -107,7 +107,7 @@ def test(words: Sequence[str]) -> int:
     ours, for_pytest = parser.parse_known_args(words)
     only = tuple(filter(None, ours.only.split(",")))
     if unknown := [kind for kind in only if kind not in KINDS]:
-        parser.error(f"no step {', '.join(unknown)}; there are: {', '.join(KINDS)}")
+        parser.error(f"there is no step {', '.join(unknown)}. The steps are {', '.join(KINDS)}")
     return run_tests(ours.fast, only, [word for word in for_pytest if word != "--"])
 
 

@@ -71,7 +71,7 @@ def bug_pages() -> tuple[BugPage, ...]:
     folder = pages_folder()
     if not folder.is_dir():
         raise BadBugPage(
-            f"{folder}: no such folder; it holds the pages of known bugs and belongs to Powercut"
+            f"{folder} does not exist. It contains the pages of the known bugs and is part of Powercut"
         )
     ids = (path.stem for path in folder.iterdir() if PAGE.fullmatch(path.name))
     return tuple(bug_page(one) for one in sorted(ids, key=_order))
@@ -89,7 +89,7 @@ def bug_page(bug_id: str) -> BugPage:
     try:
         text = path.read_text()
     except OSError as error:
-        raise BadBugPage(f"{path}: {error.strerror}; harness/evidence/known.py names {bug_id}") from error
+        raise BadBugPage(f"{path}: {error.strerror}. harness/evidence/known.py names {bug_id}") from error
     return page_of(path, text)
 
 
@@ -105,9 +105,9 @@ def page_of(path: Path, text: str) -> BugPage:
     if page.id != path.stem:
         raise BadBugPage(f"{path}: the front matter has the ID {page.id}")
     if page.upstream not in UPSTREAM:
-        raise BadBugPage(f"{path}: upstream is {page.upstream!r}, which is none of {', '.join(UPSTREAM)}")
+        raise BadBugPage(f"{path}: upstream is {page.upstream!r}, and must be one of {', '.join(UPSTREAM)}")
     if unknown := [one for one in page.needs if one not in NEEDS]:
-        raise BadBugPage(f"{path}: needs has {', '.join(unknown)}, which is none of {', '.join(NEEDS)}")
+        raise BadBugPage(f"{path}: needs has {', '.join(unknown)}, and must be one of {', '.join(NEEDS)}")
     return page
 
 

@@ -159,14 +159,16 @@ def table(detections: Iterable[Detection], stock: Iterable[Silence], oracles: Se
     lines += [_first(row) for row in rows]
     lines += [
         "",
-        f"{'workloads that show it to':<{NAME}}" + "".join(f"{name[: CELL - 1]:>{CELL}}" for name in oracles),
+        f"{'workloads, by oracle':<{NAME}}" + "".join(f"{name[: CELL - 1]:>{CELL}}" for name in oracles),
     ]
     lines += [_cells(row, oracles) for row in rows]
     false = sum(len(one.false) for one in silences)
     known = sum(len(one.known) for one in silences)
     profiles = ", ".join(one.profile for one in silences)
-    lines += ["", f"found {sum(row.found for row in rows)} of {len(rows)}"]
-    lines += [f"false findings on the stock kernel: {false} ({profiles}; known bugs: {known})"]
+    lines += ["", f"detected {sum(row.found for row in rows)} of {len(rows)}"]
+    lines += [
+        (f"findings on the stock kernel that are no known bug: {false} ({profiles}; known bugs: {known})")
+    ]
     return lines
 
 

@@ -366,12 +366,12 @@ KNOWN = (
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
     *(
-        KnownBug(RESERVED_BEHIND, BOTH, "btrfs", workload, ("durable: preallocation lost (synced file)",))
+        KnownBug(RESERVED_BEHIND, LATER, "btrfs", workload, ("durable: preallocation lost (synced file)",))
         for workload in ("linked-file-keeps-reservation", "renamed-file-keeps-reservation")
     ),
     KnownBug(
         LINKED_TMPFILE,
-        BOTH,
+        LATER,
         "btrfs",
         "tmpfile-linked-into-new-directory",
         ("durable: object lost (directory above fsynced file)",),
@@ -464,8 +464,16 @@ KNOWN = (
             (REPLACED_NAME, "replaced-name-fsync-name-beside", REPLACED_NAME_SIGNATURES),
         )
     ),
-    KnownBug(
-        REPLACED_NAME, ("6.1", "6.12"), "btrfs", "replaced-name-fsync-name-taken-over", TAKEN_OVER_SIGNATURES
+    *(
+        KnownBug(
+            REPLACED_NAME,
+            kernels,
+            "btrfs",
+            "replaced-name-fsync-name-taken-over",
+            TAKEN_OVER_SIGNATURES,
+            profiles,
+        )
+        for kernels, profiles in ((BOTH, ()), (("7.2",), NOT_SINGLE))
     ),
 )
 

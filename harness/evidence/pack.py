@@ -73,7 +73,7 @@ def _names(folder: Path) -> list[str]:
     found = []
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() or not (path.is_dir() or path.is_file()):
-            raise BadPack(f"{path}: neither a directory nor an ordinary file, so it cannot be packed")
+            raise BadPack(f"{path} is neither a directory nor a regular file, so it cannot be packed")
         found.append(path.relative_to(folder).as_posix())
     return found
 
@@ -103,7 +103,7 @@ def unpack(packed: Path, folder: Path, limit_bytes: int = LIMIT_BYTES) -> None:
     """Make the folder anew from a pack; zeros become holes. limit_bytes: of all its files.
     Errors: BadPack, and then there is no folder; FileExistsError, OSError."""
     if folder.exists():
-        raise FileExistsError(f"{folder} is there already")
+        raise FileExistsError(f"{folder} already exists")
     aside = folder.with_name(folder.name + PARTIAL)
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
@@ -112,7 +112,9 @@ def unpack(packed: Path, folder: Path, limit_bytes: int = LIMIT_BYTES) -> None:
             _unpack(file, aside, limit_bytes)
         aside.rename(folder)
     except (tarfile.TarError, zstandard.ZstdError, msgspec.DecodeError, ValueError, EOFError) as error:
-        raise BadPack(f"{packed}: no pack of Powercut, or damaged: {error}") from error
+        raise BadPack(
+            f"{packed} is not an experiment that Powercut packed, or it is damaged: {error}"
+        ) from error
     except BadPack as error:
         raise BadPack(f"{packed}: {error}") from error
     finally:
@@ -146,7 +148,7 @@ class _Frame:
         """What is left must be padding, and the end of the file. Errors: ZstdError, BadPack."""
         rest = self.read(PADDING_BYTES + 1)
         if len(rest) > PADDING_BYTES or any(rest) or self._expander.unused_data or self._file.read(1):
-            raise BadPack("something follows its last member")
+            raise BadPack("there is data after its last member")
 
 
 def _unpack(file: IO[bytes], folder: Path, limit_bytes: int) -> None:
@@ -159,7 +161,7 @@ def _unpack(file: IO[bytes], folder: Path, limit_bytes: int) -> None:
             name = _checked(member, directories, names)
             limit_bytes -= member.size
             if limit_bytes < 0:
-                raise BadPack("it holds more than it may")
+                raise BadPack("it contains more than the limit")
             names.add(name)
             if member.isdir():
                 directories.add(name)
@@ -167,17 +169,17 @@ def _unpack(file: IO[bytes], folder: Path, limit_bytes: int) -> None:
             else:
                 _write(tar, member, folder / name)
         if len(names) - 1 != head.members:
-            raise BadPack(f"{len(names) - 1} members of {head.members}")
+            raise BadPack(f"it has {len(names) - 1} of {head.members} members")
     frame.end()
 
 
 def _head(tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Head:
     content = tar.extractfile(member) if member is not None and member.name == HEAD else None
     if content is None:
-        raise BadPack("no pack of Powercut")
+        raise BadPack("it was not packed by Powercut")
     head = msgspec.json.decode(content.read(1 << 10), type=Head)
     if head.format != FORMAT:
-        raise BadPack(f"a pack of format {head.format}; this Powercut knows format {FORMAT}")
+        raise BadPack(f"it has format {head.format}, and this version of Powercut reads format {FORMAT}")
     return head
 
 
@@ -186,11 +188,11 @@ def _checked(member: tarfile.TarInfo, directories: set[str], names: set[str]) ->
     name = member.name
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or str(path) != name or name == ".":
-        raise BadPack(f"{name!r} leads out of the folder")
+        raise BadPack(f"{name!r} points outside the folder")
     if member.issparse() or not (member.isdir() or member.type == tarfile.REGTYPE):
-        raise BadPack(f"{name!r} is neither a directory nor an ordinary file")
+        raise BadPack(f"{name!r} is neither a directory nor a regular file")
     if name in names or str(path.parent) not in directories:
-        raise BadPack(f"{name!r} is there twice, or below no directory")
+        raise BadPack(f"{name!r} occurs twice, or its directory is missing")
     return name
 
 

@@ -48,9 +48,9 @@ def reading(folder: Path) -> Iterator[None]:
     except formats.UnknownFormat as error:
         raise NoResults(str(error)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, zstandard.ZstdError) as error:
-        raise NoResults(f"{folder}: damaged: {error}") from error
+        raise NoResults(f"{folder} is damaged: {error}") from error
     except FileNotFoundError as error:
-        raise NoResults(f"{folder}: not whole: no {error.filename}") from error
+        raise NoResults(f"{folder} is incomplete: {error.filename} is missing") from error
 
 
 def new_run(folder: Path, question: Question | None = None) -> Path:
@@ -161,7 +161,7 @@ def _locked(path: Path) -> TextIO:
             pid = file.read().strip() or "of another"
             file.close()
             raise RunInUse(
-                f"{path.parent}: process {pid} is at work there; wait for it, or stop it"
+                f"{path.parent} is in use by process {pid}. Wait until it ends, or stop it"
             ) from None
         file.close()  # the one before us was just done, and took its file away
 
@@ -199,9 +199,9 @@ def expand_file(source: Path, target: Path) -> None:
             while chunk := reader.read(1 << 20):
                 writer.write(expander.decompress(chunk))
     except zstandard.ZstdError as error:
-        raise NoResults(f"{source}: damaged: {error}") from error
+        raise NoResults(f"{source} is damaged: {error}") from error
     if not expander.eof:  # copy_stream() would take it for the whole
-        raise NoResults(f"{source}: damaged: cut off")
+        raise NoResults(f"{source} is damaged: it is cut off")
 
 
 def compress(content: bytes) -> bytes:
@@ -248,7 +248,7 @@ def base_disk(folder: Path, scratch: Path, device_bytes: int) -> Iterator[Disk]:
     """The base disk of a kept experiment, in `scratch`. Errors: NoResults, BadLog, OSError."""
     source = folder / "base.log.zst"
     if not source.exists():
-        raise NoResults(f"{folder}: no base.log.zst, so no disk can be rebuilt")
+        raise NoResults(f"{folder} has no base.log.zst, so no disk can be rebuilt")
     expand_file(source, scratch / "base.log")
     zeros = scratch / "zeros"
     with zeros.open("wb") as file:

@@ -58,13 +58,16 @@ def experiments_missing(run: Path) -> str:
     """ "" of a run that is whole; else how many of the planned experiments are missing, and how to go on.
     Errors: NoResults."""
     if not (run / "run.json").exists():
-        return "no run.json, so nobody knows how many experiments were planned"
+        return "run.json is missing, so the number of planned experiments is not known"
     with reading(run):
         planned = read_question(run).planned
     found = len(experiment_folders(run))
-    way_on = f"go on with: powercut run --resume {shown(run)}"
+    way_on = f"continue with: powercut run --resume {shown(run)}"
     if planned == NOT_KNOWN:
-        return f"an older release did not keep how many experiments it planned; {found} are here; {way_on}"
+        return (
+            "the older release that made it did not record how many experiments it planned; "
+            f"{found} are here; {way_on}"
+        )
     if found < planned:
         return f"{planned - found:,} of {planned:,} planned experiments are missing; {way_on}"
     return ""
@@ -74,7 +77,7 @@ def status_of(run: Path, status: int) -> int:
     """What a command that speaks of a run ends with, and the word about a run that is not whole: never 0."""
     if not (missing := experiments_missing(run)):
         return status
-    print(f"powercut: {shown(run)} is not whole: {missing}", file=sys.stderr)
+    print(f"powercut: {shown(run)} is incomplete: {missing}", file=sys.stderr)
     return status or EXIT_UNKNOWN
 
 
@@ -153,7 +156,9 @@ class Tally:
         if any(verdict.answer is Answer.UNKNOWN for verdict in verdicts) or not verdicts:
             self.unknown += 1
             of_model["unknown"] += 1
-            reason = next((v.reason for v in verdicts if v.answer is Answer.UNKNOWN), "no oracle could judge")
+            reason = next(
+                (v.reason for v in verdicts if v.answer is Answer.UNKNOWN), "no oracle could judge this state"
+            )
             first, count = self.unknowns.get(reason, (f"{experiment.facts.workload} {spec}", 0))
             self.unknowns[reason] = first, count + 1
         elif same_as:
@@ -268,7 +273,7 @@ def nothing_examined(tally: Tally) -> str:
     if not tally.checked and not tally.unknown:
         return "no state was examined"
     if not tally.flushes and tally.checked > tally.live:
-        return "no log held a FLUSH or FUA: nothing was ever promised to be on disk"
+        return "no log has a FLUSH or FUA, so nothing was ever promised to be on disk"
     if tally.checked and not tally.verdicts:
         return "every oracle was skipped"
     return ""

@@ -94,7 +94,9 @@ def sweep_parts(
     profiles = [one for one in wanted if one.name in swept]
     if not profiles:
         asked = ", ".join(one.name for one in wanted)
-        raise NothingToSweep(f"--planted: no bug is planted for {asked}; there are some for {_list(swept)}")
+        raise NothingToSweep(
+            f"--planted: there are no planted bugs for {asked}. There are some for {_list(swept)}"
+        )
     crashing = {name for bug in bugs if bug.kind == CRASH for name in bug.profiles}
     return (
         *(

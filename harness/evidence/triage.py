@@ -81,14 +81,15 @@ def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
     """A finding of a run and its witness. wanted: "F1", or "" for the first. Errors: NoResults."""
     if not (run / "summary.json").exists():
         raise NoResults(
-            f"{run}: no run of ours with a summary.json; a stopped one: powercut run --resume {run}"
+            f"{run} is not the folder of a finished run: it has no summary.json. Continue a "
+            f"stopped run with powercut run --resume {run}"
         )
     with reading(run):
         findings = {one.id: one for one in read_summary(run).findings}
         if not findings:
-            raise NoResults(f"{run}: this run has no finding")
+            raise NoResults(f"{run}: this run has no findings")
         if wanted and wanted not in findings:
-            raise NoResults(f"{run}: no finding {wanted}; there are: {', '.join(findings)}")
+            raise NoResults(f"{run}: there is no finding {wanted}. The findings are {', '.join(findings)}")
         finding = findings[wanted or next(iter(findings))]
         experiment = read_experiment(run / "experiments" / f"{finding.experiment:04d}")
     return finding, experiment

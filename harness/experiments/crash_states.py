@@ -16,10 +16,13 @@ from harness.experiments.examination import Judged, Setting
 from harness.stages.explore import Explorer, StatePlan
 from harness.stages.judge import Judge, Ledger
 from harness.stages.record import Recording
-from harness.stages.recover import Recovered, Recovery, walk_flags
+from harness.stages.recover import WANT_DIRECTORY_TIMES, WANT_TIMES, Recovered, Recovery, walk_flags
 from harness.states.log import Log
+from oracles.profiles import Profile, asked
 from oracles.spec import State
+from oracles.verdict import Tier
 from reports.results import Judgement
+from workloads.history import History
 
 LOUD = 5  # kernel log levels up to notice are worth keeping beside the record's own log
 
@@ -47,7 +50,7 @@ class CrashStates:
             setting.profile,
             setting.with_fsck,
             setting.scratch,
-            walk_flags(recording.history),
+            walk_asks(recording.history, setting.profile, setting.tier),
         )
         self._explorer = Explorer(state_plan, setting.profile.atomic_bytes, log, setting.scratch, enough)
         self._judging_s = 0.0
@@ -99,3 +102,12 @@ def loud_lines(judgement: Judgement, ledger: Ledger) -> list[str]:
         loud = [line for line in ledger.kernel_log(state.observation) if int(line[0]) <= LOUD]
         lines += [f"== recovering {state.spec} ==", *loud] if loud else []
     return lines
+
+
+def walk_asks(history: History, profile: Profile, tier: Tier) -> int:
+    """walk_flags(), with the times of directories where a promise asks for them. Elsewhere they would only
+    make equal trees differ: replay sets those of a directory that was not fsynced to its own clock."""
+    asks = walk_flags(history)
+    if asks & WANT_TIMES and asked(profile, "fsync-directory-times", tier):
+        asks |= WANT_DIRECTORY_TIMES
+    return asks

@@ -173,7 +173,7 @@ def _crossing(
     if unexplained:
         agreement = Agreement.DIFFERENT
         blocks = ", ".join(str(block) for block in unexplained[:8])
-        difference = f"blocks {blocks} hold what no write explains; {difference}".removesuffix("; ")
+        difference = f"blocks {blocks} have bytes that no write explains; {difference}".removesuffix("; ")
     elif differing:
         agreement = Agreement.UNFLUSHED
     else:
@@ -193,14 +193,14 @@ def _crossing(
 def tree_difference(ours: Observation, theirs: DroppedWalk, cut_ns: int) -> str:
     """The first thing that differs, "" when nothing does. cut_ns: the clock at the cut."""
     if ours.death or ours.trouble:
-        return f"our recovery: {ours.death or ours.trouble}"
+        return f"recovery of the disk of model O: {ours.death or ours.trouble}"
     if ours.mount_errno != theirs.mount_errno:
-        return f"mount: error {ours.mount_errno} here, {theirs.mount_errno} with dm-flakey"
+        return f"mount: error {ours.mount_errno} with model O, {theirs.mount_errno} with dm-flakey"
     mine = {node.path: without_recovery_times(node, cut_ns) for node in ours.tree or ()}
     other = {node.path: without_recovery_times(node, cut_ns) for node in theirs.tree or ()}
     for path in sorted(mine.keys() | other.keys()):
         if path not in mine or path not in other:
-            return f"{path}: only {'here' if path in mine else 'with dm-flakey'}"
+            return f"{path}: exists only {'with model O' if path in mine else 'with dm-flakey'}"
         if mine[path] != other[path]:
             return f"{path}: {field_difference(mine[path], other[path])}"
     return ""
@@ -219,5 +219,5 @@ def field_difference(mine: Node, other: Node) -> str:
     for field in msgspec.structs.fields(Node):
         here, there = getattr(mine, field.name), getattr(other, field.name)
         if here != there:
-            return f"{field.name} {here!r} here, {there!r} with dm-flakey"[:200]
+            return f"{field.name} {here!r} with model O, {there!r} with dm-flakey"[:200]
     return "nothing"

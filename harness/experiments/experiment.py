@@ -158,9 +158,10 @@ def repro_script(run: Path, number: int) -> str:
     """repro.sh: shows a state of this experiment again; its argument is a state spec."""
     return (
         "#!/bin/sh\n"
-        f"# Rebuild a state of experiment {number} of {run.name}, recover it, show expected and found.\n"
-        "# Usage: repro.sh STATE [OPTION...], as in: repro.sh O:12 --keep state.img\n"
-        "state=${1:?name a state, as in O:12}; shift\n"
+        f"# Rebuild a state of experiment {number} of {run.name}, recover it, and show what was expected\n"
+        "# and found.\n"
+        "# Usage: repro.sh STATE [OPTION...], such as: repro.sh O:12 --keep state.img\n"
+        "state=${1:?name a state, such as O:12}; shift\n"
         'here=$(cd "$(dirname "$0")" && pwd) || exit 2\n'
         f'exec "${{POWERCUT:-{executable()}}}" repro "$here" --state "$state" "$@"\n'
     )

@@ -74,8 +74,9 @@ class FaultSweep:
         named = ", ".join(f"`fault {kind}`" for kind in kinds if kind != SCRIPT)
         asked = named or "a fault line of the workload"
         return (
-            f"kernel {self._setting.kernel} cannot do {asked}: device mapper has no such target or feature "
-            "there (dm-flakey: error_reads and unharmed pages under corrupt_bio_byte since v6.5)"
+            f"kernel {self._setting.kernel} cannot do {asked}: its device mapper has no such "
+            "target or feature (dm-flakey has error_reads, and leaves the caller's pages "
+            "unchanged with corrupt_bio_byte, since v6.5)"
         )
 
     def facts(self) -> dict[str, Any]:

@@ -65,7 +65,10 @@ def decoded(raw: bytes) -> Plan:
     try:
         envelope = msgspec.json.decode(raw, type=_Envelope)
         if envelope.powercut_plan != FORMAT:
-            raise BadPlan(f"a plan of format {envelope.powercut_plan}; this Powercut does format {FORMAT}")
+            raise BadPlan(
+                f"the plan has format {envelope.powercut_plan}, and this version of Powercut reads "
+                f"format {FORMAT}"
+            )
         return msgspec.json.decode(envelope.plan, type=Plan)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadPlan(f"no plan: {error}") from error

@@ -86,12 +86,12 @@ def verified(
     disk = f"or {itself(finding)}"
     reasons = "; ".join(dict.fromkeys(unsaid))
     if not tried:
-        raise NotInAnyWay(f"{finding.id} is not exported to {form}: {reasons}; {disk}")
+        raise NotInAnyWay(f"{finding.id} cannot be exported to {form}: {reasons}. Use {disk}")
     why = "\n  ".join([*tried, *([reasons] if reasons else [])])
     others = ", ".join(f"--to {other}" for other in FORMS if other != form)
     raise NoExport(
-        f"{finding.id} is not exported to {form}: no program shows it on {own} and not elsewhere. Tried:\n"
-        f"  {why}\nInstead: {others}; {disk}"
+        f"{finding.id} cannot be exported to {form}: no program shows it on {own} and passes "
+        f"elsewhere. Tried:\n  {why}\nTry instead: {others}; {disk}"
     )
 
 
@@ -141,7 +141,7 @@ def try_on(
     for file, text in files_of(one, form, name).items():
         (folder / file).write_text(text)
     by = {"log": "dm-log-writes", "plain": "the workload alone"}.get(one.way, "dm-flakey")
-    progress.line(f"{form} by {by} on {word} ...")
+    progress.line(f"trying {form} with {by} on {word} ...")
     if form == "fstests":
         command = check_in(fstests, folder, one) if fstests else stand_ins(folder, one)
     elif form == "c":
@@ -157,7 +157,10 @@ def compile_in(folder: Path, name: str) -> None:
     command = ["gcc", "-O1", "-Wall", "-pthread", "-o", "repro", name]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NoExport(f"the program does not compile, which is our mistake:\n{done.stderr.strip()[-2000:]}")
+        raise NoExport(
+            "the exported program does not compile, which is a bug of "
+            f"Powercut:\n{done.stderr.strip()[-2000:]}"
+        )
 
 
 def seen_of(word: str, ran: Ran, survives: bool = False) -> Seen:

@@ -146,7 +146,7 @@ class Question:
                     self._stock = None
                 return result
         trouble = f" ({result.trouble})" if result.trouble else ""
-        raise NotShown(f"{self._signature}: not seen again in {TIMES} recordings{trouble}")
+        raise NotShown(f"{self._signature} did not appear again in {TIMES} recordings{trouble}")
 
     def tell(self, workload: Workload, what: str) -> None:
         """It was a yes, and is the smallest now."""
@@ -154,14 +154,17 @@ class Question:
         self.smallest = operation_count(workload)
         self._told = time.monotonic()
         self._progress.line(
-            f"{self.asked:4} of {self._budget}: {self.smallest} operations, {self.state} ({what})"
+            f"recording {self.asked:4} of at most {self._budget}: {self.smallest} operations, "
+            f"{self.state} ({what})"
         )
 
     def _heartbeat(self) -> None:
         self._progress.steps("minimize", self.asked, self._budget, f"{self.smallest} operations")
         if time.monotonic() - self._told >= TELL_EVERY_S:
             self._told = time.monotonic()
-            self._progress.line(f"{self.asked:4} of {self._budget}: {self.smallest} operations")
+            self._progress.line(
+                f"recording {self.asked:4} of at most {self._budget}: {self.smallest} operations"
+            )
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -223,12 +226,18 @@ def minimize(
         question = Question(interesting, finding.signature, budget, progress, stock_one, yeses)
         result = question.first(history.workload)
         count = operation_count(history.workload)
-        progress.line(f"{finding.signature}: {count} operations, {question.state} of {result.entry_count}")
+        progress.line(
+            f"{finding.signature}: {count} operations, state {question.state}, "
+            f"{result.entry_count} log entries"
+        )
         shrinker = Shrinker(history.workload, question, question.tell)
         try:
             shrinker.run()
         except BudgetSpent:
-            progress.line(f"{budget} recordings are spent: this is as small as it got; --budget allows more")
+            progress.line(
+                f"the limit of {budget} recordings is reached, so a smaller workload may exist. "
+                "--budget raises the limit"
+            )
         return question.steps, question.asked
 
 
@@ -265,7 +274,7 @@ def with_header(
     before = operation_count(history.workload)
     theme = f"{experiment.facts.theme}/" if experiment.facts.theme else ""
     comment = (
-        f"The least that shows: {finding.signature}",
+        f"The smallest workload that shows: {finding.signature}",
         f"from: {theme}{finding.workload}, finding {finding.id} of {source.resolve().name}",
         f"on: {finding.profile}, kernel {finding.kernel}, tier {experiment.facts.tier}",
         f"size: {before} operations became {operation_count(workload)} in {asked} recordings",
@@ -301,7 +310,10 @@ def conclude(source: Path, finding: Finding, tried: Tried, asked: int) -> int:
     folder, found = tried.folder, tried.finding
     if found is None:
         where = shown(folder)
-        print(f"powercut: seen at {tried.step.state} in {asked} recordings, and not in the last one: {where}")
+        print(
+            f"powercut: the finding appeared at {tried.step.state} during {asked} recordings, but "
+            f"not in the final run: {where}"
+        )
         return EXIT_UNKNOWN
     learnt(source, finding, msgspec.structs.replace(finding.after, minimal=str(folder.resolve())))
     write_pages(source)

@@ -62,16 +62,19 @@ def locate(place: Path, finding: str, state: str) -> Shown:
     """
     if (place / "experiment.json").exists():
         if not state:
-            raise NoResults(f"{place} is one experiment: name its state, as in --state O:12")
+            raise NoResults(f"{place} is a single experiment. Name a state of it, such as --state O:12")
         return Shown(place, state, "")
     if not (place / "summary.json").exists():
-        raise NoResults(f"{place}: neither a run (no summary.json) nor an experiment (no experiment.json)")
+        raise NoResults(
+            f"{place} is neither the folder of a run (no summary.json) nor of an experiment (no "
+            "experiment.json)"
+        )
     with reading(place):
         findings = {one.id: one for one in read_summary(place).findings}
     if finding:
         if finding not in findings:
             known = ", ".join(findings) or "none"
-            raise NoResults(f"{place}: no finding {finding}; there are: {known}")
+            raise NoResults(f"{place}: there is no finding {finding}. The findings are {known}")
         one = findings[finding]
         return Shown(place / "experiments" / f"{one.experiment:04d}", state or one.state, one.signature)
     folders = experiment_folders(place)
@@ -79,10 +82,12 @@ def locate(place: Path, finding: str, state: str) -> Shown:
         return Shown(folders[0], state, "")
     if state:
         raise NoResults(
-            f"{place} has {len(folders)} experiments: name one, as in {folders[0]} --state {state}"
+            f"{place} has {len(folders)} experiments. Name one of them, such as {folders[0]} --state {state}"
         )
     if not findings:
-        raise NoResults(f"{place} has no finding; name a state, as in {place}/experiments/0001 --state O:12")
+        raise NoResults(
+            f"{place} has no findings. Name a state, such as {place}/experiments/0001 --state O:12"
+        )
     return locate(place, next(iter(findings)), "")
 
 
@@ -97,25 +102,31 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
     with reading(shown.folder):
         experiment = read_experiment(shown.folder)
     if experiment.history is None:
-        raise NoResults(f"{shown.folder}: nothing was recorded: {experiment.facts.trouble}")
+        raise NoResults(f"{shown.folder} has no recording: {experiment.facts.trouble}")
     of_live = is_live(shown.state)
     if of_live and (shell or keep is not None):
-        raise NoResults("--keep, --shell: the kernel did this while it recorded; no disk waits for recovery")
+        raise NoResults(
+            "--keep and --shell cannot be used here: the kernel showed this while the workload "
+            "was recorded, so there is no disk to recover"
+        )
     of_fault = experiment.facts.kind == FAULTS and not of_live
     if of_fault and (shell or keep is not None):
-        raise NoResults("--keep, --shell: a fault point is a run, with no disk that waits for recovery")
+        raise NoResults(
+            "--keep and --shell cannot be used here: a fault point is a run of the workload, so "
+            "there is no disk to recover"
+        )
     facts = experiment.facts
     state = State(0) if of_fault or of_live else parse_spec(shown.state, facts.entries, facts.device_bytes)
     if of_fault:
         point_of(experiment, shown.state)
     if shell and not sys.stdin.isatty():
-        raise NoResults("--shell: standard input is no terminal")
+        raise NoResults("--shell: standard input is not a terminal")
     if keep is not None and keep.exists():
-        raise NoResults(f"--keep {keep}: it is there already, and stays as it is")
+        raise NoResults(f"--keep {keep}: this file already exists and was not changed")
     word, config = experiment.facts.kernel, config or experiment.facts.config
     wanted = guest or experiment.facts.guest.partition("-")[0]
     if shell and wanted != UML:
-        raise NoResults("--shell: only a guest of kind uml has one: add --guest uml")
+        raise NoResults("--shell works only in a guest of kind uml. Add --guest uml")
     with Progress(quiet=True) as progress:
         wanted = prefer(wanted, word, config, progress)
     kernel = build(word, variants=config, arch=arch_of(wanted))
@@ -194,14 +205,16 @@ def _expand_recovery(folder: Path, state: State, scratch: Path) -> None:
     if not kept.exists():
         known = sorted(path.name.removesuffix(".log.zst") for path in folder.glob(f"{FOLDER}/*.zst"))
         raise BadSpec(
-            f"{state.spec}: the recovery of {state.outer.spec} was not recorded; "
-            f"recorded: {', '.join(known) or 'none (run with --models O,N)'}"
+            f"{state.spec}: the recovery of {state.outer.spec} was not recorded. Recorded: "
+            f"{', '.join(known) or 'none (use powercut run --models O,N)'}"
         )
     (scratch / FOLDER).mkdir()
     expand_file(kept, scratch / FOLDER / name)
     with open_log(scratch / FOLDER / name) as log:
         if state.nested > len(log):
-            raise BadSpec(f"{state.spec}: that recovery has {len(log)} entries, so O:0 to O:{len(log)}")
+            raise BadSpec(
+                f"{state.spec}: this recovery has {len(log)} entries, so its states are O:0 to O:{len(log)}"
+            )
 
 
 def _examine(
@@ -239,7 +252,7 @@ def describe(
     if state.model != "O":
         lines.append(f"on the disk: {disk_words(state.spec)}")
         lines.append(
-            f"which takes: {PRESUMES.get(state.model, 'a disk that does not keep what it was given')}"
+            f"requires: {PRESUMES.get(state.model, 'a disk that loses or changes what was written to it')}"
         )
     lines += [f"finding: {signature}"] if signature else []
     lines += ["", "setup"] if history.setup else [""]
@@ -277,7 +290,7 @@ def describe_fault(
     lines += ["", *run_lines(experiment, shown.state, observation.fault)]
     lines += [
         "",
-        "on a sound device:",
+        "on a working device:",
         *tree_lines(observation),
         *verdict_and_log_lines(observation, verdicts),
     ]
@@ -299,7 +312,7 @@ def verdict_and_log_lines(observation: Observation, verdicts: tuple[Verdict, ...
 def tree_lines(observation: Observation) -> list[str]:
     """The recovered tree, a line a name."""
     if observation.trouble:
-        return [f"    our own trouble: {observation.trouble}"]
+        return [f"    Powercut itself failed: {observation.trouble}"]
     if observation.death:
         return [
             f"    the kernel did not survive: {observation.death} during {observation.death_during or '?'}"
@@ -319,8 +332,8 @@ SHELL_INIT = """#!/bin/sh
 mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /mnt
 mkdir /mnt/state
 echo
-echo "The state is on /dev/ubda, as the power failure left it; nothing has mounted it yet."
-echo "The rest is this machine's own file system, read only."
+echo "The state is on /dev/ubda, as the power failure left it. It has not been mounted yet."
+echo "The rest is the file system of this machine, read-only."
 echo "Recover it:   mount -t {filesystem} {options}/dev/ubda /mnt/state      Leave: exit"
 cd /mnt; setsid -c /bin/bash -i </dev/tty0 >/dev/tty0 2>&1 || /bin/sh
 sync; poweroff -f 2>/dev/null || halt -f

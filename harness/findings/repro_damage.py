@@ -63,6 +63,6 @@ def outcome_lines(state: State, name: str, outcome: str, whole: Observation, see
     if outcome:
         lines.append(f"then: {outcome}: {WORDS[Outcome(outcome)]}")
     told = notices(whole, seen)
-    lines += ["told by:", *(f"    {line}" for line in told[:12])] if told else []
+    lines += ["reported by:", *(f"    {line}" for line in told[:12])] if told else []
     lines += [f"    and {len(told) - 12} more"] if len(told) > 12 else []
     return lines

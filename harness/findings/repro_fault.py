@@ -64,16 +64,16 @@ def run_lines(experiment: Experiment, spec: str, run: FaultRun | None) -> list[s
         met = met_words(step) if step else ""
         lines.append(f"    {format_operation(operation):<40} {said}{met}".rstrip())
         if index == point.operation and not point.stays:
-            lines.append("  ---- the device is sound again ----")
+            lines.append("  ---- the device works again ----")
     return ["setup", *lines] if workload.setup else lines
 
 
 def met_words(step: FaultStep) -> str:
     if not step.bad_writes and not step.bad_reads:
         return ""
-    return f"; came past the fault: writes {step.bad_writes}, reads {step.bad_reads}"
+    return f"; requests that the fault affected: writes {step.bad_writes}, reads {step.bad_reads}"
 
 
 def format_fault(point: FaultPoint) -> str:
-    where = {"": "the whole device", "flush": "FLUSH alone"}.get(point.part, f"sectors {point.part}")
+    where = {"": "the whole device", "flush": "only FLUSH"}.get(point.part, f"sectors {point.part}")
     return f"{point.kind}: {where}, {'from here on' if point.stays else 'for one operation'}"

@@ -71,10 +71,10 @@ def live_lines(
 
 def what_happened(seen: Observation) -> str:
     if seen.death:
-        return f"the kernel ended ({seen.death})"
+        return f"the kernel stopped ({seen.death})"
     if seen.umount_errno:
         return f"the unmount failed: {os.strerror(seen.umount_errno)}"
-    return "the kernel reports a bug" if first_report(seen.kernel_log) >= 0 else "the kernel was content"
+    return "the kernel reports a bug" if first_report(seen.kernel_log) >= 0 else "the kernel reported nothing"
 
 
 def trace(seen: Observation) -> tuple[str, ...]:

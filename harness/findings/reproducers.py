@@ -60,7 +60,7 @@ Showing = Sequence[tuple[JudgedState, Violation]]
 def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator[Reproducer]:
     """Errors: NoExport, NoResults."""
     if experiment.history is None:
-        raise NoResults(f"{run}: nothing was recorded: {experiment.facts.trouble}")
+        raise NoResults(f"{run} has no recording: {experiment.facts.trouble}")
     kind = {FAULTS: failed, DAMAGE: damaged}.get(experiment.facts.kind, crashed)
     if is_live(finding.state):
         kind = died
@@ -73,8 +73,8 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
             yield made
     if reasons and not some:
         raise NoExport(
-            f"{finding.id} is not exported: {'; '.join(sorted(reasons))}. Instead: another finding of the "
-            f"same states, or {itself(finding)}"
+            f"{finding.id} cannot be exported: {'; '.join(sorted(reasons))}. Try another finding "
+            f"of the same states, or use {itself(finding)}"
         )
 
 
@@ -150,16 +150,18 @@ def of_log(
     history = case.history
     begun, completed = history.begun_count(case.prefix), history.completed_count(case.prefix)
     if not begun and not (history.setup and state.spec.startswith("D:")):
-        raise NoCheck("the power fails before the first operation")
+        raise NoCheck("the power failure is before the first operation")
     if state.spec.startswith("T:") and "-" in state.spec:
-        raise NoCheck(f"{state.spec}: a program tears the last write that reached the disk, and no other")
+        raise NoCheck(f"{state.spec}: an exported program can tear only the last write that reached the disk")
     steps = (*history.setup, *history.run[:begun])
     failed = [step for step in steps if step.result < 0]
     beside = any(step.operation.parallel for step in steps)
     if beside and model_of(state.spec) != "O":
-        raise NoCheck(f"{state.spec}: of threads a program asks the prefixes of a log, and no other disks")
+        raise NoCheck(f"{state.spec}: with threads an exported program can check only the prefixes of a log")
     if failed:
-        raise NoCheck(f"operation {failed[0].index} failed while it was recorded: minimize leaves it out")
+        raise NoCheck(
+            f"operation {failed[0].index} failed while it was recorded. powercut minimize removes it"
+        )
     made = whole(finding, experiment, violation, run, way, asked, case.model)
     return msgspec.structs.replace(
         made,
@@ -202,7 +204,7 @@ def asked_in_orders(
     while prepared.orders.get(number) is not None:
         asked = checks(prepared.case(place_of(state.spec), seen, number), oracle, violation)
         if number and asked != found:
-            raise NoCheck("what may be there depends on the order of what ran beside each other")
+            raise NoCheck("the allowed result depends on the order of the parallel operations")
         found, number = asked, number + 1
     return found
 
@@ -300,7 +302,7 @@ def died(
     assert experiment.history is not None
     workload = experiment.history.workload
     if workload.parallel:
-        yield NoCheck("threads meet by chance, and a program that dies cannot be asked again")
+        yield NoCheck("threads meet by chance, and a program whose kernel dies cannot be repeated")
         return
     for state, violation in showing:
         made = whole(finding, experiment, violation, run, "plain", (Check("survives"),), None)
@@ -384,7 +386,9 @@ def spelled(operations: Sequence[Operation], first: int, model: Model | None) ->
     """How much `fill` took, it takes again in one call: offset and length. first: the index of the first of
     them. model: None of a recording that the kernel did not survive, which has no model. Errors: NoCheck."""
     if model is None and any(operation.word == "fill" for operation in operations):
-        raise NoCheck("how much fill took is not known of a recording that the kernel did not survive")
+        raise NoCheck(
+            "it is not known how much space fill took, because the kernel did not survive the recording"
+        )
     return tuple(
         filled(operation, index, model) if model and operation.word == "fill" else operation
         for index, operation in enumerate(operations, first)
@@ -396,7 +400,7 @@ def filled(operation: Operation, index: int, model: Model) -> Operation:
     (inode,) = model.ids(model.steps[index].inode, "file", index + 1)[:1]
     end = size_of(model.content[inode].at(index + 1))
     if end <= start:
-        raise NoCheck(f"operation {index}: fill gave back more than it had taken")
+        raise NoCheck(f"operation {index}: fill freed more than it had reserved")
     return msgspec.structs.replace(operation, offset=start, length=end - start)
 
 

@@ -175,11 +175,11 @@ class NoCheckout(Exception):
 def require_checkout(folder: Path) -> None:
     """Errors: NoCheckout."""
     for file, lack in (
-        ("check", "it is no checkout of fstests"),
+        ("check", "it is not a checkout of fstests"),
         (f"tests/generic/{GROUPS}", "run make in it"),
     ):
         if not (folder / file).is_file():
-            raise NoCheckout(f"--fstests {folder}: {lack}: there is no {file}")
+            raise NoCheckout(f"--fstests {folder}: {lack}: {file} is missing")
 
 
 def stand_ins(folder: Path, one: Reproducer) -> str:

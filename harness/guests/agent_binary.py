@@ -38,7 +38,9 @@ def agent_of(wanted: str) -> Path:
     if wanted == agent_hash():
         return agent_binary()
     if not re.fullmatch(r"[0-9a-f]{16}", wanted) or not binary.is_file():
-        raise AgentError(f"agent {wanted!r} is not here, and that of this checkout is {agent_hash()}")
+        raise AgentError(
+            f"the agent {wanted!r} is not available; the agent of this checkout is {agent_hash()}"
+        )
     cache.use(binary)
     cache.touch(binary)
     return binary
@@ -63,8 +65,10 @@ def _compile(sources: list[str], binary: Path) -> None:
         try:
             subprocess.run([*COMPILE, "-o", str(built), *sources], check=True, capture_output=True, text=True)
         except FileNotFoundError as error:
-            raise AgentError("no gcc to compile the agent: apt-get install gcc libc6-dev") from error
+            raise AgentError(
+                "gcc is needed to compile the agent and is not installed: apt-get install gcc libc6-dev"
+            ) from error
         except subprocess.CalledProcessError as error:
             first = next((line for line in error.stderr.splitlines() if "error" in line), error.stderr[:200])
-            raise AgentError(f"the agent does not compile: {first}") from error
+            raise AgentError(f"the agent cannot be compiled: {first}") from error
         built.rename(binary)

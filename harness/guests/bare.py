@@ -109,7 +109,7 @@ def _listen(process: "subprocess.Popen[bytes]", timeout_s: float) -> Ran:
                     return Ran(int(line.split()[1]), lines[:at])
             if not chunk:
                 return Ran(-1, (*lines, "the guest ended"))
-    return Ran(-1, (*said.decode(errors="replace").splitlines(), f"no end in {timeout_s:.0f} s"))
+    return Ran(-1, (*said.decode(errors="replace").splitlines(), f"it did not end within {timeout_s:.0f} s"))
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

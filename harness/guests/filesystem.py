@@ -78,6 +78,6 @@ def check_filesystem(profile: Profile, image: Path) -> Fsck:
         if done.returncode == -signal.SIGKILL:  # by somebody, as the OOM killer: it has no answer of its own
             done = _run_checker(command)
     except subprocess.TimeoutExpired:
-        return Fsck(exit=-1, output=f"no answer in {FSCK_TIMEOUT_S} s", timed_out=True)
+        return Fsck(exit=-1, output=f"it did not answer within {FSCK_TIMEOUT_S} s", timed_out=True)
     output = done.stdout.decode("latin-1").replace(str(image), "IMAGE")
     return Fsck(exit=done.returncode, output=output)

@@ -86,7 +86,7 @@ class LocalGuest:
         try:
             os.write(self._to_guest, command.encode() + b"\n")
         except BrokenPipeError:
-            self._lost("exit", "it does not listen")
+            self._lost("exit", "it does not accept connections")
 
     def hear(self, timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:
         """As Guest's."""
@@ -150,7 +150,7 @@ class LocalGuest:
             return
         ready = self._ready.poll(1000 * max(0.0, min(NUDGE_S, deadline - time.monotonic())))
         if not ready and time.monotonic() >= deadline:
-            self._lost("hang", f"no answer in {timeout_s:g} s")
+            self._lost("hang", f"it did not answer within {timeout_s:g} s")
         if not ready and self._nudged:
             self._nudge()
         for descriptor, _ in ready:
@@ -192,12 +192,15 @@ class LocalGuest:
         if any("Kernel panic" in line or "Oops" in line for line in console):
             kind = "panic"
         if any("Out of memory" in line for line in console):
-            kind, detail = "exit", f"its {self._memory_mib} MiB were too few for this workload; {detail}"
+            kind, detail = (
+                "exit",
+                f"its memory of {self._memory_mib} MiB was too small for this workload; {detail}",
+            )
         # Its memory and its disks are files there; that of the memory has no name, and went with it.
         bus_error = any(words in line for line in console for words in BUS_ERROR)
         starved = is_full(self._folder) or (bus_error and room_bytes(self._folder) < self._memory_mib << 20)
         if starved:
-            kind, detail = "exit", f"no room in {self._folder.parent} for its memory and disks; {detail}"
+            kind, detail = "exit", f"{self._folder.parent} has no space for its memory and disks; {detail}"
         raise LostGuest(kind, console, detail, self.stage, starved)
 
     def close(self) -> None:

@@ -63,8 +63,10 @@ def prefer(wanted: str, word: str, config: tuple[str, ...], progress: Progress) 
     if ok:
         return UML
     if lacking := packages.missing(packages.QEMU):
-        raise NoGuest(f"uml: {said}; qemu is not installed: {packages.install_line(lacking)}")
-    progress.line(f"uml: {said}; so qemu")
+        raise NoGuest(
+            f"User Mode Linux does not work: {said}. QEMU is not installed: {packages.install_line(lacking)}"
+        )
+    progress.line(f"User Mode Linux does not work: {said}. Using QEMU")
     return QEMU
 
 
@@ -88,7 +90,7 @@ def boots(kernel: Path, kind: str, timeout_s: float = BOOT_TIMEOUT_S) -> tuple[b
 def kvm_is_out() -> str:
     """Why no guest need be booted to know that KVM does not work, "" when one must."""
     if not KVM.exists():
-        return f"there is no {KVM}"
+        return f"{KVM} does not exist"
     return "" if os.access(KVM, os.R_OK | os.W_OK) else f"no permission for {KVM}"
 
 

@@ -35,7 +35,9 @@ PROCESSOR = {
 
 def prepare(spec: GuestSpec, folder: Path) -> None:
     """The guest's root, in memory: the agent and empty mount points, nothing of the host."""
-    assert not spec.files, "they are for scripts that need the host's programs, which only UML has"
+    assert not spec.files, (
+        "they are only for scripts that need the programs of the host, which guests in QEMU do not have"
+    )
     (folder / INITRAMFS).write_bytes(archive(spec.agent.read_bytes()))
 
 

@@ -49,7 +49,7 @@ def enter(root: Path, arguments: Sequence[str]) -> int:
         say(str(error))
         return CANNOT
     except KeyboardInterrupt:
-        say("interrupted; nothing half made is left")
+        say("interrupted. Nothing incomplete is left behind")
         return INTERRUPTED
     become(environment.python_of(place), arguments, inside(root))
 
@@ -123,7 +123,7 @@ def provide(absent: Sequence[Requirement], yes: bool) -> None:
         raise Closed(packages.complaint(absent, debian))
     sudo = [] if os.geteuid() == 0 else ["sudo"]
     if sudo and not packages.find("sudo"):
-        raise Closed(packages.complaint(absent, debian) + "\n(there is no sudo here)")
+        raise Closed(packages.complaint(absent, debian) + "\n(sudo is not installed)")
     install(absent, sudo)
 
 

@@ -86,8 +86,8 @@ def make(root: Path, needed: Sequence[str], say: Say, maker: Maker | None = None
                 _make_at(place, needed, lock, say, maker or _venv_and_pip)
     except OSError as error:
         raise NoEnvironment(
-            f"the virtual environment {place} cannot be made: {error}\n"
-            "Fix: room on that disk; or POWERCUT_CACHE=FOLDER, when you may not write there."
+            f"the virtual environment {place} cannot be made: {error}\nFix: free space on that "
+            "disk, or set POWERCUT_CACHE=FOLDER if you may not write there."
         ) from error
     return place
 
@@ -95,7 +95,7 @@ def make(root: Path, needed: Sequence[str], say: Say, maker: Maker | None = None
 def _make_at(place: Path, needed: Sequence[str], lock: int, say: Say, maker: Maker) -> None:
     partial = place.with_name(place.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a killed run: we hold the lock
-    say(f"making the virtual environment {place} (once; about half a minute)")
+    say(f"making the virtual environment {place} (only once; about half a minute)")
     try:
         maker(partial, needed, lock)
         _exchange_path(partial, place)
@@ -116,7 +116,7 @@ def _put_in_place(partial: Path, place: Path, say: Say) -> None:
     if ours:
         shutil.rmtree(old, ignore_errors=True)
     else:
-        say(f"{place} had not been made by powercut; it is now {old}")
+        say(f"{place} was not made by powercut, so it was renamed to {old}")
 
 
 def _exchange_path(partial: Path, place: Path) -> None:
@@ -168,14 +168,16 @@ def _venv_and_pip(place: Path, needed: Sequence[str], lock: int) -> None:
         [base, "-I", "-m", "venv", str(place)],
         lock,
         f"{base} -m venv failed",
-        "Fix: a complete Python. On Debian: apt-get install python3-venv, then /usr/bin/python3 powercut ...",
+        "Fix: use a Python with the module venv. On Debian: apt-get install python3-venv, "
+        "then /usr/bin/python3 powercut ...",
     )
     _run(
         [str(python_of(place)), "-I", "-m", "pip", "install", "--no-input", "--retries", "2", *needed],
         lock,
         f"pip could not install {', '.join(needed)}",
-        "Fix: a way to the package index (behind a proxy: https_proxy=URL); or, without a network,\n"
-        "a folder with the wheels: PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER",
+        "Fix: give access to the package index (behind a proxy: https_proxy=URL); or, "
+        "without a network, name\na folder with the wheels: PIP_NO_INDEX=1 "
+        "PIP_FIND_LINKS=FOLDER",
     )
 
 

@@ -21,9 +21,9 @@ from kernel.packages import Requirement
 
 AGENT = (
     Requirement("gcc", "gcc", "compiles the agent"),
-    Requirement("libc6-dev", "/usr/include/stdio.h", "the agent is a static program"),
+    Requirement("libc6-dev", "/usr/include/stdio.h", "links the agent of the guests, a static program"),
     Requirement("util-linux", "taskset", "pins a guest to a processor"),
-    Requirement("util-linux", "setpriv", "ends a build when we are killed"),
+    Requirement("util-linux", "setpriv", "ends a build when powercut is killed"),
 )
 # By the first word of a profile's name, which is its filesystem.
 FILESYSTEMS = {
@@ -51,7 +51,7 @@ QEMU = (
 )
 # For export alone: the guest that tries a program has the programs of the host.
 EXPORT = (
-    Requirement("dmsetup", "dmsetup", "exported programs make the power fail with it"),
+    Requirement("dmsetup", "dmsetup", "exported programs simulate the power failure with it"),
     Requirement("xfsprogs", "xfs_io", "exported programs write and sync with it"),
     Requirement("attr", "setfattr", "exported programs set attributes with it"),
     Requirement("acl", "setfacl", "exported programs set access control lists with it"),
@@ -67,7 +67,7 @@ SHELLS = (
 )
 PERF_LIBRARY = ROOT / "workloads" / "perf" / "library"
 # For compare --perf, beside what the experiments themselves name.
-PERF = Requirement("linux-perf", "perf", "samples where a guest's kernel spends its time")
+PERF = Requirement("linux-perf", "perf", "samples where the kernel of a guest spends its time")
 # By the marker of a suite's tests.
 MARKED = {"qemu": QEMU, "minimize": EXPORT, "install": SHELLS}
 DEFAULT_PROFILES = "btrfs"
@@ -192,13 +192,13 @@ def complaint(lacking: Sequence[Requirement], debian: bool) -> str:
             [
                 "Debian packages are missing:",
                 *lines,
-                "Install them as root, or give --yes to have it done with sudo:",
+                "Install them as root, or add --yes to let powercut install them with sudo:",
                 "  " + install_line(lacking),
             ]
         )
     return "\n".join(
         [
-            "programs or files are missing (in brackets the package that has them on Debian):",
+            ("programs or files are missing (in parentheses, the Debian package that contains them):"),
             *(f"  {needed.shown_by} ({needed.package}): {needed.why}" for needed in lacking),
         ]
     )

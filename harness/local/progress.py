@@ -105,7 +105,7 @@ class Progress:
         self._total = todo
         self._started = self._last_line = time.monotonic()
         if todo < total:
-            self.line(f"{total - todo} of {total} experiments are done already")
+            self.line(f"{total - todo} of {total} experiments are already done")
         if self._bars is not None:
             self._task = self._bars.add_task("experiments", total=todo, note="")
 

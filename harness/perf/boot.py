@@ -84,7 +84,7 @@ class MeasuredGuest:
         answer = self.guest.ask("leave", timeout_s=deadline_s + MOUNT_TIMEOUT_S)
         if int(answer[1]):
             raise NotMeasured(
-                f"umount failed: {os.strerror(int(answer[1]))}; does the script leave a process?"
+                f"umount failed: {os.strerror(int(answer[1]))}. Does the script leave a process running?"
             )
         return ran
 
@@ -103,25 +103,25 @@ class MeasuredGuest:
         said = self.execute(command, DEVICE_TIMEOUT_S).report.complained
         match = re.search(r"copied, ([\d.e-]+) s", said)
         if not match:
-            raise NotMeasured(f"dd on the guest's device gave no time: {said!r}")
+            raise NotMeasured(f"dd on the guest's device printed no time: {said!r}")
         return float(match[1]) / DEVICE_WRITES * 1e6
 
 
 def _check(report: ScriptReport, profile: Profile, deadline_s: float) -> None:
     told = [line.strip() for line in (report.complained or report.said).splitlines() if line.strip()]
-    last = " | ".join(told[-3:]) or "it said nothing"
+    last = " | ".join(told[-3:]) or "it printed nothing"
     if report.status == DEADLINE_PASSED:
         raise NotMeasured(
-            f"not finished within its deadline of {deadline_s:g} s; give it more (deadline_s in its file) or "
-            f"less to do (--scale); last: {last}"
+            f"the script did not end within its deadline of {deadline_s:g} s. Raise deadline_s in "
+            f"its file, or use a smaller --scale. Last line: {last}"
         )
     if "No space left" in report.complained + report.said:
         raise NotMeasured(
-            f"the device of {profile.size_bytes >> 20} MiB is too small for it; raise device_mib in its "
-            f"file, or give it less to do (--scale); last: {last}"
+            f"the device of {profile.size_bytes >> 20} MiB is too small for the script. Raise "
+            f"device_mib in its file, or use a smaller --scale. Last line: {last}"
         )
     if report.status:
-        raise NotMeasured(f"the script ended with status {report.status}: {last}")
+        raise NotMeasured(f"the script ended with exit status {report.status}: {last}")
 
 
 @contextlib.contextmanager

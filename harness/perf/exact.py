@@ -89,8 +89,8 @@ def calls(counts: Counts, wanted: str) -> int:
         function, _, start = wanted.partition(" @ ")
         found = [line.count for line in counts.lines.get(function, ()) if line.text.startswith(start)]
         if not found:
-            raise NotCounted(f"no line of {function}() in this kernel begins with {start!r}")
+            raise NotCounted(f"{function}() of this kernel has no line that begins with {start!r}")
         return sum(found)
     if wanted not in counts.calls:
-        raise NotCounted(f"this kernel has no function {wanted}() in what it counts")
+        raise NotCounted(f"this kernel does not count the function {wanted}()")
     return counts.calls[wanted]

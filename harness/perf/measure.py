@@ -130,8 +130,9 @@ def require_memory(experiments: Sequence[PerfExperiment]) -> None:
     free = room.f_bavail * room.f_frsize
     if free < needed:
         raise NoRoom(
-            f"{memory_folder()}: {free >> 20} MiB free, {largest.name} may need {needed >> 20} MiB for its "
-            "guest's disk and memory; free some, or leave it out"
+            f"{memory_folder()} has only {free >> 20} MiB free, and {largest.name} may need "
+            f"{needed >> 20} MiB for the disk and memory of its guest. Free some space, or leave "
+            "it out"
         )
 
 
@@ -228,7 +229,7 @@ class Course:
         try:
             work()
         except TROUBLE as error:
-            kept = f"; kept: {len(self.boots)} of {2 * self._boots} boots" if what == "boots" else ""
+            kept = f"; {len(self.boots)} of {2 * self._boots} boots are kept" if what == "boots" else ""
             self.trouble.append(f"{what}: {error}{kept}")
 
     def _facts(self, case: Case) -> CaseFacts:
@@ -368,7 +369,7 @@ def governor() -> str:
     try:
         return GOVERNOR.read_text().strip()
     except OSError:
-        return "not told"
+        return "not known"
 
 
 def debug_options(kernels: Any) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def sampling(pid: int, output: Path) -> Iterator[None]:
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=PERF_TIMEOUT_S)[1].decode(errors="replace").strip()
     if not output.exists() or not output.stat().st_size:
-        raise NotMeasured(f"perf record gave nothing: {said.splitlines()[-1] if said else 'no word'}")
+        raise NotMeasured(f"perf record wrote no samples: {said.splitlines()[-1] if said else 'no word'}")
 
 
 def samples(

@@ -99,7 +99,10 @@ def _of_profile(
 def lines(folder: Path, checked: CrossChecked) -> list[str]:
     """For a terminal."""
     told = [
-        f"kernel {checked.kernel}: the end of each operation by dm-flakey drop_writes, and by model O",
+        (
+            f"kernel {checked.kernel}: the disk at the end of each operation, as dm-flakey "
+            "drop_writes leaves it and as model O rebuilds it"
+        ),
         "",
     ]
     told.append(f"{'profile':<16}{'ends':>7}{'equal':>7}{'unflushed':>11}{'other tree':>12}{'DIFFERENT':>11}")
@@ -114,9 +117,14 @@ def lines(folder: Path, checked: CrossChecked) -> list[str]:
         )
     told += [
         "",
-        "equal: byte by byte, and the tree. unflushed: bytes that no FLUSH had followed yet; each of them",
+        (
+            "equal: the same bytes and the same tree. unflushed: the disks differ only in bytes "
+            "that no FLUSH had followed"
+        ),
     ]
-    told += ["stands in the log behind the mark. other tree: of those, where the tree shows it."]
+    told += [
+        ("yet, each of them in the log after the mark. other tree: those of unflushed whose trees differ.")
+    ]
     apart = [
         each for each in checked.crossings if each.agreement is Agreement.DIFFERENT or not each.same_tree
     ]

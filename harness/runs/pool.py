@@ -75,7 +75,7 @@ class Member(Generic[Task]):
         """How it ended."""
         self.process.join()
         status = self.process.exitcode or 0
-        return f"killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        return f"killed by signal {-status}" if status < 0 else f"ended with exit status {status}"
 
     def end(self) -> None:
         """At once, also when it is stopped or holds on to SIGTERM."""
@@ -138,7 +138,7 @@ class Pool(Generic[Task]):
                     else:
                         yield task, Lost(task, how)
                 if in_a_row >= DEATHS_MAX:
-                    raise PoolFailed(f"{in_a_row} workers died one after the other, the last one {how}")
+                    raise PoolFailed(f"{in_a_row} workers died in a row; the last one {how}")
 
     def _idle(self) -> Member[Task] | None:
         """A worker without a task: one that is there, or a new one where there is room."""

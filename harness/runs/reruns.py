@@ -50,7 +50,7 @@ def rerun_new(run: Path, summary: Summary, progress: Progress) -> Summary:
             witnesses.setdefault(finding.experiment, []).append(finding)
     chosen = list(witnesses.items())[:WITNESSES_MAX]
     if len(witnesses) > len(chosen):
-        progress.line(f"the witnesses of {len(witnesses) - len(chosen)} more findings are not repeated")
+        progress.line(f"the workloads of {len(witnesses) - len(chosen)} more findings are not repeated")
     after: dict[str, Finding] = {}
     for number, ones in chosen:
         with reading(run):
@@ -58,7 +58,7 @@ def rerun_new(run: Path, summary: Summary, progress: Progress) -> Summary:
         if experiment.facts.guest == QEMU_TCG or experiment.facts.kind != CRASH:
             continue
         live = all(is_live(one.state) for one in ones)
-        progress.line(f"{', '.join(one.id for one in ones)}: {TIMES} times more")
+        progress.line(f"recording {', '.join(one.id for one in ones)} {TIMES} more times")
         names, models = [one.signature for one in ones], models_of(ones)
         of = Trigger(LIVE) if live else None
         repeats = repeated(experiment, names, TIMES, progress, build_stock=False, models=models, of=of)
@@ -108,7 +108,7 @@ def repeated(
     """By signature: its own kernel first, then the stock one, when that is another and is built. of: what
     showed them, where that is no crash state."""
     facts = experiment.facts
-    assert experiment.history is not None, "what shows a finding was recorded"
+    assert experiment.history is not None, "a finding has a recording"
     found: dict[str, tuple[Repeat, ...]] = dict.fromkeys(signatures, ())
     for word in dict.fromkeys((facts.kernel, source_word(facts.kernel))):
         stock = word == source_word(facts.kernel)

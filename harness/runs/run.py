@@ -165,7 +165,7 @@ def told_how_to_go_on(folder: Path, progress: Progress) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit, WorkerFailed, OSError):
-        progress.line(f"go on with: powercut run --resume {shown(folder)}")
+        progress.line(f"continue with: powercut run --resume {shown(folder)}")
         raise
 
 
@@ -177,8 +177,9 @@ def require_same_question(folder: Path, run_spec: RunSpec, plans: list[Plan]) ->
     names = tuple(workload.name for workload in run_spec.workloads)
     if question.workloads != names or question.planned not in (NOT_KNOWN, len(plans)):
         raise NoResults(
-            f"{folder}: {question.planned} experiments of {len(question.workloads)} workloads were "
-            f"planned, and the same words now mean {len(plans)} of {len(names)}; start a new run"
+            f"{folder}: the run planned {question.planned} experiments of "
+            f"{len(question.workloads)} workloads, and the same command now means {len(plans)} of "
+            f"{len(names)}. Start a new run"
         )
     if question.planned == NOT_KNOWN:
         write_question(folder, msgspec.structs.replace(question, planned=len(plans)))
@@ -208,12 +209,12 @@ def require_room(folder: Path, needed_bytes: int) -> None:
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise NoRoom(f"{existing}: results cannot be written there; name another folder with --out")
+        raise NoRoom(f"{existing} cannot be written. Name another folder for results with --out")
     free = shutil.disk_usage(existing).free
     if free < needed_bytes:
         raise NoRoom(
-            f"{existing}: {free >> 20} MiB free, {needed_bytes >> 20} MiB needed for results; "
-            "free some, or name another folder with --out"
+            f"{existing} has only {free >> 20} MiB free, and {needed_bytes >> 20} MiB are needed "
+            "for results. Free some space, or name another folder with --out"
         )
 
 
@@ -226,7 +227,7 @@ def require_sectors(workload: Workload, profile: Profile) -> None:
                 workload.name,
                 operation.line,
                 1,
-                f"the device of {profile.name} has the sectors 0 to {count - 1}: name one of them",
+                f"the sectors of the device of {profile.name} are 0 to {count - 1}. Name one of them",
                 words(operation),
             )
 
@@ -315,7 +316,10 @@ def job_count(run_spec: RunSpec, plan_count: int) -> int:
 def require_same(plan: Plan, folder: Path) -> None:
     """What is done must be what would be done now. Errors: NoResults."""
     if (folder / "workload").read_text() != format_workload(plan.workload):
-        raise NoResults(f"{folder}: the workload {plan.workload.name} has changed since; start a new run")
+        raise NoResults(
+            f"{folder}: the workload {plan.workload.name} has changed since the run was started. "
+            "Start a new run"
+        )
 
 
 def do_experiments(plans: list[Plan], run_spec: RunSpec, folder: Path, progress: Progress) -> int:
@@ -347,7 +351,7 @@ def heed(plan: Plan, said: Said | Lost[Plan], folder: Path, progress: Progress) 
     """Show what a worker said of its experiment, or keep that it died over it. How many guests it booted.
     Errors: OSError."""
     if isinstance(said, Lost):
-        trouble = f"the worker was {said.how}, {TRIES} times in this experiment"
+        trouble = f"the worker was {said.how}, {TRIES} times during this experiment"
         progress.done(done_already(plan, folder) or not_done(plan, folder, trouble, ""))
     elif said.kind == "done":
         outcome, booted = said.content
@@ -422,7 +426,7 @@ class Workbench:
         except Exception as mistake:
             self._stack.close()
             self._for = None
-            told = f"a mistake of ours: {type(mistake).__name__}: {mistake}"
+            told = f"a bug of Powercut: {type(mistake).__name__}: {mistake}"
             return not_done(plan, Path(self._settings.run), told, traceback.format_exc())
 
     def do(self, plan: Plan, tell: Any) -> Outcome:
@@ -459,7 +463,7 @@ def require_scratch(folder: Path) -> None:
     if is_full(folder):
         raise OSError(
             errno.ENOSPC,
-            "the scratch folder is full, so no guest can be believed; try fewer --jobs",
+            "the scratch folder is full, so results of guests are not reliable. Use fewer --jobs",
             str(folder),
         )
 

@@ -58,7 +58,7 @@ def calls_from(counts: Counts, caller: str, callee: str) -> int:
     much. Errors: NotCounted."""
     places = [line for line in counts.lines.get(caller, ()) if re.search(rf"\b{callee}\(", line.text)]
     if not places:
-        raise NotCounted(f"no line of {caller}() calls {callee}() in this kernel")
+        raise NotCounted(f"{caller}() of this kernel has no line that calls {callee}()")
     return sum(line.count for line in places)
 
 
@@ -92,12 +92,14 @@ def count(guest: Guest, kernel: Kernel, profile: Profile, workload: Workload, pr
     """
     notes = Path(kernel.path).parent / "gcno"
     if not notes.is_dir():
-        raise NotCounted(f"{kernel.provenance.word} counts nothing: build it with the config variant gcov")
+        raise NotCounted(
+            f"{kernel.provenance.word} does not count calls. Build it with the config variant gcov"
+        )
     record(guest, profile, workload, pristine, kernel.provenance.word)
     size = int(guest.ask("counters", timeout_s=60)[1])
     counters = dict(counters_in(guest.read(OUTBOX, 0, size)))
     if not counters:
-        raise NotCounted(f"{kernel.provenance.word}: the guest shows no counters below debugfs")
+        raise NotCounted(f"{kernel.provenance.word}: the guest has no counters in debugfs")
     with tempfile.TemporaryDirectory(dir=guest.scratch) as scratch:
         return counts_of(counters, notes, Path(scratch))
 
@@ -120,7 +122,9 @@ def counts_of(counters: dict[str, bytes], notes: Path, scratch: Path) -> Counts:
         place.write_bytes(content)
         kept = (notes / name).with_suffix(".gcno")
         if not kept.is_file():
-            raise NotCounted(f"{kept} is missing: build the kernel again (powercut kernel prune)")
+            raise NotCounted(
+                f"{kept} is missing. Delete the kernel (powercut kernel prune) and build it again"
+            )
         shutil.copyfile(kept, place.with_suffix(".gcno"))
     return _add_up(_read(sorted(counters), scratch), notes)
 

@@ -199,14 +199,14 @@ def decode(raw: bytes) -> Observation:
     try:
         return msgspec.json.decode(raw, type=Observation)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Observation(trouble=f"the agent's report makes no sense: {error}")
+        return Observation(trouble=f"the report of the agent is invalid: {error}")
 
 
 def judge_again(experiment: Experiment, profile: Profile, tier: Tier) -> Judgement:
     """From the store's files, without a guest. Errors: ValueError when the experiment has no history."""
     history, facts = experiment.history, experiment.facts
     if history is None:
-        raise ValueError(f"experiment {experiment.folder} has no history: {facts.trouble}")
+        raise ValueError(f"experiment {experiment.folder} has no recording: {facts.trouble}")
     judge: Judge | FaultJudge | DamageJudge
     if facts.kind == FAULTS:
         judge = FaultJudge(history, profile, tier)

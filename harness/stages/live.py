@@ -37,7 +37,7 @@ class Died(LostGuest):
     """The kernel under test died while it recorded, and said so."""
 
     def __init__(self, lost: LostGuest, live: Live, history: History) -> None:
-        Exception.__init__(self, f"the kernel ended ({live.seen.death}) during {live.seen.death_during}")
+        Exception.__init__(self, f"the kernel stopped ({live.seen.death}) during {live.seen.death_during}")
         self.kind, self.console, self.stage = lost.kind, lost.console, lost.stage
         self.live, self.history = live, history
 

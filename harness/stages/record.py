@@ -151,23 +151,24 @@ def _read_report(raw: bytes) -> RecordReport:
     try:
         return msgspec.json.decode(raw, type=RecordReport)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NotRecorded(f"the agent's report makes no sense: {error}") from error
+        raise NotRecorded(f"the report of the agent is invalid: {error}") from error
 
 
 def _check(report: RecordReport, profile: Profile, log_bytes: int) -> None:
     if report.mount_errno:
         log = "; ".join(report.kernel_log[-3:])
         raise NotRecorded(
-            f"{profile.name}: mount of the fresh filesystem failed ({report.mount_errno}): {log}"
+            f"{profile.name}: the new filesystem could not be mounted (error {report.mount_errno}): {log}"
         )
     if any("Ran out of space" in line for line in report.kernel_log):  # dm-log-writes.c says it only there
         raise NotRecorded(
-            f"the log device of {log_bytes >> 20} MiB overflowed: ask for more, --log-size {log_bytes >> 18}M"
+            f"the log device of {log_bytes >> 20} MiB is full. Use a larger one: --log-size "
+            f"{log_bytes >> 18}M"
         )
     if report.device.get("write_cache") != "write back":
         raise NotRecorded(
-            f"the recorded device is {report.device.get('write_cache')!r}, not 'write back': "
-            "the kernel would strip FLUSH and FUA and nothing could be judged"
+            f"the recorded device is {report.device.get('write_cache')!r}, not 'write back'. The "
+            "kernel would remove FLUSH and FUA, and nothing could be judged"
         )
 
 

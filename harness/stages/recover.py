@@ -58,6 +58,7 @@ REQUEST_MAGIC = 0x50435251
 REPLY_MAGIC = 0x50435250
 WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE, WANT_EXTENTS, WANT_TIMES = 1, 2, 4, 8, 16, 32, 64
 WANT_READS = 128
+WANT_DIRECTORY_TIMES = 256
 # The words after which the walk tells inode flags, extents, times.
 ASKED_AFTER = {
     WANT_FLAGS: {"chattr"},
@@ -243,19 +244,19 @@ class Session:
             return self.guest.told, []
         raw = self.guest.read(OUTBOX, request.sequence % SLOTS * SLOT_BYTES, int(words[2]))
         if len(raw) < REPLY.size:
-            raise GuestTrouble(f"the answer {request.sequence} has {len(raw)} bytes in the outbox")
+            raise GuestTrouble(f"answer {request.sequence} in the outbox has {len(raw)} bytes")
         magic, sequence, report_bytes, change_count = REPLY.unpack_from(raw)
         if magic != REPLY_MAGIC or sequence != request.sequence:
-            raise GuestTrouble(f"the outbox holds no answer {request.sequence}")
+            raise GuestTrouble(f"the outbox has no answer {request.sequence}")
         report = raw[REPLY.size : REPLY.size + report_bytes]
         numbers_end = REPLY.size + report_bytes + 8 * change_count
         start = numbers_end + -numbers_end % BLOCK_BYTES
         if len(raw) != start + change_count * BLOCK_BYTES:
             raise GuestTrouble(
-                f"the answer {sequence} has {len(raw)} bytes in the outbox: too few for a report of "
+                f"answer {sequence} in the outbox has {len(raw)} bytes: too few for a report of "
                 f"{report_bytes} bytes and {change_count} changed blocks"
                 if len(raw) < start + change_count * BLOCK_BYTES
-                else f"the answer {sequence} has {len(raw)} bytes in the outbox: more than it names"
+                else f"answer {sequence} in the outbox has {len(raw)} bytes: more than it names"
             )
         numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
         changes = [

@@ -100,9 +100,11 @@ def parse_spec(spec: str, entries: Entries, device_bytes: int = 0) -> State:
     BadSpec."""
     state = parse(spec)
     if state.damage and 0 < device_bytes <= state.damage.block * BLOCK_BYTES:
-        raise BadSpec(f"{spec}: the disk has the blocks 0 to {device_bytes // BLOCK_BYTES - 1}")
+        raise BadSpec(f"{spec}: the blocks of the disk are 0 to {device_bytes // BLOCK_BYTES - 1}")
     if state.prefix > len(entries):
-        raise BadSpec(f"{spec}: the log has {len(entries)} entries, so O:0 to O:{len(entries)}")
+        raise BadSpec(
+            f"{spec}: the log has {len(entries)} entries, so its states are O:0 to O:{len(entries)}"
+        )
     if state.lost:
         _check_lost(spec, state, entries)
     if state.torn >= 0:
@@ -114,30 +116,30 @@ def _check_lost(spec: str, state: State, entries: Entries) -> None:
     start = window_start(entries, state.prefix) or 0
     for index in state.lost:
         if index >= state.prefix:
-            raise BadSpec(f"{spec}: entry {index} is behind the cut, and not on the disk anyhow")
+            raise BadSpec(f"{spec}: entry {index} is after the end of the prefix, so it is not on the disk")
         if index < start:
-            raise BadSpec(f"{spec}: entry {index} was durable: a FLUSH behind it had completed")
+            raise BadSpec(f"{spec}: entry {index} was durable, because a later FLUSH had completed")
         if not writes(entries[index]):
             raise BadSpec(f"{spec}: entry {index} writes nothing")
         if not is_volatile(entries[index]):
-            raise BadSpec(f"{spec}: entry {index} has FUA: it was durable when it completed")
+            raise BadSpec(f"{spec}: entry {index} has FUA, so it was durable when it completed")
 
 
 def _check_torn(spec: str, state: State, entries: Entries) -> None:
     if state.torn >= state.prefix:
-        raise BadSpec(f"{spec}: entry {state.torn} is behind the cut, and not on the disk anyhow")
+        raise BadSpec(f"{spec}: entry {state.torn} is after the end of the prefix, so it is not on the disk")
     entry = entries[state.torn]
     if not writes(entry) or entry.flags & EntryFlag.DISCARD:
-        raise BadSpec(f"{spec}: entry {state.torn} writes no data that could be torn")
+        raise BadSpec(f"{spec}: entry {state.torn} has no data that could be torn")
     if not 0 < state.sectors < entry.sector_count:
         raise BadSpec(
-            f"{spec}: entry {state.torn} has {entry.sector_count} sectors, so cuts from 1 to "
-            f"{entry.sector_count - 1}"
+            f"{spec}: entry {state.torn} has {entry.sector_count} sectors, so it can be torn "
+            f"after 1 to {entry.sector_count - 1} of them"
         )
     if state.torn == state.prefix - 1:
         return  # it was on its way, FUA or not
     if state.torn < (window_start(entries, state.prefix) or 0) or not is_volatile(entry):
-        raise BadSpec(f"{spec}: entry {state.torn} was durable before the cut")
+        raise BadSpec(f"{spec}: entry {state.torn} was durable before the end of the prefix")
 
 
 def parse_models(text: str) -> tuple[str, ...]:
@@ -145,7 +147,7 @@ def parse_models(text: str) -> tuple[str, ...]:
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     for model in wanted:
         if model not in MODELS:
-            raise BadSpec(f"--models {text}: no model {model!r}; there are {', '.join(MODELS)}")
+            raise BadSpec(f"--models {text}: there is no model {model!r}. The models are {', '.join(MODELS)}")
     if not wanted:
-        raise BadSpec("--models: name at least one, as in --models O")
+        raise BadSpec("--models: name at least one model, such as --models O")
     return tuple(model for model in MODELS if model in wanted)

@@ -103,19 +103,24 @@ class Log:
         for entry_index, mark in self.marks.items():
             if mark == text:
                 return entry_index
-        raise BadLog(f"{self._file.name}: no mark {text!r} among its {len(self)} entries")
+        raise BadLog(f"{self._file.name}: none of its {len(self)} entries is the mark {text!r}")
 
     def _read_superblock(self, size_bytes: int) -> int:
         raw = self._file.read(SUPERBLOCK.size)
         if len(raw) < SUPERBLOCK.size:
-            raise BadLog(f"{self._file.name}: {size_bytes} bytes are too few for a dm-log-writes log")
+            raise BadLog(f"{self._file.name}: {size_bytes} bytes are too small for a dm-log-writes log")
         magic, version, entry_count, sector_size = SUPERBLOCK.unpack(raw)
         if magic != MAGIC:
-            raise BadLog(f"{self._file.name}: no dm-log-writes log: magic {magic:#x}, expected {MAGIC:#x}")
+            raise BadLog(
+                f"{self._file.name} is not a dm-log-writes log: its magic number is {magic:#x}, "
+                f"expected {MAGIC:#x}"
+            )
         if version != VERSION:
-            raise BadLog(f"{self._file.name}: log version {version}, only {VERSION} is known")
+            raise BadLog(
+                f"{self._file.name}: the log has version {version}; only version {VERSION} is supported"
+            )
         if sector_size < SECTOR_BYTES or sector_size % SECTOR_BYTES:
-            raise BadLog(f"{self._file.name}: sector size {sector_size} in the superblock makes no sense")
+            raise BadLog(f"{self._file.name}: the sector size {sector_size} in the superblock is invalid")
         self.sector_size = sector_size
         return int(entry_count)
 
@@ -138,14 +143,14 @@ class Log:
                 if entry_count is None and not raw:
                     return
                 raise BadLog(
-                    f"{self._file.name}: ends after {number} entries, its superblock claims {entry_count}"
+                    f"{self._file.name} ends after {number} entries, and its superblock says {entry_count}"
                     if entry_count is not None and not raw
                     else f"{self._file.name}: cut off in the header of entry {number} at byte {place}"
                 )
             sector, count, flags, data_length = HEADER.unpack_from(raw)
             if not self._makes_sense(sector, count, flags, data_length):
                 raise BadLog(
-                    f"{self._file.name}: entry {number} at byte {place} is no entry (flags {flags:#x})"
+                    f"{self._file.name}: entry {number} at byte {place} is invalid (flags {flags:#x})"
                 )
             if flags & EntryFlag.MARK:
                 self.marks[number] = raw[HEADER.size :][:data_length].rstrip(b"\0").decode("latin-1")

@@ -364,7 +364,7 @@ def test_a_second_process_in_one_run_is_refused(tmp_path, kernel_word, undisturb
     first.process.send_signal(signal.SIGSTOP)  # or it might be done before the others have begun
     for words in (("run", "--resume", str(run)), ("judge", str(run))):
         status, said = Life(*words).end()
-        assert (status, f"process {first.process.pid} is at work there" in said) == (3, True), said
+        assert (status, f"in use by process {first.process.pid}" in said) == (3, True), said
     first.process.send_signal(signal.SIGCONT)
     assert first.end()[0] == undisturbed.exit
     assert differences(told_of(run), undisturbed) == []

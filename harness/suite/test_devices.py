@@ -58,7 +58,7 @@ def made(way, **instead):
     )
 
 
-SAID = ("BROKEN: ", "cannot be tried: ", "an error was told", "the promise was kept")
+SAID = ("BROKEN: ", "cannot be tested: ", "an error was reported", "the promise was kept")
 
 
 def ended(kernel, one):

@@ -414,15 +414,8 @@ def test_the_image_runs_an_experiment_as_an_ordinary_user(
     results = user.work / "container"
     results.mkdir(mode=0o777)
     results.chmod(0o777)
-    inside = [
-        *engine,
-        "run",
-        "--rm",
-        "--tmpfs",
-        "/dev/shm:exec,size=2g",
-        "--volume",
-        f"{results}:/work/results",
-    ]
+    volumes = ("--volume", "powercut-cache:/cache", "--volume", f"{results}:/work/results")
+    inside = [*engine, "run", "--rm", "--tmpfs", "/dev/shm:exec,size=2g", *volumes]
     who = subprocess.run(
         [*inside, "--entrypoint", "id", image, "-un"], capture_output=True, text=True, check=True
     )

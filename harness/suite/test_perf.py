@@ -104,9 +104,9 @@ better = "less"
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("sleep 60", "not finished within its deadline of 3 s.*kept: 0 of 2 boots"),
+        ("sleep 60", "did not end within its deadline of 3 s.*0 of 2 boots are kept"),
         ("dd if=/dev/zero of=$MNT/x bs=1M count=100", "device of 64 MiB is too small.*kept: 0 of 2 boots"),
-        ("exit 7", "ended with status 7"),
+        ("exit 7", "ended with exit status 7"),
         ("true", ""),
     ],
 )

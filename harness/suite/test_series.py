@@ -37,7 +37,7 @@ def why_not(name, version, linux, scratch):
     try:
         series = find_series(name, version)
     except BadKernel as error:
-        return "" if f"{name} is not for {version}: " in str(error) else str(error)
+        return "" if f"{name} cannot be used with {version}: " in str(error) else str(error)
     for file in changed_files(series):
         copy = scratch / file
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,7 @@ def test_the_files_of_a_folder_speak_together() -> None:
 
 
 def test_an_absence_needs_its_reason() -> None:
-    with pytest.raises(BadKernel, match=r"5\.10.*VERSION \(why\)"):
+    with pytest.raises(BadKernel, match=r"5\.10.*VERSION \(REASON\)"):
         facts_of(["# a\n# absent: 5.10\n"])
 
 

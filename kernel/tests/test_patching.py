@@ -53,7 +53,7 @@ def test_a_patch_is_not_applied_with_fuzz(tree: Path) -> None:
 
 def test_a_patch_that_is_there_already_is_refused(tree: Path) -> None:
     apply(patch(), tree)
-    with pytest.raises(BadKernel, match="already has this change"):
+    with pytest.raises(BadKernel, match="already applied"):
         apply(patch(), tree)
 
 
@@ -76,7 +76,7 @@ def test_a_semantic_patch_changes_the_file_it_names(tree: Path) -> None:
 
 
 def test_a_semantic_patch_that_matches_nothing_is_refused(tree: Path) -> None:
-    with pytest.raises(BadKernel, match=r"changed nothing in fs/a\.c"):
+    with pytest.raises(BadKernel, match=r"matches no code in fs/a\.c"):
         apply(cocci("@@ @@\n- g();\n"), tree)
 
 

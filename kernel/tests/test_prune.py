@@ -154,5 +154,5 @@ def test_limits_have_units_and_nonsense_is_refused(monkeypatch: pytest.MonkeyPat
     assert limit_bytes() == 500 << 20
     assert size_of("0", "--keep") == 0
     for text in ("much", "5X", "-1", "1.5G"):
-        with pytest.raises(BadKernel, match=f"--keep: '{text}' is no size"):
+        with pytest.raises(BadKernel, match=f"--keep: '{text}' is not a size"):
             size_of(text, "--keep")

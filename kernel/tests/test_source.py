@@ -118,7 +118,7 @@ def test_a_tree_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
 def test_a_package_nobody_knows_is_explained_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernel.archive.output", lambda *_: "")
     monkeypatch.setattr("kernel.archive.offer", refuse)
-    with pytest.raises(BuildFailed, match=r"linux-source-6\.12 .* cannot be had: nobody knows it"):
+    with pytest.raises(BuildFailed, match=r"linux-source-6\.12 .* cannot be downloaded: nobody knows it"):
         source.examine(Source("debian", "6.12"), lambda _stage, _fraction: None)
 
 

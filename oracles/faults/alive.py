@@ -18,12 +18,13 @@ from oracles.verdict import Answer, Tier, Verdict, Violation
 
 NAME = "alive"
 CHECKS = (
-    "While the device fails, or has damage, the kernel neither panics nor hangs, and its log has no BUG, "
-    "WARNING, Oops, stall, failed assertion or report of a sanitizer or of lockdep. The unmount ends "
-    "without an error and leaves no inode busy and no device open. While a workload is recorded on a "
-    "sound device, the kernel neither panics nor hangs, and the unmount succeeds."
+    "While the device fails or has damage, the kernel neither panics nor hangs, and its "
+    "log has no BUG, WARNING, Oops, stall, failed assertion, or report of a sanitizer or "
+    "of lockdep. The unmount ends without an error and leaves no inode busy and no "
+    "device open. While a workload is recorded on a working device, the kernel neither "
+    "panics nor hangs, and the unmount succeeds."
 )
-NOT_CHECKED = "Memory that is never freed, and how long a call took, as long as it ended within 30 s."
+NOT_CHECKED = "Memory that is never freed. How long a call took, if it ended within 30 s."
 
 LINES_OF_ERRORS = "filesystem error"
 BUSY = "Busy inodes after unmount"  # fs/super.c generic_shutdown_super()
@@ -45,7 +46,13 @@ def judge_seen(profile: Profile, tier: Tier, seen: Observation) -> Verdict:
         )
     elif run and run.open_count:
         violations.append(
-            _violation(profile, "kernel", "device busy", "nobody has it open", f"open {run.open_count} times")
+            _violation(
+                profile,
+                "kernel",
+                "device busy",
+                "the device is closed after the unmount",
+                f"still open {run.open_count} times",
+            )
         )
     return _verdict(tier, seen, violations)
 
@@ -61,13 +68,13 @@ def _of_kernel(profile: Profile, seen: Observation, whose: str) -> list[Violatio
     violations = []
     if seen.death:
         stage = f" during {seen.death_during}" if seen.death_during else ""
-        last = seen.console[-1] if seen.console else "its console is empty"
+        last = seen.console[-1] if seen.console else "the console is empty"
         violations.append(
             _violation(
                 profile,
                 whose or place((*seen.kernel_log, *seen.console)),
                 seen.death,
-                "the kernel goes on",
+                "the kernel continues to run",
                 f"{seen.death}{stage}: {last}",
             )
         )

@@ -18,13 +18,15 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "contained"
 CHECKS = (
-    "What was acknowledged before the device failed is there after a mount on a sound device. Once the "
-    "device takes writes again, the filesystem goes on, is read-only or has shut down, as its profile "
-    "documents. Where nothing failed it goes on."
+    "What was acknowledged before the device failed is there after a mount on a working "
+    "device. Once the device accepts writes again, the filesystem continues, is "
+    "read-only or has shut down, as its profile documents. If no request failed, it "
+    "continues."
 )
 NOT_CHECKED = (
-    "Whether it could have gone on where it stopped. What was acknowledged where the fault itself spoils "
-    "the disk: corrupt writes, and dropped writes that other writes follow."
+    "Whether a filesystem that stopped could have continued. What was acknowledged, "
+    "where the fault itself damages the disk: corrupt writes, and dropped writes that "
+    "other writes follow."
 )
 
 GOES_ON, READ_ONLY, SHUT_DOWN = "goes on", "read-only", "shut down"
@@ -65,7 +67,7 @@ def _unreachable(case: FaultCase) -> Violation:
         "filesystem",
         ".",
         "what was durable before the fault can be reached",
-        f"mount on a sound device: {name}",
+        f"mount on a working device: {name}",
         case.promise("mount"),
         Tier.POSIX,
     )
@@ -80,7 +82,7 @@ def behaviour(run: FaultRun) -> str:
     name = errno.errorcode.get(run.after_errno, str(run.after_errno))
     if run.after_call == "create" and run.after_errno in (errno.EIO, errno.ESHUTDOWN, errno.EUCLEAN):
         return SHUT_DOWN
-    return f"{run.after_call} of a new file fails with {name}"
+    return f"{run.after_call} of a new file failed with {name}"
 
 
 def _behaviour(case: FaultCase) -> list[Violation]:

@@ -34,7 +34,7 @@ def split(spec: str) -> tuple[str, Damage]:
     """The state's spec without the damage, and the damage. Errors: BadSpec."""
     state = parse(spec)
     if state.damage is None:
-        raise BadSpec(f"{spec}: no damaged state; write {DAMAGE_FORMS}")
+        raise BadSpec(f"{spec} is not a damaged state. Write one such as {DAMAGE_FORMS}")
     return state.undamaged.spec, state.damage
 
 
@@ -54,11 +54,17 @@ OUTCOMES = tuple(str(one) for one in Outcome)
 UNTOLD = (Outcome.UNNOTICED, Outcome.OLDER, Outcome.CHANGED)
 WORDS = {
     Outcome.REFUSED: "the mount fails with an error",
-    Outcome.REPAIRED: "the same tree; the kernel log reports the damage, or the disk has the block as it was",
-    Outcome.TOLD: "another tree, and a report: a warning in the kernel log, or a call that fails",
-    Outcome.UNNOTICED: "the same tree, and no report: the bytes are not used, or replay overwrites them",
-    Outcome.OLDER: "the tree of an earlier state, and no report: the journal or log seemed to end there, "
-    "as after a power failure",
+    Outcome.REPAIRED: (
+        "the same tree; the kernel log reports the damage, or the block on the disk was repaired"
+    ),
+    Outcome.TOLD: "a different tree, and a report: a warning in the kernel log, or a call that fails",
+    Outcome.UNNOTICED: (
+        "the same tree, and no report: the damaged bytes are not used, or replay overwrites them"
+    ),
+    Outcome.OLDER: (
+        "the tree of an earlier state, and no report: the journal or log seemed to end there, "
+        "as after a power failure"
+    ),
     Outcome.CHANGED: "a tree that never existed, and no report",
     Outcome.DIED: "a panic or a hang",
 }

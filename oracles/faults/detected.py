@@ -16,14 +16,16 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "detected"
 CHECKS = (
-    "After a byte of each write was changed on its way to the disk, the tree shows nothing that never "
-    "was: no name, size, attribute or link, and on btrfs no byte of a file. Of damage at rest, which is "
-    "done to blocks that the mount reads: also no byte of a file on any filesystem. A read may fail, and "
-    "the mount may be refused."
+    "After a byte of each write was changed on its way to the disk, the tree shows "
+    "nothing that never existed: no such name, size, attribute or link, and on btrfs no "
+    "such byte of a file. After damage at rest, which is done to blocks that the mount "
+    "reads, no such byte of a file on any filesystem. A read may fail, and the mount may "
+    "be refused."
 )
 NOT_CHECKED = (
-    "What was lost, and whether a second copy could have repaired it. File data on ext4 and xfs, which "
-    "have no checksum for it, and on btrfs with nodatacow or in files with the flag C. All of f2fs."
+    "What was lost, and whether a second copy could have repaired it. File data on ext4 "
+    "and xfs, which have no checksums for it, and on btrfs with nodatacow or in files "
+    "with the flag C. f2fs is not checked at all."
 )
 
 DATA_CHECKSUMS = ("btrfs",)

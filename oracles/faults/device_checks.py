@@ -32,7 +32,7 @@ def of_damage(case: DamageCase, oracle: str, violation: Violation) -> tuple[Chec
         return (Check("as before"),)
     if oracle == noticed.NAME:
         raise NoCheck(
-            "a tree of an earlier time is allowed here, and no program in a few lines knows all of those"
+            "the trees of all earlier times are allowed here, and an exported program cannot know all of them"
         )
     return undetected(case.cases, violation)
 
@@ -64,7 +64,7 @@ def of_fault(case: FaultCase, oracle: str, violation: Violation) -> tuple[Check,
     """At least one. Errors: NoCheck."""
     kind = violation.kind
     if oracle == alive.NAME and kind in ("unmount failed", "device busy"):
-        raise NoCheck(f"{oracle}: {kind}: a program has nothing to look at after that")
+        raise NoCheck(f"{oracle}: {kind}: after this a program can check nothing more")
     if oracle == alive.NAME:
         return (Check("survives"),)
     if oracle == detected.NAME:

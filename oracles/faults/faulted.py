@@ -94,11 +94,11 @@ def fault_case(
     point = parse_point(spec, history.workload)
     run = observation.fault
     if run is None:
-        raise Disagreement("there is no account of the run")
+        raise Disagreement("the run on the failing device left no report")
     if run.refused:
-        raise Disagreement("the kernel has no such fault")
+        raise Disagreement("this kernel cannot produce this kind of fault")
     if run.mount_errno:
-        raise Disagreement(f"the fresh filesystem did not mount: error {run.mount_errno}")
+        raise Disagreement(f"the new filesystem could not be mounted: error {run.mount_errno}")
     own = own_history(history, run)
     model = models.build(own)
     results = {step.index: step.result for step in run.steps}

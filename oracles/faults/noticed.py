@@ -14,15 +14,16 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "noticed"
 CHECKS = (
-    "A bit flipped or a sector zeroed in a block that recovery reads either changes nothing that is "
-    "found, or is reported: the mount is refused, a call fails, or the kernel log has a line at level "
-    "warning or worse that it does not have without the damage. On btrfs also: the log of fsync is not "
-    "left out without a report."
+    "A flipped bit or a zeroed sector in a block that recovery reads either does not "
+    "change the recovered tree or is reported: the mount is refused, a call fails, or "
+    "the kernel log has a line at level warning or worse that it does not have without "
+    "the damage. On btrfs also: the log tree of fsync is not skipped without a report."
 )
 NOT_CHECKED = (
-    "Whether a second copy could have repaired what was lost. The end of an ext4 journal or an xfs log: a "
-    "power failure leaves a record there that makes no sense, too, so the tree of an earlier state is "
-    "allowed. All of f2fs, whose nodes have no checksum."
+    "Whether a second copy could have repaired what was lost. The end of an ext4 journal "
+    "or an xfs log: a power failure can leave an invalid record there too, so the tree "
+    "of an earlier state is allowed. f2fs is not checked, because its nodes have no "
+    "checksum."
 )
 
 

@@ -16,17 +16,19 @@ from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "told"
 CHECKS = (
-    "For every fsync, fdatasync, msync, syncfs or write with O_SYNC or O_DSYNC that succeeded while the "
-    "device failed, or after: what it covered is there after a power failure at the end of the workload "
-    "and a mount on a sound device. A lost write is reported to each descriptor that was open before the "
-    "fault, even if another descriptor had the report before. A success after an error covers what was "
-    "written since the error."
+    "For every fsync, fdatasync, msync, syncfs or write with O_SYNC or O_DSYNC that "
+    "succeeded while the device failed, or afterwards: what it covered is there after a "
+    "power failure at the end of the workload and a mount on a working device. A lost "
+    "write is reported to each descriptor that was open before the fault, even if "
+    "another descriptor received the report before. A success after an error covers what "
+    "was written since the error."
 )
 NOT_CHECKED = (
-    "sync and unmount, which cannot report an error. Writes that nobody was told of before the inode left "
-    "the cache (evict, remount). The bytes of a file on which a write itself failed half-way. A FLUSH "
-    "that fails loses nothing here, since the disk below has no cache; and a FLUSH that comes with data "
-    "is sent again by device mapper without its error (dm.c, dm_io_complete())."
+    "sync and unmount, which cannot report an error. Lost writes that were not reported "
+    "before the inode left the cache (evict, remount). The bytes of a file on which a "
+    "write itself failed half-way. A FLUSH that fails loses nothing here, since the disk "
+    "below has no cache; and device mapper repeats a FLUSH that comes with data without "
+    "its error (dm.c, dm_io_complete())."
 )
 
 LYING = frozenset(("drop-writes", "corrupt"))

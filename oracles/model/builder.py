@@ -107,7 +107,7 @@ class Builder:
     def _target(self, directory: int, symlink: int, depth: int) -> int:
         target = self.model.inodes[symlink].target
         if depth > SYMLINKS_MAX or target.startswith("/"):
-            raise self._wrong("a symlink that leads nowhere in the mount")
+            raise self._wrong("the path leads through a symlink whose target does not exist in the mount")
         slot = self._follow_to_parent(directory, target, depth)
         return self._enter(*slot, depth)
 
@@ -123,7 +123,7 @@ class Builder:
             if target.startswith("/"):
                 break
             slot = self._follow_to_parent(slot[0], target, depth)
-        raise self._wrong("a symlink that leads nowhere in the mount")
+        raise self._wrong("the path leads through a symlink whose target does not exist in the mount")
 
     def there(self, path: str, follow: bool) -> int:
         """The object at `path`; errors: Disagreement when there is none."""
@@ -164,7 +164,8 @@ class Builder:
             return
         if self.model.inodes[inode].number != self.step.inode:
             raise self._wrong(
-                f"inode {self.step.inode} where the model has {self.model.inodes[inode].number}"
+                f"the kernel shows inode {self.step.inode} and the model has inode "
+                f"{self.model.inodes[inode].number}"
             )
 
     def _wrong(self, what: str) -> Disagreement:
@@ -208,9 +209,9 @@ class Builder:
         through = slot is not None and self.now.get(self.parent(path))
         slot = self.parent(path) if slot is None else slot
         if through and self.model.inodes[through].number == number:
-            raise self._wrong("the inode number that was recorded is that of the symlink it went through")
+            raise self._wrong("the recorded inode number is that of the symlink that the path led through")
         if slot in self.now:
-            raise self._wrong(f"{path} was there already")
+            raise self._wrong(f"{path} already exists")
         if number == 0:
             raise self._wrong("no inode number was recorded")
         inode = self._new_inode(number, kind, words(operation), target, device)
@@ -330,7 +331,8 @@ class Builder:
             if of == inode and first < end and start < last and at_once and direct:
                 raise Mixture(
                     f"operations {other.index} ({words(other.operation)}) and {step.index} "
-                    f"({words(step.operation)}) wrote the same bytes at once, and direct writes may mix"
+                    f"({words(step.operation)}) wrote the same bytes at the same time, and concurrent "
+                    "direct writes may mix"
                 )
         self.beside.append((step, inode, start, end))
 
@@ -339,7 +341,7 @@ class Builder:
 
     def regular(self, inode: int, operation: Operation) -> int:
         if self.model.kind(inode) != "file":
-            raise self._wrong(f"{operation.path} is no file")
+            raise self._wrong(f"{operation.path} is not a file")
         return inode
 
     def sized(self, path: str) -> int:
@@ -348,7 +350,7 @@ class Builder:
         if self.model.kind(inode) == "symlink":
             inode = self._target(self.parent(path)[0], inode, 0)
         if self.model.kind(inode) != "file":
-            raise self._wrong(f"{path} is no file")
+            raise self._wrong(f"{path} is not a file")
         return inode
 
     def persist(self, like: str, inode: int, start: int = 0, end: int = ALL_BYTES) -> None:

@@ -53,7 +53,7 @@ def _subvolume(fs: Builder, operation: Operation) -> None:
         return
     slot = fs.parent(operation.path)
     if fs.now.get(slot) not in fs.subvolumes:
-        raise fs._wrong(f"{operation.path} is no subvolume")
+        raise fs._wrong(f"{operation.path} is not a subvolume")
     fs.drop_tree(slot)
 
 
@@ -62,11 +62,14 @@ def _snapshot(fs: Builder, operation: Operation) -> None:
     assert fs.step is not None
     source = fs.named(operation.path)
     if source != fs.model.root and source not in fs.subvolumes:
-        raise fs._wrong(f"{operation.path} is no subvolume")
+        raise fs._wrong(f"{operation.path} is not a subvolume")
     tree = fs.step.inode >> TREE_SHIFT
     below = fs.tree(source)
     if fs.subvolumes & {inode for _, inode in below}:
-        raise fs._wrong(f"{operation.path} holds a subvolume: what a snapshot shows for it is not modelled")
+        raise fs._wrong(
+            f"{operation.path} contains a subvolume, and the model does not describe what a "
+            "snapshot shows for it"
+        )
     # fs/btrfs/transaction.c create_pending_snapshot(): the tree is copied before its parent's time is set
     seconds = {inode: line.last for inode, line in fs.model.mtimes.items()}
     copies = {source: fs.copy(operation, source, tree)}
@@ -90,7 +93,7 @@ def _link(fs: Builder, operation: Operation) -> None:
     inode = fs.there(operation.path, follow=False)
     slot = fs.parent(operation.path2)
     if slot in fs.now:
-        raise fs._wrong(f"{operation.path2} was there already")
+        raise fs._wrong(f"{operation.path2} already exists")
     fs.add_name(slot, inode)
     fs.model.linked.append((fs.time, inode, "link"))
 
@@ -114,7 +117,7 @@ def _rename(fs: Builder, operation: Operation) -> None:
         return
     if replaced is not None:
         if operation.mode == "noreplace":
-            raise fs._wrong(f"{operation.path2} was there already")
+            raise fs._wrong(f"{operation.path2} already exists")
         fs.drop_name(new)
     fs.move_names({old: new}, replaced)
     if operation.mode == "whiteout":
@@ -265,7 +268,7 @@ def _mmapwrite(fs: Builder, operation: Operation) -> None:
     old = fs.model.content[inode].last
     start, end = operation.offset, operation.offset + operation.length
     if end > contents.size_of(old):
-        raise fs._wrong("it reaches behind the end of file")
+        raise fs._wrong("the range reaches beyond the end of the file")
     fs.model.mapped.append((fs.time, inode))
     fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
     fs.allocate(inode, start, end)

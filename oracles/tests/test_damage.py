@@ -30,11 +30,11 @@ def test_a_spec_names_the_state_and_the_damage():
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ("O:12", "no damaged state"),
-        ("D:O:12/5", "no damaged state"),
-        ("D:D:O:12/5^1/5^1", "no damaged state"),
-        ("D:O:12/5^32768", "bits 0 to 32767"),
-        ("D:O:12/5.8=0", "sectors 0 to 7"),
+        ("O:12", "is not a damaged state"),
+        ("D:O:12/5", "is not a damaged state"),
+        ("D:D:O:12/5^1/5^1", "is not a damaged state"),
+        ("D:O:12/5^32768", "bits of a block are 0 to 32767"),
+        ("D:O:12/5.8=0", "sectors of a block are 0 to 7"),
     ],
 )
 def test_what_is_no_damage_says_what_one_is(spec, said):

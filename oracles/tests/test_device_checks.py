@@ -74,7 +74,7 @@ def test_what_nothing_told_is_held_against_the_disk_without_the_damage():
 
 
 def test_where_an_older_tree_is_allowed_no_program_asks():
-    with pytest.raises(NoCheck, match="a tree of an earlier time is allowed here"):
+    with pytest.raises(NoCheck, match="the trees of all earlier times are allowed here"):
         asked(lambda tree: replaced(tree, "foo", mode=0o777), "noticed", "ext4")
 
 
@@ -148,5 +148,5 @@ def test_what_was_corrupted_on_its_way_is_asked_of_a_file_that_is_there():
 def test_a_filesystem_that_stopped_without_need_is_asked_by_no_program():
     """Whether it goes on, and how it fails a new file, takes more than a line or two."""
     scene = Failed()
-    with pytest.raises(NoCheck, match="no program asks this in a few lines"):
+    with pytest.raises(NoCheck, match="no exported program can check this in a few lines"):
         scene.asked(scene.bench.tree(), "contained", "F:delay@2", after="create", after_errno=errno.EIO)

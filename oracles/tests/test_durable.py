@@ -506,6 +506,57 @@ def test_a_later_change_may_have_set_the_times(later):
     assert kinds(durable.judge(bench.case(tree))) == {"mtime lost"}
 
 
+CLOCKED_DIRECTORY = (
+    "setup\n  mkdir A\n  creat A/foo\n  creat A/bar\nrun\n  unlink A/foo\n  creat A/new\n  fsync A\n"
+)
+
+
+@pytest.mark.parametrize(("times", "expected"), [((7, 0), "mtime lost"), ((0, 7), "ctime lost")])
+def test_fsync_of_a_directory_promises_its_times_on_btrfs(times, expected):
+    """f022499f24e5 and generic/547; not asked where the walk reported none, nor below tier fs."""
+    bench = Bench(CLOCKED_DIRECTORY)
+    tree = replaced(bench.tree(), "A", times=(0, 0))
+    assert not kinds(durable.judge(bench.case(tree)))
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    wrong = replaced(tree, "A", times=times)
+    verdict = durable.judge(bench.case(wrong))
+    assert (kinds(verdict), roles(verdict)) == ({expected}, {"fsynced directory"})
+    assert "f022499f24e5" in verdict.violations[0].promise
+    assert not kinds(durable.judge(Bench(CLOCKED_DIRECTORY, tier=Tier.POSIX).case(wrong)))
+
+
+@pytest.mark.parametrize("name", ["ext4", "xfs", "f2fs"])
+def test_elsewhere_the_times_of_a_fsynced_directory_are_not_asked(name):
+    bench = Bench(CLOCKED_DIRECTORY, name)
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "A", times=(7, 7)))))
+
+
+@pytest.mark.parametrize(
+    "later", ["creat A/later", "unlink A/bar", "rename A/bar A/bar2", "link A/bar A/bar2", "mkdir A/C"]
+)
+def test_a_later_entry_may_have_set_the_times_of_its_directory(later):
+    """One in another directory has not, nor has a write to a file in it."""
+    bench = Bench(CLOCKED_DIRECTORY + f"  {later}\n")
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "A", times=(7, 7)))))
+    bench = Bench(CLOCKED_DIRECTORY + "  creat other\n  write A/bar 0 4K\n  fsync A/bar\n")
+    wrong = replaced(bench.tree(), "A", times=(7, 7))
+    assert kinds(durable.judge(bench.case(wrong))) == {"mtime lost"}
+
+
+def test_of_a_fsynced_directory_that_was_renamed_only_the_mtime_is_asked():
+    """Replay takes its old name away, which sets its ctime, on 7.2 as well."""
+    bench = Bench("setup\n  mkdir A\nrun\n  rename A B\n  creat B/foo\n  fsync B\n")
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "B", times=(0, 7)))))
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(), "B", times=(7, 7))))) == {"mtime lost"}
+
+
+@pytest.mark.parametrize("call", ["fsync A/new", "fdatasync A", "sync"])
+def test_times_of_a_directory_that_was_not_fsynced_itself_are_not_asked(call):
+    """It may be in the log as a directory above a file, with as much as that file needs."""
+    bench = Bench(CLOCKED_DIRECTORY.replace("fsync A\n", f"{call}\n"))
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "A", times=(7, 7)))))
+
+
 def test_preallocation_is_promised_at_its_place():
     """generic/677: as many blocks elsewhere are not those that were reserved."""
     text = "run\n  write foo 0 8K\n  fallocate foo keep-size 16K 8K\n  fsync foo\n"

@@ -80,7 +80,7 @@ def test_calls_follow_symlinks_as_open_does():
 
 def test_creat_of_what_is_there_is_not_guessed():
     """The recording says it succeeded; whether it truncated is not known."""
-    assert "was there already" in prepare(history_of("run\n  creat a\n  creat a\n"), profile("ext4")).trouble
+    assert "already exists" in prepare(history_of("run\n  creat a\n  creat a\n"), profile("ext4")).trouble
 
 
 def test_profiles_are_found_by_name_or_named_in_the_error():

@@ -130,7 +130,7 @@ def test_a_history_that_no_order_explains_is_not_judged():
     history = two("chmod A/foo 600", "chmod B 600", {3: (0, 3), 4: (1, 2)})
     with pytest.raises(Disagreement, match=r"operation 4 \(chmod B 600\) succeeded, but there is no B"):
         orders_of(history)
-    assert "no order of what ran in parallel" in prepare(history, profile("btrfs")).trouble
+    assert "no order of the parallel operations" in prepare(history, profile("btrfs")).trouble
 
 
 def test_direct_writes_to_the_same_bytes_at_once_are_not_judged():
@@ -152,7 +152,9 @@ def test_a_tree_at_the_end_that_no_order_gives_is_not_judged():
     history = two("chmod A/foo 600", "fsync A/foo", {3: (0, 3), 4: (1, 2)})
     tree = without(end_of(history, [3, 4]), "bar")
     strange = msgspec.structs.replace(history, live=msgspec.Raw(msgspec.json.encode(tree)))
-    with pytest.raises(Disagreement, match="another tree was there at the end: bar is not there"):
+    with pytest.raises(
+        Disagreement, match="the recorded tree at the end differs from the model: bar does not exist"
+    ):
         orders_of(strange)
 
 
@@ -197,7 +199,7 @@ def test_a_broken_state_says_how_many_orders_were_tried():
     verdicts = [each for each in judge_observation(prepared, 4, seen) if each.oracle in BY_ORDER]
     expected = [violation.expected for verdict in verdicts for violation in verdict.violations]
     assert expected
-    assert all(each.endswith("(the nearest of 2 orders)") for each in expected)
+    assert all(each.endswith("(by the nearest of 2 orders)") for each in expected)
 
 
 def test_several_operations_in_flight_at_the_cut():

@@ -391,7 +391,8 @@ def test_a_subvolume_is_deleted_with_all_that_is_in_it():
 def test_a_snapshot_of_a_plain_directory_cannot_have_succeeded():
     """The model and the history would tell different stories."""
     assert (
-        "is no subvolume" in prepare(history_of("run\n  mkdir A\n  snapshot A B\n"), profile("btrfs")).trouble
+        "is not a subvolume"
+        in prepare(history_of("run\n  mkdir A\n  snapshot A B\n"), profile("btrfs")).trouble
     )
 
 

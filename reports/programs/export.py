@@ -34,7 +34,7 @@ COMMENT_COLUMNS = 80
 FORMS = ("sh", "c", "fstests")
 
 
-THREADS = "threads that meet each other in the middle of their calls are none of a shell's; --to c can"
+THREADS = "a shell script cannot run threads whose calls overlap; use --to c"
 
 
 class NotInThisForm(Exception):
@@ -109,9 +109,9 @@ class Reproducer(msgspec.Struct, frozen=True):
 # By model: what happens to the disk beside the power failure.
 BESIDE = {
     "O": "",
-    "R": ", the disk loses some of what no flush had followed",
-    "T": ", in the middle of a write",
-    "N": ", and again during the recovery from that",
+    "R": ", and the disk loses some of the writes that no flush had followed",
+    "T": ", in the middle of a disk write",
+    "N": ", and again during the recovery",
     "D": ", {damage} ({block})",
 }
 
@@ -120,7 +120,8 @@ def cut_sentence(one: Reproducer) -> str:
     """When the power fails, for a reader."""
     if one.way == "plain":
         return (
-            f"the power does not fail; the kernel runs into it by '{format_operation(last_operation(one))}'"
+            "the power does not fail; the kernel shows the bug during "
+            f"'{format_operation(last_operation(one))}'"
         )
     if one.fault is not None:
         return f"{fault_words(one.fault, (*one.setup, *one.run))}; then the power fails"
@@ -129,7 +130,7 @@ def cut_sentence(one: Reproducer) -> str:
         flying = " and ".join(f"'{format_operation(every[at])}'" for at in one.begun if at not in one.ended)
         when = f"during {flying}, after" if flying else "after"
         done = next(at for at in reversed(one.ended))
-        return f"threads run beside each other, and the power fails {when} '{format_operation(every[done])}'"
+        return f"threads run in parallel, and the power fails {when} '{format_operation(every[done])}'"
     when = "after" if one.returned else "during"
     beside = BESIDE[one.model].format(damage=one.damage.words, block=one.block)
     return f"the power fails {when} '{format_operation(one.run[-1])}'{beside}"
@@ -247,12 +248,14 @@ def operation_lines(one: Reproducer, index: int, shell: Shell) -> list[str]:
 def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
     """One line. Errors: NotInThisForm."""
     if operation.word == "tmpfile" or (operation.word == "open" and "sync" in operation.mode):
-        raise NotInThisForm(f"'{format_operation(operation)}': no shell opens a file so; --to c can")
+        raise NotInThisForm(
+            f"'{format_operation(operation)}': a shell cannot open a file in this way; use --to c"
+        )
     if len(shell.kept) > KEPT_MAX:
-        raise NotInThisForm(f"a shell keeps no more than {KEPT_MAX} descriptors; --to c can")
+        raise NotInThisForm(f"a shell script can keep at most {KEPT_MAX} descriptors; use --to c")
     if operation.word == "rename" and operation.mode:
         raise NotInThisForm(
-            f"'{format_operation(operation)}': no common program calls renameat2(2); --to c can"
+            f"'{format_operation(operation)}': no common program calls renameat2(2); use --to c"
         )
     line = (
         names(operation, shell)
@@ -261,7 +264,7 @@ def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
         or persistence(operation, shell)
     )
     if not line:
-        raise NotInThisForm(f"'{format_operation(operation)}' has no program of its own; --to c can")
+        raise NotInThisForm(f"'{format_operation(operation)}': no common program makes this call; use --to c")
     return line
 
 
@@ -466,12 +469,13 @@ def check_of(check: Check, shell: Shell) -> Iterator[str]:
             yield f'[ "$found" = "$count" ] || bad "{name} has link count $found and $count names"'
         case "blocks":
             yield f"found=$(stat -c %b {path} 2>/dev/null || echo -1)"
-            yield f'[ $found -ge {check.values[0]} ] || bad "{name} has $found blocks, not {check.values[0]}"'
+            least = check.values[0]
+            yield f'[ $found -ge {least} ] || bad "{name} has $found blocks, fewer than {least}"'
         case "leads":
             directory, _, last = name.rpartition("/")
             listed = f"ls -A {shell.path(directory or '.')} 2>/dev/null | grep -qxF {shlex.quote(last)}"
             yield f"! {listed} || stat {path} >/dev/null 2>&1 ||"
-            yield f'\tbad "{name} is listed, and leads nowhere"'
+            yield f'\tbad "{name} is listed, but cannot be looked up"'
         case "usable":
             yield from usable_of(shell)
         case "mounts" | "quiet" | "clean":
@@ -540,21 +544,21 @@ def ask_lines(one: Reproducer, shell: Shell) -> list[str]:
     """Mount, ask, unmount, and ask what is asked of a disk that is not mounted. W is a folder of our own.
     Of the plain way: unmount, and ask the kernel's log; one that died was shown before."""
     if one.way == "plain":
-        return ['umount "$M" || bad "it cannot be unmounted"', *alive_lines()]
+        return ['umount "$M" || bad "the filesystem cannot be unmounted"', *alive_lines()]
     if one.asks("as before"):
         return as_before_lines(one, shell)
     if one.may_refuse:
         return damaged_lines(one, shell)
     mount = mount_line(one)
     lines = ["dmesg -C"] if one.asks("quiet") else []
-    lines += [f"if ! {mount}; then", '\tbad "it does not mount"', "else"]
+    lines += [f"if ! {mount}; then", '\tbad "the filesystem cannot be mounted"', "else"]
     lines += [f"\t{line}" for line in check_lines(one.checks, shell)]
-    lines += ['\tumount "$M" || bad "it cannot be unmounted"', "fi"]
+    lines += ['\tumount "$M" || bad "the filesystem cannot be unmounted"', "fi"]
     if one.asks("mounts"):
-        lines.append(f'{{ {mount} && umount "$M"; }} || bad "it does not mount a second time"')
+        lines.append(f'{{ {mount} && umount "$M"; }} || bad "the filesystem cannot be mounted a second time"')
     if one.asks("clean"):
         lines.append(f'{shlex.join(one.fsck)} "/dev/mapper/$N" >"$W/fsck" 2>&1 ||')
-        lines.append('\tbad "the checker: $(tail -n 3 "$W/fsck")"')
+        lines.append('\tbad "the checker reports: $(tail -n 3 "$W/fsck")"')
     if one.asks("quiet"):
         lines.append(f"dmesg | grep -E '{LOUD}' >\"$W/loud\" &&")
         lines.append('\tbad "the kernel says: $(head -n 1 "$W/loud")"')
@@ -608,7 +612,7 @@ def as_before_lines(one: Reproducer, shell: Shell) -> list[str]:
         '\t! cmp -s "$W/whole.tree" "$W/damaged.tree" &&',
         '\t! grep -qvxFf "$W/whole.said" "$W/damaged.said"; then',
         '\tother=$(grep -vxFf "$W/whole.tree" "$W/damaged.tree" | head -n 1)',
-        '\tbad "the tree is another, and nothing tells of it: ${other:-something is missing}"',
+        ('\tbad "the tree has changed, and nothing reports it: ${other:-something is missing}"'),
         "fi",
     ]
 

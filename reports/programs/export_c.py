@@ -38,8 +38,8 @@ HEAD = """\
 /*
 {story}
  *
- * gcc -o repro {file} && ./repro     as root, on a machine that may lose what is mounted
- * Exit status: 0 the promise was kept, 1 it was broken, 2 it could not be tried.
+ * gcc -o repro {file} && ./repro     as root, on a machine whose mounted filesystems may be lost
+ * Exit status: 0 the promise was kept, 1 it was broken, 2 it could not be tested.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -65,7 +65,7 @@ HEAD = """\
 
 static char work[] = "/tmp/powercut.XXXXXX";
 
-/* A line of shell; W is our folder, M the mount point, N the mapped device, D the disk below it. */
+/* A line of shell; W is the work folder, M the mount point, N the mapped device, D the disk below it. */
 static int shell(const char *line)
 {{
 	int status = system(line);
@@ -75,7 +75,7 @@ static int shell(const char *line)
 
 static void cannot(const char *what)
 {{
-	fprintf(stderr, "cannot be tried: %s: %s\\n", what, strerror(errno));
+	fprintf(stderr, "cannot be tested: %s%s%s\\n", what, errno ? ": " : "", errno ? strerror(errno) : "");
 	chdir("/");
 	shell({clean});
 	exit(2);
@@ -108,7 +108,7 @@ ALIVE = """
 static void alive(void)
 {{
 	if (!shell({bug})) {{
-		puts("BROKEN: the kernel says so");
+		puts("BROKEN: the kernel reports a bug");
 		_exit(1);
 	}}
 }}
@@ -267,7 +267,7 @@ def program(one: Reproducer, file: str) -> str:
     elif one.fault is not None:
         start = f"{ATTACH.format(image='disk')} && {created(one)} && {mount_line(one)}"
         start += " && dmesg -C" if one.asks("survives") else ""
-        dropped = "/* The power fails: what is not on the disk by now never gets there. */"
+        dropped = "/* The power fails: writes that are not on the disk yet are lost. */"
         end = [
             *(line for fault in at_the_end(one) for line in (f"\t{dropped}", changed(fault, one))),
             *closing,
@@ -276,7 +276,7 @@ def program(one: Reproducer, file: str) -> str:
             *(["\talive();"] if one.asks("survives") else []),
             changed(OFF, one),
             "\tif (told)",
-            '\t\tputs("an error was told, so nothing was promised");',
+            '\t\tputs("an error was reported, so nothing was promised");',
         ]
         verdict = "told ? 0 : ask()"
     elif one.way == "plain":
@@ -286,7 +286,7 @@ def program(one: Reproducer, file: str) -> str:
     else:
         start = f"{ATTACH.format(image='disk')} && dmsetup create $N --table {FLAKEY_ON} && {mount_line(one)}"
         end = [
-            "\t/* The power fails: what is not on the disk by now never gets there. */",
+            "\t/* The power fails: writes that are not on the disk yet are lost. */",
             f"\tmust({c_text(f'{BELOW} && ' + SWITCH.format(table=FLAKEY_OFF))});",
             *closing,
             '\tcheck(chdir("/"), "chdir");',
@@ -379,7 +379,7 @@ def parallel_operations(one: Reproducer) -> list[str]:
     """Each of run with its marks; a block where its first operation stands. Kept descriptors are everybody's.
     Errors: NotInThisForm."""
     if one.makers:
-        raise NotInThisForm("an object is known by its inode number, which no thread can look at in time")
+        raise NotInThisForm("objects are identified by inode numbers, and a thread cannot read them in time")
     lines: list[str] = []
     known: set[int] = set()
     for index, operation in enumerate((*one.setup, *one.run)):
@@ -457,7 +457,7 @@ def call(operation: Operation, index: int, one: Reproducer) -> list[str]:
         or persistence(operation, one)
     )
     if not lines:
-        raise NotInThisForm(f"'{format_operation(operation)}' has no call here; --to sh can say it")
+        raise NotInThisForm(f"'{format_operation(operation)}' is not available in C programs; use --to sh")
     return lines
 
 

@@ -127,7 +127,7 @@ _scratch_mount{options}
 
 {closing}_scratch_unmount
 
-# The kernel has to get here, and _check_dmesg has to find nothing when the test has ended.
+# The kernel must survive until here, and _check_dmesg must find nothing after the test.
 echo "Silence is golden"
 _exit 0
 """
@@ -168,7 +168,7 @@ for entry in $(seq $begin $((end - 1))); do
 	ask $entry
 done"""
 AT_END = """\
-# The power fails when the operation has returned: only what was flushed is in the log by then.
+# The power fails after the operation has returned. The log contains only what was flushed until then.
 ask $end"""
 
 
@@ -198,28 +198,28 @@ def test(one: Reproducer, number: str) -> dict[str, str]:
         raise NotInThisForm(THREADS)
     if one.fault is not None:
         raise NotInThisForm(
-            "_load_flakey_table of fstests makes the whole device fail or nothing of it, and a call that "
-            "fails there ends in the test's output; --to sh and --to c can"
+            "_load_flakey_table of fstests can make only the whole device fail, and a failing "
+            "call would appear in the output of the test; use --to sh or --to c"
         )
     if one.model == "D":
         raise NotInThisForm(
-            "_scratch_mount ends a test whose mount is refused, and of a damaged disk it may be; --to sh and "
-            "--to c can"
+            "_scratch_mount ends the test if the mount is refused, which is allowed for a "
+            "damaged disk; use --to sh or --to c"
         )
     if one.asks("quiet") or one.asks("mounts"):
         raise NotInThisForm(
-            "a test cannot say that a mount or the kernel's log failed: _scratch_mount and _check_dmesg end "
-            "it; --to sh can"
+            "a test cannot report a failed mount or a line of the kernel log itself, because "
+            "_scratch_mount and _check_dmesg end it; use --to sh"
         )
     if one.model != "O":
         raise NotInThisForm(
-            f"replay-log of fstests writes every entry of a log, whole and in order, and this state is of "
-            f"model {one.model}; --to sh and --to c can"
+            "replay-log of fstests writes all entries of a log, whole and in order, and this "
+            f"state needs model {one.model}; use --to sh or --to c"
         )
     log = one.way == "log"
     if log and mkfs_options(one):
         raise NotInThisForm(
-            f"_scratch_mkfs_sized takes no options ({' '.join(mkfs_options(one))}); --to sh can"
+            f"_scratch_mkfs_sized accepts no options ({' '.join(mkfs_options(one))}); use --to sh"
         )
     needs, groups = requirements(one)
     body = HEAD.format(

@@ -35,8 +35,8 @@ HEAD = """\
 #!/bin/sh
 {story}
 #
-# Run as root on a machine that may lose what is mounted: sh {file}
-# Exit status: 0 the promise was kept, 1 it was broken, 2 it could not be tried.
+# Run as root on a machine whose mounted filesystems may be lost: sh {file}
+# Exit status: 0 the promise was kept, 1 it was broken, 2 it could not be tested.
 set -u
 export PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
 umask 022
@@ -46,7 +46,7 @@ M=$W/mnt
 broken=0
 
 bad() {{ echo "BROKEN: $*"; broken=1; }}
-cannot() {{ echo "cannot be tried: $*" >&2; exit 2; }}
+cannot() {{ echo "cannot be tested: $*" >&2; exit 2; }}
 must() {{ "$@" || cannot "$*"; }}
 {cleanup}
 trap cleanup EXIT
@@ -100,7 +100,7 @@ must mount -t {filesystem} {options}"/dev/mapper/$N" "$M"
 
 {operations}
 
-# The power fails: what is not on the disk by now never gets there.
+# The power fails: writes that are not on the disk yet are lost.
 switch "$OFF"
 {closing}umount "$M"
 switch "$ON"
@@ -137,7 +137,7 @@ must mount -t {filesystem} {options}"/dev/mapper/$N" "$M"
 {end}{closing}umount "$M"
 {check_alive}failing {sound}
 if [ $told = yes ]; then
-\techo "an error was told, so nothing was promised"
+\techo "an error was reported, so nothing was promised"
 else
 {recover}
 fi
@@ -153,7 +153,7 @@ ALIVE = """\
 alive() {{
 \tdmesg | grep -E '{bug}' >"$W/loud" || return 0
 \techo "BROKEN: the kernel says: $(head -n 1 "$W/loud")"
-\ttrap - EXIT # what it holds cannot be taken away any more
+\ttrap - EXIT # what the kernel holds cannot be released any more
 \texit 1
 }}
 dmesg -C
@@ -202,7 +202,7 @@ def script(one: Reproducer, file: str) -> str:
 
 def failing(one: Reproducer, shell: Shell, fields: dict[str, str]) -> str:
     """Errors: NotInThisForm."""
-    dropped = "# The power fails: what is not on the disk by now never gets there.\n"
+    dropped = "# The power fails: writes that are not on the disk yet are lost.\n"
     end = [f"{dropped}failing {quoted(fault, one)}\n" for fault in at_the_end(one)]
     return FAULT.format(
         **fields,

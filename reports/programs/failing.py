@@ -47,7 +47,9 @@ def cache_line(one: Reproducer) -> str:
     failing = [each for each in faults(one) if each.mode == "error-writes"]
     flushed = {each.name in ("all", FLUSH) for each in failing}
     if len(flushed) > 1:
-        raise NotInThisForm("writes fail with a FLUSH and without one in turn, which one device cannot")
+        raise NotInThisForm(
+            "writes with a FLUSH and writes without one fail in turn, which a single device cannot do"
+        )
     if True in flushed:
         return ":"
     number = "$(dmsetup info -c --noheadings -o major,minor --separator : $N)"
@@ -59,7 +61,7 @@ def table(fault: Operation, one: Reproducer) -> list[str]:
     end, behind = one.size_bytes // SECTOR, BEHIND_BYTES // SECTOR
     flush_alone = fault.name == FLUSH
     if fault.mode != "off" and fault.mode not in TARGETS:
-        raise NotInThisForm(f"'{format_operation(fault)}': no exported program has such a device")
+        raise NotInThisForm(f"'{format_operation(fault)}': exported programs do not support this fault")
     bad = TARGETS.get(fault.mode, SOUND)
     lines = [
         f"{start} {length} {(bad if failing else SOUND).format(at=start, fault=fault)}"

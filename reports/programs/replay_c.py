@@ -13,7 +13,7 @@ from reports.programs.threads_c import reading
 
 READING = """
 /*
- * The log of dm-log-writes: drivers/md/dm-log-writes.c. Place and length are in sectors of the log.
+ * The format of the log: drivers/md/dm-log-writes.c. Place and length are in sectors of the log.
  */
 struct super { uint64_t magic, version, entries; uint32_t sector_bytes; } __attribute__((packed));
 struct entry { uint64_t sector, sectors, flags, text_bytes; };
@@ -36,7 +36,7 @@ static int open_work(const char *name, int flags)
 	return file;
 }
 
-/* The first sectors of what an entry wrote, on a disk. */
+/* Write the first sectors of an entry's data to a disk. */
 static unused void put(const char *disk, int log, const struct record *record, uint64_t sectors)
 {
 	size_t bytes = sectors * unit;
@@ -54,7 +54,7 @@ static unused void put(const char *disk, int log, const struct record *record, u
 	free(data);
 }
 
-/* Each entry of a log, until a step says that it is enough. */
+/* Call step for each entry of a log, until it returns nonzero. */
 static void each(const char *name, int (*step)(int log, const struct record *record))
 {
 	struct super super;
@@ -94,7 +94,7 @@ static void moment(int log unused)
 }
 """,
     "R": """
-/* The device may have lost what no flush has followed: each such write alone, or all but each. */
+/* The device may lose writes that no flush has followed: each of them alone, or all but one of them. */
 static struct record window[4096];
 static int count;
 
@@ -129,7 +129,7 @@ static void keep(int log, const struct record *record)
 }
 """,
     "T": """
-/* The power may fail in the middle of a write, between two units that the device writes as a whole. Of a
+/* The power may fail in the middle of a write, between two units that the device writes atomically. In a
  * large write it is tried at TEARS places, spread evenly. */
 static void tear(int log, const struct record *record)
 {
@@ -151,7 +151,7 @@ static void moment(int log unused)
 }
 """,
     "N": """
-/* The power may fail again while the filesystem recovers: what that writes is a log of its own. */
+/* The power may fail again while the filesystem recovers. The writes of recovery are in a second log. */
 static int again(int log, const struct record *record)
 {
 	if (record->entry.flags & MARK || !record->entry.sectors)
@@ -172,7 +172,7 @@ static void moment(int log unused)
 """,
 }
 DAMAGE = """
-/* What happens to a disk at rest: {words}. */
+/* The damage to the disk at rest: {words}. */
 static int used = {used};
 
 static void damage(void)
@@ -212,7 +212,7 @@ STEP = {
 }
 IN_USE = """errno = 0;
 	if (!used)
-		cannot("block {block} holds nothing: this filesystem is laid out in another way");
+		cannot("block {block} is all zeros, so this filesystem has another layout");
 	"""
 REPLAY = """
 static int step(int log, const struct record *record)

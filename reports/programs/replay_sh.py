@@ -25,7 +25,7 @@ ASK = """\
 # Ask the disk $W/state: {question}
 ask() {{
 \tD=$(losetup -f --show "$W/state") || cannot "no loop device"
-\t{forget}# By this name each time: btrfs keeps an account of devices.
+\t{forget}# Always use the same name, because btrfs remembers devices.
 \tmust dmsetup create $N --table "0 $S linear $D 0"
 {recover}
 \tumount "$M" 2>/dev/null
@@ -83,7 +83,7 @@ MOMENT = {
 moment() { state; ask; }
 """,
     "R": """\
-# The device may have lost what no flush has followed: each such write alone, or all but each.
+# The device may lose writes that no flush has followed: each of them alone, or all but one of them.
 window= volatile=
 moment() {
 \tfor one in $volatile; do
@@ -114,7 +114,7 @@ keep() {
 }
 """,
     "T": """\
-# The power may fail in the middle of a write, between two units that the device writes as a whole. Of a
+# The power may fail in the middle of a write, between two units that the device writes atomically. In a
 # large write it is tried at {tears} places, spread evenly.
 atomic=$(({atomic_bytes} / unit))
 tear() {
@@ -131,7 +131,7 @@ tear() {
 moment() { :; }
 """,
     "N": """\
-# The power may fail again while the filesystem recovers: what that writes is a log of its own.
+# The power may fail again while the filesystem recovers. The recovery's writes are recorded in a second log.
 moment() {
 \tstate
 \trm -f "$W/recovery"
@@ -166,7 +166,7 @@ moment() {
 """,
 }
 DAMAGE = """\
-# What happens to a disk at rest: {words}.
+# The damage to the disk at rest: {words}.
 used={used}
 damage() {{
 \t[ "$(tail -c +{first} "$W/state" | head -c 4096 | tr -d '\\0' | wc -c)" -eq 0 ] || used=yes
@@ -178,7 +178,7 @@ byte=$(od -An -v -t u1 -j {at} -N 1 "$W/state")
 \tprintf "\\\\$(printf %03o $((byte ^ {mask})))" | dd of="$W/state" bs=1 seek={at} conv=notrunc 2>/dev/null"""
 ZEROED = 'dd if=/dev/zero of="$W/state" bs=512 seek={sector} count=1 conv=notrunc 2>/dev/null'
 IN_USE = """\
-[ $used = yes ] || cannot "block {block} holds nothing: this filesystem is laid out in another way"
+[ $used = yes ] || cannot "block {block} is all zeros, so this filesystem has another layout"
 """
 STEP = {
     "O": 'put "$W/base" "$@"',

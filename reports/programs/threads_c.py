@@ -28,7 +28,7 @@ BELOW_LOG = "$N-slow"
 CALLS_MAX = 64  # bits
 
 HELPERS = """
-/* What threads share. A mark is an ioctl here: a program that is started for it takes too long. */
+/* Shared by the threads. A mark is written with an ioctl, because starting dmsetup takes too long. */
 static int control;
 static int statistics = -1;
 static unsigned long long writes_before;
@@ -50,7 +50,7 @@ static void mark(const char *what, int index)
 	check(ioctl(control, DM_TARGET_MSG, &own), "mark");
 }
 
-/* Documentation/block/stat.rst: the fifth number. */
+/* The number of completed writes: the fifth field of Documentation/block/stat.rst. */
 static unsigned long long writes_done(void)
 {
 	unsigned long long writes = 0;
@@ -67,7 +67,7 @@ static void let_others(void)
 	usleep(100);
 }
 
-/* Until the device has done so many, or no other thread is left that could do them. */
+/* Wait until the device has completed this many writes, or no other thread can make more. */
 static void unused await_writes(unsigned long long count)
 {
 	awaiting++;
@@ -108,8 +108,8 @@ static void beside(int count, void *(*const doing[])(void *))
 
 NOTE = """
 /*
- * Calls by bits, from the first one of the run: those on which the promise rests, and those that may have
- * begun. Threads that do the same may change places.
+ * Bit masks of calls, counted from the first call of the run: the calls that the promise needs, and the calls
+ * that may have begun. Threads that do the same are interchangeable.
  */
 static const struct {{
 	uint64_t returned, begun;
@@ -148,7 +148,7 @@ static int replay(void)
 	each("log", step);
 	errno = 0;
 	if (!came_about)
-		cannot("the calls did not come in that order this time");
+		cannot("the calls did not happen in that order this time");
 	return broken;
 }
 """
@@ -206,7 +206,7 @@ def block_lines(one: Reproducer, number: int, below: str) -> list[str]:
     """In main(). below: shell that finds D and S."""
     names = [_name(number, thread) for thread in _threads(blocks_of(one)[number])]
     return [
-        "\t/* Beside each other, on a disk that takes its time. */",
+        "\t/* In parallel, on a slow disk. */",
         f"\tmust({c_text(_table(below, SLOW))});",
         f"\tbeside({len(names)}, (void *(*const[])(void *)){{{', '.join(names)}}});",
         f"\tmust({c_text(_table(below, FAST))});",
@@ -221,7 +221,7 @@ def _table(below: str, target: str) -> str:
 def reading(one: Reproducer) -> str:
     """In place of the replay of a program without threads. Errors: NotInThisForm."""
     if len(one.run) > CALLS_MAX:
-        raise NotInThisForm(f"a program with threads keeps account of {CALLS_MAX} calls")
+        raise NotInThisForm(f"a program with threads can record at most {CALLS_MAX} calls")
     first = len(one.setup)
 
     def mask(indexes: Sequence[int], places: Mapping[int, int]) -> int:

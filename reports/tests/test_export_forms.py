@@ -152,7 +152,7 @@ def test_what_only_another_model_shows_is_said_in_a_shell_and_in_c(tmp_path, mod
     one = made(SMALL, CHECKS, "log", returned, model=model, atomic_bytes=4096)
     understood("sh", export_sh.script(one, "F1.sh"), tmp_path)
     compiled(tmp_path, export_c.program(one, "F1.c"))
-    with pytest.raises(NotInThisForm, match=f"of model {model}; --to sh and --to c can"):
+    with pytest.raises(NotInThisForm, match=f"needs model {model}; use --to sh or --to c"):
         export_fstests.test(one, "999")
 
 
@@ -171,7 +171,7 @@ def test_what_a_damaged_disk_shows_is_said_in_a_shell_and_in_c(tmp_path, checks,
     one = damaged(damage, checks, returned)
     understood("sh", export_sh.script(one, "F1.sh"), tmp_path)
     compiled(tmp_path, export_c.program(one, "F1.c"))
-    with pytest.raises(NotInThisForm, match="--to sh and --to c can"):
+    with pytest.raises(NotInThisForm, match="use --to sh or --to c"):
         export_fstests.test(one, "999")
 
 
@@ -247,7 +247,7 @@ def test_a_tree_that_is_another_must_be_told(two_trees, monkeypatch):
     monkeypatch.setattr("reports.programs.export.LISTED", without_root(LISTED))
     assert as_before(two_trees) == ""
     (two_trees / "damaged" / "bar").write_text("bar")
-    assert "the tree is another, and nothing tells of it: ./bar f inode" in as_before(two_trees)
+    assert "the tree has changed, and nothing reports it: ./bar f inode" in as_before(two_trees)
     assert as_before(two_trees, said="BTRFS warning: checksum verify failed\n") == ""
     assert as_before(two_trees, refused=True) == ""
 
@@ -284,7 +284,7 @@ def test_what_a_failing_device_shows_is_said_in_a_shell_and_in_c(tmp_path, point
     """In a test of fstests a call that fails ends in the output."""
     understood("sh", export_sh.script(failing(point, checks), "F1.sh"), tmp_path)
     compiled(tmp_path, export_c.program(failing(point, checks), "F1.c"))
-    with pytest.raises(NotInThisForm, match="--to sh and --to c can"):
+    with pytest.raises(NotInThisForm, match="use --to sh or --to c"):
         export_fstests.test(failing(point, checks), "999")
 
 
@@ -305,9 +305,9 @@ def test_a_mount_that_is_refused_has_noticed_what_was_corrupted():
     for words, refused in (("corrupt 9 7", True), ("error-writes", False)):
         workload = parse(lines.format(words))
         one = failing(FaultPoint("script", 1, stays=True), workload=workload)
-        assert ("it does not mount" not in export_sh.script(one, "F1.sh")) is refused
-    assert "it does not mount" not in export_sh.script(failing("F:corrupt@1:0+16"), "F1.sh")
-    assert "it does not mount" in export_sh.script(failing("F:error-writes@2"), "F1.sh")
+        assert ("the filesystem cannot be mounted" not in export_sh.script(one, "F1.sh")) is refused
+    assert "the filesystem cannot be mounted" not in export_sh.script(failing("F:corrupt@1:0+16"), "F1.sh")
+    assert "the filesystem cannot be mounted" in export_sh.script(failing("F:error-writes@2"), "F1.sh")
 
 
 END = 2048  # of a filesystem of 1 MiB, in sectors
@@ -359,7 +359,7 @@ SMALLER = parse("setup\n  write foo 0 8K\nrun\n  write foo 0 8K\n  fsync foo\n")
 def test_writes_that_fail_with_a_flush_and_without_one_are_refused():
     workload = parse("run\n  fault error-writes all\n  write foo 0 4K\n  fault error-writes\n  fsync foo\n")
     one = failing(FaultPoint("script", 0, stays=True), workload=workload)
-    with pytest.raises(NotInThisForm, match="which one device cannot"):
+    with pytest.raises(NotInThisForm, match="which a single device cannot do"):
         export_sh.script(one, "F1.sh")
 
 
@@ -385,7 +385,7 @@ def test_threads_are_said_in_c_alone(tmp_path, workload):
     one = made(workload, CHECKS[:1], "log", False, begun=tuple(indexes), ended=tuple(indexes)[:-1])
     compiled(tmp_path, export_c.program(one, "F1.c"))
     for form in (export_sh.script, export_fstests.test):
-        with pytest.raises(NotInThisForm, match="--to c can"):
+        with pytest.raises(NotInThisForm, match="use --to c"):
             form(one, "999")
 
 
@@ -410,7 +410,7 @@ def test_each_thread_does_its_own_and_marks_it():
     # Bits of the calls 1, 2 and 4, and the same with the two fsyncs in each other's place.
     assert "moments[] = { { 0x9, 0xb }, { 0x3, 0xb } };" in text
     assert cut_sentence(one) == (
-        "threads run beside each other, and the power fails during 'fsync foo', after 'fsync foo'"
+        "threads run in parallel, and the power fails during 'fsync foo', after 'fsync foo'"
     )
 
 
@@ -448,7 +448,7 @@ def test_every_workload_of_the_library_is_a_script_or_says_what_else_can_be_had(
             scripts.append(export_sh.script(made(workload), "F1.sh"))
         except NotInThisForm as error:
             refused.append(str(error))
-    assert all(refusal.endswith("--to c can") for refusal in refused)
+    assert all(refusal.endswith("use --to c") for refusal in refused)
     assert len(scripts) >= 180
     understood(shell, "\n".join(f"(\n{script}\n)" for script in scripts), tmp_path)
 
@@ -509,13 +509,13 @@ def test_a_kept_descriptor_is_one_of_the_shell():
 @pytest.mark.parametrize("line", ["open foo @f creat,dsync", "tmpfile . @f", "rename foo bar exchange"])
 def test_what_no_shell_can_do_c_can(tmp_path, line):
     workload = parse(f"run\n  {line}\n")
-    with pytest.raises(NotInThisForm, match="--to c can"):
+    with pytest.raises(NotInThisForm, match="use --to c"):
         export_sh.script(made(workload), "F1.sh")
     compiled(tmp_path, export_c.program(made(workload), "F1.c"))
 
 
 def test_a_mount_that_fails_is_nothing_for_fstests():
-    with pytest.raises(NotInThisForm, match="--to sh can"):
+    with pytest.raises(NotInThisForm, match="use --to sh"):
         export_fstests.test(made(SMALL, WHOLE[:1]), "999")
 
 
@@ -625,7 +625,7 @@ def test_a_name_whose_object_cannot_be_reached_leads_nowhere(tree, tmp_path_fact
     (programs / "stat").write_text("#!/bin/sh\nexit 1\n")
     (programs / "stat").chmod(0o755)
     path = f"{programs}:/usr/bin:/bin"
-    assert said(tree, Check("leads", "foo"), PATH=path) == "foo is listed, and leads nowhere"
+    assert said(tree, Check("leads", "foo"), PATH=path) == "foo is listed, but cannot be looked up"
     assert said(tree, Check("leads", "no"), PATH=path) == ""
 
 
@@ -651,7 +651,7 @@ def test_reproducers_are_plain_data():
 
 def test_what_the_running_kernel_does_is_said_in_every_form_without_a_power_failure(tmp_path):
     one = made(SMALL, (Check("survives"),), "plain", True)
-    assert cut_sentence(one) == "the power does not fail; the kernel runs into it by 'fsync A'"
+    assert cut_sentence(one) == "the power does not fail; the kernel shows the bug during 'fsync A'"
     shell, program = export_sh.script(one, "F1.sh"), export_c.program(one, "F1.c")
     understood("sh", shell, tmp_path)
     compiled(tmp_path, program)

@@ -19,9 +19,9 @@ from reports.text.models import coverage_words, model_words, power_words
         ("R:12-3,5..7", "the first 12 log entries without 3, 5..7"),
         ("T:12/3", "the first 12 log entries, of the last one only the first 3 sectors"),
         ("T:12-5/1", "the first 12 log entries, of entry 5 only the first sector"),
-        ("N:O:12/O:7", "the first 12 log entries; then the first 7 entries of what its recovery wrote"),
-        ("N:R:2-1/O:1", "the first 2 log entries without 1; then the first entry of what its recovery wrote"),
-        ("N:R:2-1/O:0", "the first 2 log entries without 1; then no entry of what its recovery wrote"),
+        ("N:O:12/O:7", "the first 12 log entries; then the first 7 entries that its recovery wrote"),
+        ("N:R:2-1/O:1", "the first 2 log entries without 1; then the first entry that its recovery wrote"),
+        ("N:R:2-1/O:0", "the first 2 log entries without 1; then no entry that its recovery wrote"),
         ("?", ""),
     ],
 )

@@ -41,17 +41,19 @@ def parse_space(text: str) -> tuple[str, int]:
     """`ace:2`: bounds and length. Errors: BadBounds."""
     bounds, colon, length = text.partition(":")
     if not colon or not length.isdecimal() or len(length) > 9:
-        raise BadBounds(f"{text!r} is no BOUNDS:LENGTH, as ace:1")
+        raise BadBounds(f"{text!r} is not BOUNDS:LENGTH, such as ace:1")
     return check(bounds, int(length))
 
 
 def check(bounds: str, length: int) -> tuple[str, int]:
     """Errors: BadBounds."""
     if bounds not in BOUNDS:
-        raise BadBounds(f"no bounds {bounds!r}; there are: {', '.join(BOUNDS)}")
+        raise BadBounds(f"there are no bounds {bounds!r}. The bounds are {', '.join(BOUNDS)}")
     longest = drawn.LENGTH_MAX if bounds == drawn.BOUNDS else LENGTH_MAX
     if not 1 <= length <= longest:
-        raise BadBounds(f"{bounds}: no workloads of length {length}; lengths are 1 to {longest}")
+        raise BadBounds(
+            f"{bounds}: there are no workloads of length {length}. The lengths are 1 to {longest}"
+        )
     return bounds, length
 
 
@@ -59,9 +61,11 @@ def parse_shard(text: str) -> tuple[int, int]:
     """`2/4`: the second of four. Errors: BadBounds."""
     number, slash, parts = text.partition("/")
     if not slash or not number.isdecimal() or not parts.isdecimal() or len(text) > 19:
-        raise BadBounds(f"--shard: {text!r} is no I/N, as 1/4")
+        raise BadBounds(f"--shard: {text!r} is not I/N, such as 1/4")
     if not 1 <= int(number) <= int(parts):
-        raise BadBounds(f"--shard: {text}: the first is 1/{max(int(parts), 1)}, the last {parts}/{parts}")
+        raise BadBounds(
+            f"--shard: {text}: the first part is 1/{max(int(parts), 1)}, the last is {parts}/{parts}"
+        )
     return int(number), int(parts)
 
 
@@ -70,7 +74,10 @@ def total(asked: Asked) -> int:
     sample. Errors: BadBounds."""
     if asked.bounds == drawn.BOUNDS:
         if not asked.sample:
-            raise BadBounds(f"{asked.bounds}: there is no end of them; say how many, --sample N")
+            raise BadBounds(
+                f"the bounds {asked.bounds} have no fixed number of workloads. Say how many to draw "
+                "with --sample N"
+            )
         return asked.sample
     return ace.count(asked.length) if asked.bounds == "ace" else own.count(asked.bounds, asked.length)
 
@@ -79,11 +86,15 @@ def planned(asked: Asked) -> int:
     """How many the part holds, equal ones included. Errors: BadBounds when none."""
     whole = asked.sample or total(asked)
     if asked.sample > total(asked):
-        raise BadBounds(f"--sample {asked.sample}: {asked.bounds}:{asked.length} has {total(asked)}")
+        raise BadBounds(
+            f"--sample {asked.sample}: {asked.bounds}:{asked.length} has only {total(asked)} workloads"
+        )
     number, parts = asked.shard
     count = len(range(number - 1, whole, parts))
     if not count:
-        raise BadBounds(f"--shard {number}/{parts}: empty, there are {whole} workloads to split")
+        raise BadBounds(
+            f"--shard {number}/{parts}: this part is empty, because there are only {whole} workloads to split"
+        )
     return count
 
 
@@ -114,7 +125,10 @@ def _drawn(asked: Asked) -> Iterator[Workload]:
     seen: set[int] = set()
     while found < asked.sample:
         if len(seen) == count:
-            raise BadBounds(f"--sample {asked.sample}: only {found} of {count} workloads differ")
+            raise BadBounds(
+                f"--sample {asked.sample}: only {found} of the {count} workloads are different from "
+                "each other"
+            )
         number = dice.randrange(count)
         if number in seen:
             continue

@@ -206,7 +206,8 @@ def _one(word: str) -> PerfExperiment:
     name, _, case = word.partition(":")
     if name not in names():
         raise BadExperiment(
-            f"--perf: no experiment {name!r}; there are {', '.join(names())}, or give a file NAME.toml"
+            f"--perf: there is no experiment {name!r}. The experiments are {', '.join(names())}; "
+            "a file NAME.toml is accepted too"
         )
     found = load(LIBRARY / f"{name}.toml")
     if not case:
@@ -214,7 +215,7 @@ def _one(word: str) -> PerfExperiment:
     chosen = tuple(one for one in found.case if fnmatch.fnmatchcase(one.name, case))
     if not chosen:
         have = ", ".join(repr(one.name) for one in found.case)
-        raise BadExperiment(f"--perf: {name} has no case {case!r}; it has {have}")
+        raise BadExperiment(f"--perf: {name} has no case {case!r}. Its cases are {have}")
     kept = {one.name for one in chosen}
     sampled = found.profile and msgspec.structs.replace(
         found.profile, cases=tuple(name for name in found.profile.cases if name in kept)
@@ -238,17 +239,19 @@ def load(path: Path) -> PerfExperiment:
 def _check(one: PerfExperiment, path: Path) -> None:
     """What the types do not say. Errors: BadExperiment."""
     if not one.case or not one.number:
-        raise BadExperiment(f"{path}: it needs at least one [[case]] and one [[number]]")
+        raise BadExperiment(f"{path}: the file needs at least one [[case]] and one [[number]]")
     for case in one.case:
         missing = [name for name in _VALUE.findall(case.script or one.script) if name not in case.values]
         if missing:
-            raise BadExperiment(f"{path}: case {case.name!r} has no value for @{missing[0]}@ of the script")
+            raise BadExperiment(
+                f"{path}: case {case.name!r} has no value for @{missing[0]}@, which the script uses"
+            )
     for name in one.scaled:
         if not all(isinstance(case.values.get(name, 0), int) for case in one.case):
             raise BadExperiment(f"{path}: scaled.{name}: only whole numbers can be scaled")
     for name in one.files:
         if not (path.parent / name).is_file():
-            raise BadExperiment(f"{path}: files: {path.parent / name} is not there")
+            raise BadExperiment(f"{path}: files: {path.parent / name} does not exist")
     for number in one.number if one.reader == "pattern" else ():
         _check_pattern(number, path)
     asked = [("profile", one.profile.cases)] if one.profile else []
@@ -264,7 +267,9 @@ def _check_pattern(number: Number, path: Path) -> None:
     except re.error as error:
         raise BadExperiment(f"{path}: number {number.name!r}: {number.key!r}: {error}") from error
     if groups != 1:
-        raise BadExperiment(f"{path}: number {number.name!r}: {number.key!r} needs exactly one group")
+        raise BadExperiment(
+            f"{path}: number {number.name!r}: the pattern {number.key!r} needs exactly one group"
+        )
 
 
 def mkfs_of(one: PerfExperiment, case: Case) -> str:

@@ -26,12 +26,12 @@ def test_the_mask_is_the_group_of_the_mode():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("u::rw-", "without g:: m:: o::"),
+        ("u::rw-", "missing: g:: m:: o::"),
         ("u::rw-,g::r--,m::r--,o::r--", "no entry u:ID or g:ID"),
         ("g::r--,u::rw-,u:1:r--,m::r--,o::r--", "in the order"),
         ("u::rw-,u:1:r--,u:1:rw-,g::r--,m::r--,o::r--", "in the order"),
-        ("u::rw,u:1:r--,g::r--,m::r--,o::r--", '"u::rw" is no entry'),
-        ("u::rw-,u:1:r--,g::r--,m:3:r--,o::r--", '"m:3:r--" is no entry'),
+        ("u::rw,u:1:r--,g::r--,m::r--,o::r--", '"u::rw" is not an entry'),
+        ("u::rw-,u:1:r--,g::r--,m:3:r--,o::r--", '"m:3:r--" is not an entry'),
     ],
 )
 def test_what_no_list_is(text, message):

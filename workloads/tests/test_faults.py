@@ -28,8 +28,8 @@ def test_a_spec_leads_back_to_its_point(point):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("F:smoke@1", "no fault point"),
-        ("F:error-writes", "no fault point"),
+        ("F:smoke@1", "not a fault point"),
+        ("F:error-writes", "not a fault point"),
         ("F:error-writes@0", "1 to 2"),
         ("F:error-writes@3", "1 to 2"),
         ("F:script", "has no fault line"),

@@ -188,7 +188,7 @@ def test_a_sample_of_all_is_all():
     """294 of the 328 differ; one more is refused."""
     every = {workload.name for workload in made(Asked("ace", 1))}
     assert {workload.name for workload in made(Asked("ace", 1, sample=294))} == every
-    with pytest.raises(BadBounds, match="only 294 of 328 workloads differ"):
+    with pytest.raises(BadBounds, match="only 294 of the 328 workloads are different"):
         made(Asked("ace", 1, sample=295))
 
 
@@ -205,8 +205,8 @@ def test_generated_workloads_are_plain_text_without_a_header():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (Asked("ace", 1, (1, 1), 1000), "--sample 1000: ace:1 has 328"),
-        (Asked("ace", 1, (400, 1000)), "--shard 400/1000: empty, there are 328"),
+        (Asked("ace", 1, (1, 1), 1000), "--sample 1000: ace:1 has only 328"),
+        (Asked("ace", 1, (400, 1000)), "--shard 400/1000: this part is empty, because there are only 328"),
     ],
 )
 def test_a_part_that_is_empty_is_refused(asked, message):

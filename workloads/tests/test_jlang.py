@@ -113,7 +113,7 @@ def test_files_of_before_september_2018_use_the_last_part_of_a_path():
         "sync",
     ]
     both = "# define\nA/foo\nB/foo\n\n"
-    assert unmapped(of("unlink foo", define=both)) == [(9, "foo may be A/foo or B/foo")]
+    assert unmapped(of("unlink foo", define=both)) == [(9, "foo can mean A/foo or B/foo")]
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,12 @@ def test_files_of_before_september_2018_use_the_last_part_of_a_path():
         ("falloc foo 8000 4096", "falloc takes 4 arguments, not 3"),
         ("fsync bar", "bar is not open here"),
         ("unlink dummy", "dummy is not defined"),
-        ("open foo O_RDWR|O_DIRECT 0777", "no counterpart for O_DIRECT"),
-        ("falloc foo FALLOC_FL_UNSHARE_RANGE 0 4096", "no fallocate mode FALLOC_FL_UNSHARE_RANGE"),
-        ("write foo -2000 5000", "-2000 is no number of bytes from 0"),
+        ("open foo O_RDWR|O_DIRECT 0777", "no workload word corresponds to O_DIRECT"),
+        ("falloc foo FALLOC_FL_UNSHARE_RANGE 0 4096", "fallocate has no mode FALLOC_FL_UNSHARE_RANGE"),
+        ("write foo -2000 5000", "-2000 is not a number of bytes"),
         ("write foo 0 4294967296", "more than 1 GiB"),
-        ("mknod foo TEST_FILE_PERMS 0", "no S_IFCHR, S_IFBLK or S_IFIFO alone"),
-        ("unlink test", "is the mount's root"),
+        ("mknod foo TEST_FILE_PERMS 0", "exactly one of S_IFCHR, S_IFBLK and S_IFIFO"),
+        ("unlink test", "is the root of the mount"),
     ],
 )
 def test_a_line_without_a_counterpart_is_told_with_its_number(line, reason):
@@ -144,12 +144,12 @@ def test_a_line_without_a_counterpart_is_told_with_its_number(line, reason):
     [
         ("", "no line `# run`"),
         (DEFINE, "no line `# run`"),
-        ("#!/bin/sh\nls\n", "x:1: no J-lang: '#!/bin/sh' opens no section"),
-        ("run\n  sync\n", "x:1: no J-lang: a line before"),
-        ("# Replace a file.\nrun\n  sync\n", "x:1: no J-lang"),
-        ("# run\nsync\n# run\nsync\n", "x:3: no J-lang: a second section run"),
-        ("# run\nhello world\n", "nothing that it knows"),
-        ("# run\n", "nothing that it knows"),
+        ("#!/bin/sh\nls\n", "x:1: this is not J-lang: '#!/bin/sh' is not a section"),
+        ("run\n  sync\n", "x:1: this is not J-lang: a line stands before"),
+        ("# Replace a file.\nrun\n  sync\n", "x:1: this is not J-lang"),
+        ("# run\nsync\n# run\nsync\n", "x:3: this is not J-lang: section run occurs twice"),
+        ("# run\nhello world\n", "no J-lang operation"),
+        ("# run\n", "no J-lang operation"),
     ],
 )
 def test_what_is_no_jlang_is_refused_as_such(words, message):
@@ -214,14 +214,14 @@ def test_what_the_library_can_say_in_jlang_stays_the_same():
     [
         ("chmod foo 600", "J-lang has no word for it"),
         ("append foo 4K", "J-lang has no word for it"),
-        ("rename foo bar exchange", "J-lang's rename knows no exchange"),
-        ("setxattr foo user.a 1", "J-lang's one attribute is user.xattr1"),
-        ("removexattr foo user.a", "J-lang's one attribute is user.xattr1"),
-        ("pwrite foo 0 4K dsync", "J-lang's dwrite is direct and sync"),
-        ("symlink gone/../x foo", "J-lang's target is a path in the mount"),
+        ("rename foo bar exchange", "J-lang's rename has no mode exchange"),
+        ("setxattr foo user.a 1", "the only attribute of J-lang is user.xattr1"),
+        ("removexattr foo user.a", "the only attribute of J-lang is user.xattr1"),
+        ("pwrite foo 0 4K dsync", "J-lang's dwrite is always direct and synchronous"),
+        ("symlink gone/../x foo", "in J-lang the target of a symlink must be a path in the mount"),
         ("mmapwrite foo 0 4K", "J-lang has no word for it"),
-        ("creat a.b", "a.b makes no C++ variable"),
-        ("creat test", "test and . have one name in J-lang"),
+        ("creat a.b", "a.b cannot be used as the name of a C++ variable"),
+        ("creat test", "test and . would have the same name in J-lang"),
     ],
 )
 def test_what_jlang_cannot_say_is_told(operation, reason):
@@ -232,11 +232,13 @@ def test_what_jlang_cannot_say_is_told(operation, reason):
 
 def test_two_paths_with_one_name_and_two_descriptors_of_one_file_are_told():
     """J-lang has one variable for a name."""
-    assert inexpressible("mkdir A", "creat A/foo", "creat Afoo") == ["Afoo and A/foo have one name in J-lang"]
+    assert inexpressible("mkdir A", "creat A/foo", "creat Afoo") == [
+        "Afoo and A/foo would have the same name in J-lang"
+    ]
     told = inexpressible("open foo @a creat", "open foo @b", "fsync @a", "fsync foo")
     assert told == [
-        "J-lang has one descriptor for foo, and @a is an earlier one",
-        "opens foo a second time, and J-lang has one descriptor for it",
+        "J-lang has only one descriptor for each path, and foo was opened again after @a",
+        "foo is opened a second time, and J-lang has only one descriptor for each path",
     ]
 
 

@@ -353,14 +353,14 @@ def test_all_unknown_names_are_listed_with_near_ones():
     with pytest.raises(BadSelection) as caught:
         select(["replace-by-renam", "new-directory", "no/such/file.workload", "link/nope*"])
     first, second, third = str(caught.value).split("\n")
-    assert first.startswith("unknown workload replace-by-renam; near: replace-by-rename")
-    assert second == "no workload or file no/such/file.workload"
-    assert third == "no workload or file link/nope*"
+    assert first.startswith("unknown workload replace-by-renam. Similar names: replace-by-rename")
+    assert second == "there is no workload or file no/such/file.workload"
+    assert third == "there is no workload or file link/nope*"
 
 
 def test_load_of_an_unknown_name():
     """load() refuses what is not there."""
-    with pytest.raises(BadSelection, match="near: exchange-through-third"):
+    with pytest.raises(BadSelection, match="Similar names: exchange-through-third"):
         lib.load("exchange-through-thirt")
 
 

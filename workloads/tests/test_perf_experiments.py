@@ -107,7 +107,7 @@ def test_a_scale_shrinks_only_what_may_shrink(tmp_path):
         (("about =", "abut ="), "abut"),
         (("[[case]]", "[[case"), "line 8"),
         (('unit = "us"', 'unit = "us"\ncases = ["two"]'), "there is no case 'two'"),
-        (('about = "Files made"', 'about = "x"\nfiles = ["not-there.py"]'), "not-there.py is not there"),
+        (('about = "Files made"', 'about = "x"\nfiles = ["not-there.py"]'), "not-there.py does not exist"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_place(tmp_path, change, said):

@@ -57,6 +57,7 @@ enum {
 	WANT_EXTENTS = 32,
 	WANT_TIMES = 64,
 	WANT_READS = 128,
+	WANT_DIRECTORY_TIMES = 256,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -266,7 +267,8 @@ static void reply_by_line(const struct request *request)
 
 static void set_walk_asks(uint32_t flags)
 {
-	walk_asks = (struct walk_asks){ flags & WANT_FLAGS, flags & WANT_EXTENTS, flags & WANT_TIMES };
+	walk_asks = (struct walk_asks){ flags & WANT_FLAGS, flags & WANT_EXTENTS, flags & WANT_TIMES,
+					flags & WANT_DIRECTORY_TIMES };
 }
 
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,

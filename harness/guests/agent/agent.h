@@ -95,9 +95,9 @@ struct walked {
 };
 
 extern struct walked walked;
-/* What the walk tells only when asked: inode flags, extents, times of change. */
+/* What the walk reports only when asked: inode flags, extents, times of files and of directories. */
 extern struct walk_asks {
-	bool flags, extents, times;
+	bool flags, extents, times, directory_times;
 } walk_asks;
 struct timespec;
 long long nanoseconds(const struct timespec *time);

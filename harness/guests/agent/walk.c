@@ -465,7 +465,7 @@ static void walk_path(struct text *out, char *path, size_t length, unsigned char
 		put(out, ",\"uid\":%u,\"gid\":%u", status.st_uid, status.st_gid);
 	if (status.st_mtim.tv_sec >= 0 && status.st_mtim.tv_sec < CLOCK_STARTS)
 		put(out, ",\"mtime\":%lld", (long long)status.st_mtim.tv_sec);
-	if (walk_asks.times && S_ISREG(status.st_mode))
+	if ((walk_asks.times && S_ISREG(status.st_mode)) || (walk_asks.directory_times && S_ISDIR(status.st_mode)))
 		put(out, ",\"times\":[%lld,%lld]", nanoseconds(&status.st_mtim), nanoseconds(&status.st_ctim));
 	if (type)
 		put(out, ",\"dtype\":\"%s\"", kind_name(type << 12)); /* DTTOIF */

@@ -41,7 +41,7 @@ def test_a_half_written_last_line_is_passed_over_and_another_is_not():
 
 def test_nothing_kept_says_what_to_do(tmp_path):
     """Bad input, not an empty plot."""
-    with pytest.raises(NoHistory, match="each powercut bench adds a point"):
+    with pytest.raises(NoHistory, match="Each powercut bench adds a point"):
         show(tmp_path, as_json=False)
 
 

@@ -143,7 +143,7 @@ def test_the_commit_is_found_around_one_that_does_not_build(
     assert f"first bad  {record.first_bad.hash} change 5" in printed
     assert "A <a@example.org>" in printed
     assert "bad        BROKEN: durable 1, in 4 states" in printed
-    assert "change 4: every verdict HOLDS, in 4 states" in printed
+    assert "change 4: all verdicts are HOLDS, in 4 states" in printed
     assert "does not build: error: half_done" in printed
     assert "# first bad commit: " in (folder / "bisect.log").read_text()
     assert sorted(path.name for path in folder.iterdir()) == ["bisect.json", "bisect.log", "steps"]
@@ -195,7 +195,7 @@ def test_skipped_commits_leave_several(powercut: Powercut, history: Callable[...
     assert "narrowed   to 3 commits" in printed
     assert all(f"change {number}" in printed for number in (1, 2, 3))
     assert "guest lost" in printed
-    assert "exit       3: UNKNOWN remains" in printed
+    assert "exit       3: an UNKNOWN verdict remains" in printed
 
 
 def test_an_oracle_limits_what_counts(powercut: Powercut, history: Callable[..., Path]) -> None:
@@ -204,7 +204,7 @@ def test_an_oracle_limits_what_counts(powercut: Powercut, history: Callable[...,
     exit_status, _, said = powercut(*words(tree))
     assert exit_status == 2
     assert "--good c0" in said
-    assert "is BROKEN already: btrfs durable: name lost (file) in made O:3; name an older one, or say" in said
+    assert "is already BROKEN: btrfs durable: name lost (file) in made O:3. Name an older commit" in said
     exit_status, printed, _ = powercut(*words(tree, "--oracle", "durable"))
     assert (exit_status, "first bad" in printed, "change 2" in printed) == (1, True, True)
 
@@ -213,7 +213,7 @@ def test_a_bad_end_that_holds_is_refused(powercut: Powercut, history: Callable[.
     exit_status, _, said = powercut(*words(history("good", "good", "good")))
     assert exit_status == 2
     assert "--bad main" in said
-    assert "every promise that counts held in 4 states; see results/" in said
+    assert "every promise that counts was kept in 4 states. See results/" in said
 
 
 def test_an_end_that_cannot_be_judged_is_no_bad_input(
@@ -251,7 +251,7 @@ def test_a_stopped_bisect_goes_on_where_it_was(
         said = process.stderr.read()
         assert process.wait() == 130
     folder, _ = the_record(elsewhere)
-    assert f"{tree} is as it was; go on with: powercut bisect --resume results/{folder.name}" in said
+    assert f"{tree} was not changed. Continue with: powercut bisect --resume results/{folder.name}" in said
     git(tree, "commit", "--quiet", "--allow-empty", "-m", "the user goes on working")
     done = asked(tree)
     (tree / "go-on").touch()
@@ -276,24 +276,29 @@ def wait_for(what: Callable[[], bool]) -> None:
 def test_what_is_missing_is_named_at_once(powercut: Powercut) -> None:
     exit_status, _, said = powercut("bisect")
     assert (exit_status, said.count("\n")) == (2, 1)
-    assert "name --tree, --good, --bad as well, as in: powercut bisect --tree linux" in said
+    assert "--tree, --good, --bad must be given too, as in: powercut bisect --tree linux" in said
 
 
 @pytest.mark.parametrize(
     ("good", "bad", "more", "message"),
     [
         ("c9", "main", (), "--good c9: "),
-        ("c0", "c9", (), "has no one revision 'c9'"),
-        ("c0^{tree}", "main", (), "has no one revision"),
-        ("main", "c2", (), "are one commit"),
-        ("main", "c0", (), "are they the wrong way round?"),
-        ("side", "main", (), "--good side is no ancestor of --bad main: they part at "),
+        ("c0", "c9", (), "'c9' does not name exactly one commit"),
+        ("c0^{tree}", "main", (), "does not name exactly one commit"),
+        ("main", "c2", (), "are the same commit"),
+        ("main", "c0", (), "Are they exchanged?"),
+        ("side", "main", (), "--good side is not an ancestor of --bad main: their common ancestor is "),
         ("c0", "main", ("nothing-called-so",), "unknown workload nothing-called-so"),
-        ("c0", "main", ("--oracle", "durability"), "no oracle durability; there are: mounts, quiet"),
-        ("c0", "main", ("--oracle", "fsck", "--no-fsck"), "--no-fsck leaves it out"),
-        ("c0", "main", ("--oracle", "ordered", "--tier", "posix"), "it asks nothing in tier posix"),
+        (
+            "c0",
+            "main",
+            ("--oracle", "durability"),
+            "there is no oracle durability. The oracles are mounts, quiet",
+        ),
+        ("c0", "main", ("--oracle", "fsck", "--no-fsck"), "cannot be used together with --no-fsck"),
+        ("c0", "main", ("--oracle", "ordered", "--tier", "posix"), "checks nothing in tier posix"),
         ("c0", "main", ("--fs", "zfs"), "no profile zfs"),
-        ("c0", "main", ("--kernel", "6.12"), "--kernel and --planted belong to run"),
+        ("c0", "main", ("--kernel", "6.12"), "--kernel and --planted cannot be used here"),
         ("c0", "main", ("--models", "Z"), "no model 'Z'"),
     ],
 )
@@ -318,13 +323,13 @@ def test_no_repository_and_no_kernel_are_told_apart(
     powercut: Powercut, tmp_path: Path, history: Callable[..., Path]
 ) -> None:
     (tmp_path / "empty").mkdir()
-    assert "no git repository" in powercut(*words(tmp_path / "empty"))[2]
+    assert "is not a git repository" in powercut(*words(tmp_path / "empty"))[2]
     assert "no such directory" in powercut(*words(tmp_path / "nowhere"))[2]
     tree = history("good", "lost")
     git(tree, "rm", "--quiet", "Kconfig")
     git(tree, "commit", "--quiet", "-m", "no kernel any more")
-    assert "is no kernel source tree: it has no Kconfig" in powercut(*words(tree))[2]
-    assert "no bisect of ours" in powercut("bisect", "--resume", tmp_path / "empty")[2]
+    assert "is not a kernel source tree: it has no Kconfig" in powercut(*words(tree))[2]
+    assert "not the folder of a bisect" in powercut("bisect", "--resume", tmp_path / "empty")[2]
 
 
 # --- its parts -----------------------------------------------------------------------------------
@@ -380,7 +385,7 @@ def test_what_git_was_told_must_be_what_a_step_said() -> None:
     log = "# bad: [ab] x\ngit bisect start '--no-checkout' 'ab' 'cd'\n# bad: [ef] y\ngit bisect bad ef\n"
     require_answers(log, {"ef": "bad"})
     for answers in ({}, {"ef": "good"}):
-        with pytest.raises(NotBisected, match="ef: git was told bad"):
+        with pytest.raises(NotBisected, match="ef: git recorded the answer bad"):
             require_answers(log, answers)
 
 

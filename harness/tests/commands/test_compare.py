@@ -59,9 +59,9 @@ def made(elsewhere: Path) -> Path:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "compare: name the kernel to hold it against: powercut compare --kernel 6.12 --against"),
-        (["replace-by-rename"], "compare: name the kernel to hold it against"),
-        (["--against", "nowhere"], "neither a release"),
+        ([], "compare: name the second kernel: powercut compare --kernel 6.12 --against"),
+        (["replace-by-rename"], "compare: name the second kernel"),
+        (["--against", "nowhere"], "is not a release"),
         (["--against", "6.12+planted/no-such"], "no-such"),
         (["--against", "6.1", "--planted"], "powercut run --planted"),
     ],
@@ -171,7 +171,7 @@ def test_a_run_of_one_kernel_is_no_compare(powercut: Powercut, elsewhere: Path) 
     question(folder)
     exit_status, _, said = powercut("compare", folder)
     assert exit_status == 2
-    assert "made by run with one kernel" in said
+    assert "is a run of one kernel" in said
 
 
 def test_a_question_from_before_compare_is_read(elsewhere: Path) -> None:

@@ -35,7 +35,7 @@ def test_what_apt_does_not_know_may_come_by_lists_of_our_own(apt: dict[str, str]
     (tmp_path / "keyring").touch()
     check = doctor.kernel_source()
     assert (check.ok, check.fix) == (None, "")
-    assert "lists of our own" in check.found
+    assert "package lists itself" in check.found
 
 
 def test_without_debians_keyring_it_cannot_come(apt: dict[str, str]) -> None:

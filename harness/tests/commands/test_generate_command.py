@@ -47,7 +47,8 @@ def test_each_is_written_once_under_its_name(powercut, elsewhere):
     exit_status, out, said = powercut("generate", "--length", "1", "--out", "made")
     assert (exit_status, out) == (0, "")
     assert (
-        said == "ace:1: 328 workloads, 34 of them equal to an earlier one and left out; 294 written to made\n"
+        said == "ace:1: 328 workloads; 34 of them are left out, because they equal an earlier one; "
+        "294 written to made\n"
     )
     written = sorted((elsewhere / "made").iterdir())
     assert len(written) == 294
@@ -82,20 +83,23 @@ def test_generated_workloads_are_written_as_jlang(powercut, elsewhere):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--length", "0"], "ace: no workloads of length 0; lengths are 1 to 3"),
+        (["--length", "0"], "ace: there are no workloads of length 0. The lengths are 1 to 3"),
         (["--length", "-1"], "lengths are 1 to 3"),
         (["--length", "4"], "lengths are 1 to 3"),
         (["--length", "x"], "invalid int"),
         ([], "--length"),
-        (["--length", "1", "--bounds", "acme"], "no bounds 'acme'; there are: ace, link-rename-fsync, full"),
+        (
+            ["--length", "1", "--bounds", "acme"],
+            "there are no bounds 'acme'. The bounds are ace, link-rename-fsync, full",
+        ),
         (["--length", "1", "--bounds", ""], "no bounds ''"),
-        (["--length", "1", "--shard", "3/2"], "--shard: 3/2: the first is 1/2, the last 2/2"),
+        (["--length", "1", "--shard", "3/2"], "--shard: 3/2: the first part is 1/2, the last is 2/2"),
         (["--length", "1", "--shard", "0/0"], "--shard: 0/0"),
-        (["--length", "1", "--shard", "two"], "--shard: 'two' is no I/N"),
-        (["--length", "1", "--shard", "900/1000"], "empty, there are 328"),
-        (["--length", "1", "--sample", "0"], "'0' is no number from 1"),
-        (["--length", "1", "--sample", "329"], "--sample 329: ace:1 has 328"),
-        (["--length", "1", "--sample", "328"], "only 294 of 328 workloads differ"),
+        (["--length", "1", "--shard", "two"], "--shard: 'two' is not I/N"),
+        (["--length", "1", "--shard", "900/1000"], "this part is empty, because there are only 328"),
+        (["--length", "1", "--sample", "0"], "'0' is not a number of at least 1"),
+        (["--length", "1", "--sample", "329"], "--sample 329: ace:1 has only 328"),
+        (["--length", "1", "--sample", "328"], "only 294 of the 328 workloads are different"),
     ],
 )
 def test_bounds_that_are_empty_or_impossible_are_refused(powercut, words, message):
@@ -141,12 +145,12 @@ def test_run_takes_generated_workloads(powercut, asked):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--generate", "ace"], "'ace' is no BOUNDS:LENGTH, as ace:1"),
+        (["--generate", "ace"], "'ace' is not BOUNDS:LENGTH, such as ace:1"),
         (["--generate", "acme:1"], "no bounds 'acme'"),
         (["--generate", "ace:9"], "lengths are 1 to 3"),
-        (["--generate", ""], "is no BOUNDS:LENGTH"),
-        (["--generate", "ace:1", "rename-*"], "name none beside it"),
-        (["--generate", "ace:1", "-k", "fsync"], "leave -k out"),
+        (["--generate", ""], "is not BOUNDS:LENGTH"),
+        (["--generate", "ace:1", "rename-*"], "no workloads and no -k may be given"),
+        (["--generate", "ace:1", "-k", "fsync"], "no workloads and no -k may be given"),
         (["--sample", "5"], "--generate ace:2"),
         (["--shard", "1/2"], "--generate ace:2"),
     ],
@@ -172,7 +176,7 @@ def test_files_folders_and_archives_are_read(powercut, elsewhere):
         archive.add(elsewhere / "alone", "deep/packed")
     exit_status, out, said = powercut("import", "--jlang", "lang", "alone", "more.tar.gz", "--out", "made")
     assert (exit_status, out) == (0, "")
-    assert said == "4 files: 4 workloads, 2 of them equal to another; 4 written to made\n"
+    assert said == "4 files: 4 workloads, 2 of them equal another one; 4 written to made\n"
     assert {path.name for path in (elsewhere / "made").iterdir()} == {
         "j-lang9.workload",
         "j-lang10.workload",
@@ -205,14 +209,14 @@ def test_what_is_no_jlang_is_bad_input(powercut, elsewhere, content):
     exit_status, _, said = powercut("import", "--jlang", "it", "--out", "made")
     assert exit_status == 2
     assert said.startswith("it")
-    assert "1 files: 0 workloads; 1 files that are no J-lang" in said
+    assert "1 files: 0 workloads; 1 files that are not J-lang" in said
     assert not list((elsewhere / "made").iterdir())
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "name what is read"),
+        ([], "name J-lang files to read"),
         (["--jlang"], "expected at least one argument"),
         (["--jlang", "nowhere"], "no file or folder nowhere"),
         (["--jlang", "empty"], "no file in empty"),
@@ -238,6 +242,6 @@ def test_workloads_are_written_as_jlang_and_come_back(powercut, elsewhere):
         "import", "--to", "jlang", "nothing-synced-tree", "exchange-*", "--out", "to"
     )
     assert (exit_status, out) == (3, "")
-    assert "J-lang's rename knows no exchange" in said
+    assert "J-lang's rename has no mode exchange" in said
     assert powercut("import", "--jlang", "to", "--out", "back")[0] == 0
     assert len(list((elsewhere / "back").iterdir())) == len(list((elsewhere / "to").iterdir())) > 0

@@ -114,4 +114,4 @@ def test_prune_says_what_went_and_what_would(tree: Path, capsys: pytest.CaptureF
         assert (old.exists(), len(out)) == (there, 2)
     assert said(capsys, "prune")[1].startswith("0 of the cache's things")
     exit_status, _, err = said(capsys, "prune", "--keep", "lots")
-    assert (exit_status, "--keep: 'lots' is no size" in err) == (2, True)
+    assert (exit_status, "--keep: 'lots' is not a size" in err) == (2, True)

@@ -109,8 +109,8 @@ def test_a_page_becomes_what_a_summary_keeps():
         ("[durable]", "durable", "Expected `array`"),
         ("[durable]", "[durable", "the front matter is wrong"),
         ("id: BTRFS-1", "id: BTRFS-2", "has the ID BTRFS-2"),
-        ("not found", "lost", "upstream is 'lost', which is none of fixed, reported"),
-        ("upstream:", "needs: [luck]\nupstream:", "needs has luck, which is none of fast_commit"),
+        ("not found", "lost", "upstream is 'lost', and must be one of fixed, reported"),
+        ("upstream:", "needs: [luck]\nupstream:", "needs has luck, and must be one of fast_commit"),
     ],
 )
 def test_wrong_front_matter_is_refused_with_the_file(old, new, said):
@@ -123,7 +123,9 @@ def test_wrong_front_matter_is_refused_with_the_file(old, new, said):
 def test_a_missing_page_or_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(bugs, "pages_folder", lambda: tmp_path / "none")
     bug_page.cache_clear()
-    with pytest.raises(BadBugPage, match=r"none: no such folder"):
+    with pytest.raises(BadBugPage, match=r"none does not exist"):
         bug_pages()
-    with pytest.raises(BadBugPage, match=r"none/XFS-1.md: No such file or directory; .*known.py names XFS-1"):
+    with pytest.raises(
+        BadBugPage, match=r"none/XFS-1.md: No such file or directory\. .*known.py names XFS-1"
+    ):
         bug_page("XFS-1")

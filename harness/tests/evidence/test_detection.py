@@ -122,8 +122,8 @@ def test_the_table_has_a_row_for_who_was_first_and_one_for_all_who_saw():
     assert ["b", "NOT", "FOUND", "1.5"] in rows
     assert ["a", "2", "."] in rows
     assert ["b", ".", "."] in rows
-    assert "found 1 of 2" in lines
-    assert "false findings on the stock kernel: 0 (ext4; known bugs: 1)" in lines
+    assert "detected 1 of 2" in lines
+    assert "findings on the stock kernel that are no known bug: 0 (ext4; known bugs: 1)" in lines
     assert max(map(len, lines)) <= 120
 
 

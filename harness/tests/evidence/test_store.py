@@ -120,7 +120,7 @@ def test_a_run_that_somebody_writes_to_is_refused_with_the_process(run: Path) ->
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     for _ in range(2):  # the refused one does not take the number away
-        with pytest.raises(RunInUse, match=f"process {holder.pid} is at work there"), only_one(run):
+        with pytest.raises(RunInUse, match=f"in use by process {holder.pid}"), only_one(run):
             pass
     holder.kill()
     holder.wait()
@@ -239,7 +239,7 @@ def test_a_damaged_experiment_is_told_with_its_folder(run: Path, name: str, dama
         (folder / name).write_bytes(whole[: len(whole) // 2])
     elif damage != "gone":
         (folder / name).write_bytes(b"\xff\xfe" + whole)
-    with pytest.raises(NoResults, match="experiments/0001: "), reading(folder):
+    with pytest.raises(NoResults, match="experiments/0001 is "), reading(folder):
         read_experiment(folder)
 
 
@@ -277,7 +277,7 @@ def test_a_base_disk_that_is_not_there_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"no zstd at all", b"\x28\xb5\x2f\xfd\xff\xff\xff\xff"])
 def test_a_damaged_zst_is_told_with_its_name(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / "log.zst").write_bytes(damage)
-    with pytest.raises(NoResults, match=r"log\.zst: damaged"):
+    with pytest.raises(NoResults, match=r"log\.zst is damaged"):
         expand_file(tmp_path / "log.zst", tmp_path / "log")
 
 
@@ -285,7 +285,7 @@ def test_a_zst_that_was_cut_off_is_told_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(random.Random(1).randbytes(300_000))
     compress_file(tmp_path / "plain", tmp_path / "log.zst")
     (tmp_path / "log.zst").write_bytes((tmp_path / "log.zst").read_bytes()[:200_000])
-    with pytest.raises(NoResults, match=r"log\.zst: damaged"):
+    with pytest.raises(NoResults, match=r"log\.zst is damaged"):
         expand_file(tmp_path / "log.zst", tmp_path / "log")
 
 

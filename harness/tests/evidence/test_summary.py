@@ -120,7 +120,7 @@ def test_fewer_experiments_than_planned_is_never_a_pass(run: Path) -> None:
     question(run, planned=2)
     keep(run)
     summary = add_up(run)
-    way_on = f"go on with: powercut run --resume {shown(run)}"
+    way_on = f"continue with: powercut run --resume {shown(run)}"
     assert (summary.exit, summary.reasons) == (3, (f"1 of 2 planned experiments are missing; {way_on}",))
     assert (summary.experiments, summary.planned_experiments) == (1, 2)
 
@@ -130,7 +130,7 @@ def test_a_run_that_never_said_how_many_it_planned_is_never_a_pass(run: Path) ->
     keep(run)
     summary = add_up(run)
     assert summary.exit == 3
-    assert "did not keep how many experiments it planned" in summary.reasons[0]
+    assert "did not record how many experiments it planned" in summary.reasons[0]
 
 
 def test_experiments_stand_in_the_order_of_their_numbers(run: Path) -> None:
@@ -162,7 +162,7 @@ def test_states_that_no_oracle_judged_are_never_a_pass(run: Path, monkeypatch: p
 def test_an_unknown_state_gives_its_reason_once(run: Path) -> None:
     keep(run, judge=judged({2: b"{", 3: b"{"}))
     (reason,) = add_up(run).reasons
-    assert reason.startswith("made O:2: the agent's report makes no sense")
+    assert reason.startswith("made O:2: the report of the agent is invalid")
     assert reason.endswith("(and in 1 more states)")
 
 
@@ -214,7 +214,7 @@ def test_half_done_experiments_do_not_count(run: Path) -> None:
 
 def test_a_damaged_experiment_is_told_not_passed_over(run: Path) -> None:
     (keep(run) / "history.json").write_text("{")
-    with pytest.raises(NoResults, match="0001: damaged"):
+    with pytest.raises(NoResults, match="0001 is damaged"):
         add_up(run)
 
 

@@ -48,7 +48,7 @@ def test_only_the_profiles_asked_for_are_swept():
 
 
 def test_a_profile_without_bugs_is_refused_with_those_that_have_some():
-    with pytest.raises(NothingToSweep, match=r"btrfs-single; there are some for btrfs, ext4, xfs"):
+    with pytest.raises(NothingToSweep, match=r"btrfs-single. There are some for btrfs, ext4, xfs"):
         sweep_parts("6.12", BUGS, TWO, [profile("btrfs-single")])
 
 

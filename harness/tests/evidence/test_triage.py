@@ -23,7 +23,10 @@ def test_a_finding_is_found_with_its_witness(run: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "wanted", "message"),
-    [(".", "F9", "no finding F9; there are: F1"), ("experiments", "F1", "no run of ours")],
+    [
+        (".", "F9", "there is no finding F9. The findings are F1"),
+        ("experiments", "F1", "not the folder of a finished run"),
+    ],
 )
 def test_what_is_not_there_is_told_with_what_is(run: Path, place: str, wanted: str, message: str) -> None:
     with pytest.raises(NoResults, match=message):

@@ -70,12 +70,14 @@ def test_a_write_that_our_log_has_and_the_disk_has_not_is_a_disagreement(tmp_pat
 
 def test_trees_are_compared_field_by_field():
     other = Node(".", "dir", 256, 0o700, 1, 0, 0)
-    assert field_difference(ROOT, other) == "mode 493 here, 448 with dm-flakey"
+    assert field_difference(ROOT, other) == "mode 493 with model O, 448 with dm-flakey"
     assert difference(ROOT, ROOT) == ""
     assert "mode" in difference(ROOT, other)
-    assert "only here" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), ()), CUT_NS)
+    assert "only with model O" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(0, (), ()), CUT_NS)
     assert "5 with dm-flakey" in tree_difference(Observation(tree=(ROOT,)), DroppedWalk(5, ()), CUT_NS)
-    assert "our recovery" in tree_difference(Observation(death="panic"), DroppedWalk(0, ()), CUT_NS)
+    assert "recovery of the disk of model O" in tree_difference(
+        Observation(death="panic"), DroppedWalk(0, ()), CUT_NS
+    )
 
 
 def difference(ours, theirs):

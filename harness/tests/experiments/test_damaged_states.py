@@ -124,9 +124,9 @@ def test_states_that_replayed_something_are_chosen_and_the_last_in_any_case() ->
 
 
 def test_a_block_outside_the_disk_is_told(disks: Rebuilding) -> None:
-    with pytest.raises(BadSpec, match="the disk has the blocks 0 to 7"):
+    with pytest.raises(BadSpec, match="the blocks of the disk are 0 to 7"):
         parse_spec("D:O:1/8^1", disks._log, 8 * BLOCK_BYTES)
-    with pytest.raises(BadSpec, match="no damaged state"):
+    with pytest.raises(BadSpec, match="is not a damaged state"):
         parse_spec("D:O:1/8", disks._log)
     with pytest.raises(BadSpec, match="O:0 to O:2"):
         parse_spec("D:O:3/1^1", disks._log)

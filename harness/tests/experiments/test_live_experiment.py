@@ -128,12 +128,12 @@ def test_repro_records_again_and_shows_the_trace(tmp_path: Path, monkeypatch) ->
     monkeypatch.setattr("harness.findings.repro_live.profile", lambda _: PROFILE)
     live, verdicts = record_again(DyingGuestSlot(tmp_path, [PANIC]), experiment, tmp_path)
     told = "\n".join(live_lines(experiment, summary.findings[0].signature, live, verdicts))
-    assert "fsync A/foo\n  ---- the kernel ended (panic) ----" in told
+    assert "fsync A/foo\n  ---- the kernel stopped (panic) ----" in told
     assert f"the kernel says:\n    {CONSOLE[0]}" in told
     assert "alive       BROKEN" in told
     live, verdicts = record_again(DyingGuestSlot(tmp_path), experiment, tmp_path)
     assert not any(verdict.violations for verdict in verdicts)
-    assert "the kernel was content" in "\n".join(live_lines(experiment, "", live, verdicts))
+    assert "the kernel reported nothing" in "\n".join(live_lines(experiment, "", live, verdicts))
 
 
 def test_its_program_is_the_workload_up_to_the_operation(tmp_path: Path) -> None:

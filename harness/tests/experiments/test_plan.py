@@ -91,7 +91,10 @@ def test_no_path_of_this_machine_is_in_it() -> None:
         (b"\xff\xfe", "no plan"),
         (b'{"kernel": "6.12"}', "no plan: Object contains unknown field `kernel`"),
         (b'{"powercut_plan":%d,"plan":{}}' % FORMAT, "no plan: Object missing required field `number`"),
-        (b'{"powercut_plan":%d,"plan":{"number":1}}' % (FORMAT + 1), f"format {FORMAT + 1}; this Powercut"),
+        (
+            b'{"powercut_plan":%d,"plan":{"number":1}}' % (FORMAT + 1),
+            f"format {FORMAT + 1}, and this version of Powercut",
+        ),
     ],
     ids=["nothing", "no text", "something else", "empty", "of a later version"],
 )
@@ -127,11 +130,11 @@ def test_kernel_and_agent_are_found_where_the_experiment_is_done(machine: Path) 
 def test_what_is_not_there_is_refused_by_name(machine: Path) -> None:
     worker = Worker(processor=None, run="elsewhere")
     other = KEY.replace("0", "f")
-    with pytest.raises(BuildFailed, match=f"no kernel '{other}' is built here"):
+    with pytest.raises(BuildFailed, match=f"no kernel with key '{other}'"):
         guest_spec(worker, made(kernel_key=other))
-    with pytest.raises(BuildFailed, match=r"no kernel .\.\./\.\./etc. is built here"):
+    with pytest.raises(BuildFailed, match=r"no kernel with key .\.\./\.\./etc"):
         guest_spec(worker, made(kernel_key="../../etc"))
     with pytest.raises(
-        AgentError, match=r"agent .\.\./builds. is not here, and that of this checkout is \w+"
+        AgentError, match=r"the agent .\.\./builds. is not available; the agent of this checkout is \w+"
     ):
         guest_spec(worker, made(agent="../builds"))

@@ -153,7 +153,7 @@ def test_what_the_stock_kernel_shows_is_another_bug() -> None:
 def test_what_does_not_come_again_is_said() -> None:
     fake, ask = asker()
     fake.never = True
-    with pytest.raises(NotShown, match="not seen again in 5 recordings"):
+    with pytest.raises(NotShown, match="did not appear again in 5 recordings"):
         ask.first(WORKLOAD)
 
 
@@ -225,7 +225,7 @@ def test_the_header_says_where_it_comes_from(run: Path) -> None:
     finding, experiment = find(run, "F1")
     named = with_header(parse("# config: debug\nrun\n  creat foo\n"), finding, experiment, run, 7)
     assert named.name == "minimal"
-    assert named.comment[0] == f"The least that shows: {SIGNATURE}"
+    assert named.comment[0] == f"The smallest workload that shows: {SIGNATURE}"
     assert f"finding F1 of {run.name}" in named.comment[1]
     assert "2 operations became 1 in 7 recordings" in named.comment[3]
 

@@ -186,7 +186,7 @@ def test_threads_that_do_the_same_may_change_places(logged: Path) -> None:
 
 def test_calls_that_came_in_another_order_are_no_answer(logged: Path) -> None:
     write_log(logged / "log", MET)
-    with pytest.raises(AssertionError, match="did not come in that order"):
+    with pytest.raises(AssertionError, match="did not happen in that order"):
         disks_of_c(threads((7,), (7,)), logged)
 
 

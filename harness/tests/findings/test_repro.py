@@ -47,11 +47,11 @@ def test_an_experiments_folder_and_a_state_are_enough(run: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "finding", "state", "message"),
     [
-        (".", "F9", "", "no finding F9; there are: F1"),
-        (".", "", "O:1", "2 experiments: name one, as in .*0001 --state O:1"),
-        ("experiments/0001", "", "", "name its state, as in --state O:12"),
-        ("experiments", "", "", "neither a run .* nor an experiment"),
-        ("nowhere", "F1", "", "neither a run .* nor an experiment"),
+        (".", "F9", "", "there is no finding F9. The findings are F1"),
+        (".", "", "O:1", "2 experiments. Name one of them, such as .*0001 --state O:1"),
+        ("experiments/0001", "", "", "Name a state of it, such as --state O:12"),
+        ("experiments", "", "", "neither the folder of a run .* nor of an experiment"),
+        ("nowhere", "F1", "", "neither the folder of a run .* nor of an experiment"),
     ],
 )
 def test_what_cannot_be_found_is_told(run: Path, place: str, finding: str, state: str, message: str) -> None:
@@ -64,7 +64,7 @@ def test_a_run_without_finding_asks_for_a_state(tmp_path: Path) -> None:
     question(run)
     keep(run)
     write_summary(run, sum_up(run, 1.0))
-    with pytest.raises(NoResults, match="has no finding; name a state"):
+    with pytest.raises(NoResults, match=r"has no findings\. Name a state"):
         locate(run, "", "")
     assert locate(run, "", "O:4").state == "O:4"
 
@@ -89,13 +89,13 @@ def test_a_disk_is_rebuilt_from_base_and_log(run: Path, tmp_path: Path) -> None:
 def test_a_file_of_the_user_is_not_overwritten_and_nothing_is_built(run: Path, monkeypatch) -> None:
     monkeypatch.setattr(subject, "build", lambda *_: pytest.fail("built"))
     (run / "mine").touch()
-    with pytest.raises(NoResults, match="is there already"):
+    with pytest.raises(NoResults, match="already exists"):
         repro(locate(run, "F1", ""), run / "mine", False)
 
 
 def test_what_was_never_recorded_cannot_be_shown(run: Path) -> None:
     keep(run, 3, trouble="recording: no guest", recorded=False)
-    with pytest.raises(NoResults, match="nothing was recorded: recording: no guest"):
+    with pytest.raises(NoResults, match="has no recording: recording: no guest"):
         repro(locate(run / "experiments/0003", "", "O:0"), None, False)
 
 
@@ -138,7 +138,7 @@ def test_a_broken_promise_is_told_with_expected_and_found(run: Path) -> None:
 @pytest.mark.parametrize(
     ("instead", "line"),
     [
-        ({"trouble": "no memory"}, "our own trouble: no memory"),
+        ({"trouble": "no memory"}, "Powercut itself failed: no memory"),
         ({"death": "panic", "death_during": "mount"}, "did not survive: panic during mount"),
         ({"tree": None, "mount_errno": 5}, "mount failed: Input/output error"),
         ({"kernel_log": ("3 BTRFS error", "6 quiet")}, "kernel log:\n    BTRFS error"),

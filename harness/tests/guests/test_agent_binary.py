@@ -41,7 +41,7 @@ def test_another_source_is_another_binary(tiny_agent: Path, name: str) -> None:
 
 def test_what_does_not_compile_is_told_with_the_first_error_and_leaves_nothing(tiny_agent: Path) -> None:
     (tiny_agent / "source/agent.c").write_text("int main(void) { return missing; }\n")
-    with pytest.raises(AgentError, match=r"does not compile: .*agent\.c.*missing"):
+    with pytest.raises(AgentError, match=r"the agent cannot be compiled: .*agent\.c.*missing"):
         agent_binary()
     assert [path.name for path in (tiny_agent / "cache/agents").iterdir() if path.name != "lock"] == []
 
@@ -60,5 +60,5 @@ def test_its_hash_names_it_as_long_as_it_is_kept(tiny_agent: Path) -> None:
     assert agent_of(older.name) == older
     assert agent_of(agent_hash()).exists()
     older.unlink()
-    with pytest.raises(AgentError, match=f"agent '{older.name}' is not here.*{agent_hash()}"):
+    with pytest.raises(AgentError, match=f"agent '{older.name}' is not available.*{agent_hash()}"):
         agent_of(older.name)

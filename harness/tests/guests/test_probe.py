@@ -59,7 +59,7 @@ def choose(machine: Machine, wanted: str) -> str:
 
 def test_without_the_file_nothing_is_booted(machine: Machine) -> None:
     machine.kvm.unlink()
-    assert probe.kvm(KERNEL) == (False, f"there is no {machine.kvm}")
+    assert probe.kvm(KERNEL) == (False, f"{machine.kvm} does not exist")
     assert machine.tried == []
 
 
@@ -139,7 +139,10 @@ def test_auto_takes_qemu_where_uml_does_not_build(machine: Machine, monkeypatch)
 def test_auto_with_neither_says_why_of_both(machine: Machine, monkeypatch) -> None:
     machine.works["uml"] = False
     monkeypatch.setattr(packages, "missing", tuple)
-    with pytest.raises(probe.NoGuest, match=r"uml: guest lost .* qemu is not installed: apt-get install"):
+    with pytest.raises(
+        probe.NoGuest,
+        match=r"User Mode Linux does not work: guest lost .* QEMU is not installed: apt-get install",
+    ):
         choose(machine, "auto")
 
 
@@ -183,7 +186,7 @@ def test_doctor_says_why_kvm_is_not_used(machine: Machine, monkeypatch, state: s
     machine.works["qemu-kvm"] = state == "works"
     check = doctor.guest_kvm(kernel(machine))
     found = {
-        "gone": f"there is no {machine.kvm}",
+        "gone": f"{machine.kvm} does not exist",
         "forbidden": f"no permission for {machine.kvm}",
         "hangs": f"several times slower: {FALLBACK}",
         "works": "6.12: boots and answers",

@@ -115,7 +115,7 @@ def test_an_environment_of_the_user_is_set_aside_not_deleted(tmp_path, maker) ->
     said: list[str] = []
     make(root, ["rich"], said.append, maker)
     assert (root / f".venv.old-{os.getpid()}" / "mine").exists()
-    assert "had not been made by powercut" in said[-1]
+    assert "was not made by powercut" in said[-1]
 
 
 def test_two_at_once_make_one_and_the_second_says_that_it_waits(tmp_path, maker) -> None:

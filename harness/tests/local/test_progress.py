@@ -61,7 +61,7 @@ def test_a_line_tells_how_long_it_will_take(capsys, clock: Clock) -> None:
 def test_what_was_done_before_is_told(capsys, clock: Clock) -> None:
     with Progress() as progress:
         progress.experiments(1, 3)
-    assert capsys.readouterr().err == "2 of 3 experiments are done already\n"
+    assert capsys.readouterr().err == "2 of 3 experiments are already done\n"
 
 
 def test_an_experiment_in_trouble_is_told_at_once(capsys, clock: Clock) -> None:

@@ -127,10 +127,10 @@ def options(*words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--scale", "0.5"], "--scale is for performance"),
-        (["--noise"], "--noise is for performance"),
-        (["--perf", "--guest", "qemu"], "guest of kind qemu"),
-        (["--perf", "--noise", "--against", "6.1"], "leave --against out"),
+        (["--scale", "0.5"], "--scale applies only to performance"),
+        (["--noise"], "--noise applies only to performance"),
+        (["--perf", "--guest", "qemu"], "guests of kind qemu"),
+        (["--perf", "--noise", "--against", "6.1"], "Leave --against out"),
         (["--perf", "dbnch"], "no experiment 'dbnch'"),
     ],
 )

@@ -85,9 +85,7 @@ def test_workers_that_all_die_are_given_up(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(pool, "DEATHS_MAX", 4)
     for number in range(9):
         (tmp_path / f"die-{number}").write_text("9")
-    with pytest.raises(
-        PoolFailed, match="4 workers died one after the other, the last one killed by signal 9"
-    ):
+    with pytest.raises(PoolFailed, match="4 workers died in a row; the last one killed by signal 9"):
         done_by(tmp_path, list(range(9)))
 
 

@@ -39,7 +39,7 @@ def run(tmp_path: Path) -> Path:
 def test_an_experiment_that_two_workers_died_over_is_unknown_with_the_reason(run: Path) -> None:
     assert heed(PLAN, LOST, run, Progress(quiet=True)) == 0
     facts = read_experiment(run / "experiments/0001").facts
-    assert facts.trouble == "the worker was killed by signal 9, 2 times in this experiment"
+    assert facts.trouble == "the worker was killed by signal 9, 2 times during this experiment"
     summary = sum_up(run, 1.0)
     assert (summary.exit, summary.experiments, summary.undone_experiments) == (3, 1, 1)
 
@@ -85,7 +85,7 @@ def test_a_mistake_of_ours_is_the_trouble_of_its_experiment_alone(
 ) -> None:
     monkeypatch.setattr(subject, "run_experiment", lambda *_: {}["no such key"])
     outcome = bench.do_or_tell(PLAN, print)
-    assert outcome == Outcome(1, "a mistake of ours: KeyError: 'no such key'")
+    assert outcome == Outcome(1, "a bug of Powercut: KeyError: 'no such key'")
     kept = run / "experiments/0001"
     assert read_experiment(kept).facts.trouble == outcome.trouble
     assert "Traceback" in (kept / "kernel.log").read_text()
@@ -97,7 +97,7 @@ def test_where_the_scratch_folder_is_full_nothing_is_kept(
     """A guest whose disk finds no room there sees I/O errors."""
     monkeypatch.setattr(subject, "run_experiment", lambda *given: given[-1](1))
     monkeypatch.setattr(scratch, "FULL_BYTES", 1 << 62)
-    with pytest.raises(OSError, match="no guest can be believed") as raised:
+    with pytest.raises(OSError, match="results of guests are not reliable") as raised:
         bench.do_or_tell(PLAN, print)
     assert raised.value.errno == errno.ENOSPC
     assert not list((run / "experiments").iterdir())
@@ -132,7 +132,7 @@ def run_spec(*names: str) -> RunSpec:
 
 def test_a_run_goes_on_only_with_what_it_planned(run: Path) -> None:
     """A glob means more workloads when the library has grown: their numbers are others."""
-    with pytest.raises(NoResults, match="start a new run"):
+    with pytest.raises(NoResults, match="Start a new run"):
         require_same_question(run, run_spec("fsync-new-file"), [PLAN])
 
 

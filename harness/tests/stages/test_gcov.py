@@ -52,7 +52,7 @@ def test_calls_of_one_function_from_another(counted, tmp_path):
     folder, counters = counted
     counts = counts_of({"fs/a.gcda": counters}, folder, tmp_path)
     assert calls_from(counts, "main", "twice") == 7
-    with pytest.raises(NotCounted, match=r"no line of main\(\) calls wice\(\)"):
+    with pytest.raises(NotCounted, match=r"main\(\) of this kernel has no line that calls wice\(\)"):
         calls_from(counts, "main", "wice")
 
 

@@ -66,12 +66,15 @@ def test_an_operation_that_failed_keeps_its_errno(tmp_path: Path) -> None:
     [
         (
             {"mount_errno": 22, "kernel_log": ["3 BTRFS error: bad"]},
-            r"fresh filesystem failed \(22\): 3 BTRFS",
+            r"could not be mounted \(error 22\): 3 BTRFS",
         ),
-        ({"kernel_log": ["3 device-mapper: Ran out of space"]}, r"overflowed: ask for more, --log-size \d+M"),
+        (
+            {"kernel_log": ["3 device-mapper: Ran out of space"]},
+            r"is full. Use a larger one: --log-size \d+M",
+        ),
         ({"device": {"write_cache": "write through"}}, "'write through', not 'write back'"),
         ({"device": {}}, "None, not 'write back'"),
-        ({"steps": "none"}, "the agent's report makes no sense"),
+        ({"steps": "none"}, "the report of the agent is invalid"),
     ],
     ids=["mount fails", "log overflows", "write through", "no cache told", "senseless"],
 )
@@ -82,7 +85,7 @@ def test_what_was_not_recorded_is_told(tmp_path: Path, instead: dict, message: s
 
 @pytest.mark.parametrize(
     ("missing", "message"),
-    [("run", "no mark 'run'"), ("end", "entry 13 at byte 9216 is no entry")],  # behind the log are zeros
+    [("run", "is the mark 'run'"), ("end", "entry 13 at byte 9216 is invalid")],  # behind the log are zeros
 )
 def test_a_log_without_its_marks_is_no_recording(tmp_path: Path, missing: str, message: str) -> None:
     log = tuple(entry for entry in LOG if entry.mark != missing)

@@ -78,19 +78,19 @@ def test_what_a_spec_means(spec: str, state: State) -> None:
     ],
 )
 def test_what_is_no_spec_is_refused_with_examples(spec: str) -> None:
-    with pytest.raises(BadSpec, match="no state spec; write O:NUMBER"):
+    with pytest.raises(BadSpec, match=r"is not a state\. Write one such as O:12"):
         parse_spec(spec, PLAIN)
 
 
 @pytest.mark.parametrize("spec", ["R:12-5,3", "R:12-3,3", "R:12-5..3"])
 def test_lost_entries_are_named_once_and_in_order(spec: str) -> None:
-    with pytest.raises(BadSpec, match="ascending order, each once"):
+    with pytest.raises(BadSpec, match="ascending order, each of them once"):
         parse_spec(spec, PLAIN)
 
 
 def test_the_last_prefix_is_a_state_and_the_one_behind_it_is_none() -> None:
     assert parse_spec("O:20", PLAIN) == State(20)
-    with pytest.raises(BadSpec, match="the log has 20 entries, so O:0 to O:20"):
+    with pytest.raises(BadSpec, match="the log has 20 entries, so its states are O:0 to O:20"):
         parse_spec("O:21", PLAIN)
     with pytest.raises(BadSpec, match="the log has 20 entries"):
         parse_spec("N:R:21-3/O:1", PLAIN)
@@ -99,19 +99,19 @@ def test_the_last_prefix_is_a_state_and_the_one_behind_it_is_none() -> None:
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        ("R:7-0", "durable: a FLUSH behind it"),
+        ("R:7-0", "durable, because a later FLUSH"),
         ("R:7-4", "entry 4 has FUA"),
         ("R:9-7", "writes nothing"),
-        ("R:5-6", "behind the cut"),
+        ("R:5-6", "after the end of the prefix"),
         ("T:7-0/1", "was durable"),
         ("T:7-4/1", "was durable"),
         ("T:7-5/1", "no data that could be torn"),
         ("T:6/1", "no data that could be torn"),
         ("T:3/1", "no data that could be torn"),
-        ("T:7/8", "cuts from 1 to 7"),
-        ("T:7/0", "cuts from 1 to 7"),
+        ("T:7/8", "after 1 to 7 of them"),
+        ("T:7/0", "after 1 to 7 of them"),
         ("T:0/1", "no last write"),
-        ("T:5-6/1", "behind the cut"),
+        ("T:5-6/1", "after the end of the prefix"),
     ],
 )
 def test_a_state_that_no_device_can_leave_is_refused(spec: str, why: str) -> None:
@@ -178,7 +178,7 @@ def test_models_may_be_written_with_spaces_and_in_any_order(text: str, models: t
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Z", "no model 'Z'; there are O, R, T, N"),
+        ("Z", "there is no model 'Z'. The models are O, R, T, N"),
         ("O,o", "no model 'o'"),
         ("", "name at least one"),
         (" , ", "name at least one"),

@@ -71,7 +71,7 @@ def test_a_summary_is_the_entry_without_its_data(small: Path) -> None:
 def test_a_mark_is_found_by_its_text(small: Path) -> None:
     with open_log(small) as log:
         assert (log.mark_index("begin-0"), log.mark_index("end")) == (2, 5)
-        with pytest.raises(BadLog, match="no mark 'run' among its 6 entries"):
+        with pytest.raises(BadLog, match="none of its 6 entries is the mark 'run'"):
             log.mark_index("run")
 
 
@@ -96,19 +96,19 @@ def test_zeros_behind_the_last_entry_are_no_entries(small: Path) -> None:
     with small.open("ab") as file:
         file.write(bytes(8192))
     bend(small, 8 + 8, struct.pack("<Q", 7))
-    with pytest.raises(BadLog, match=r"entry 6 at byte \d+ is no entry"):
+    with pytest.raises(BadLog, match=r"entry 6 at byte \d+ is invalid"):
         read(small)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "0 bytes are too few"),
-        (b"PNG" * 500, "no dm-log-writes log: magic"),
-        (SUPERBLOCK.pack(MAGIC, 2, 0, 512), "log version 2, only 1"),
+        (b"", "0 bytes are too small"),
+        (b"PNG" * 500, "is not a dm-log-writes log: its magic"),
+        (SUPERBLOCK.pack(MAGIC, 2, 0, 512), "version 2; only version 1"),
         (SUPERBLOCK.pack(MAGIC, 1, 0, 0), "sector size 0"),
         (SUPERBLOCK.pack(MAGIC, 1, 0, 1000), "sector size 1000"),
-        (SUPERBLOCK.pack(MAGIC, 1, 5, 512), "ends after 0 entries, its superblock claims 5"),
+        (SUPERBLOCK.pack(MAGIC, 1, 5, 512), "ends after 0 entries, and its superblock says 5"),
     ],
 )
 def test_what_is_no_log_is_refused_with_the_reason(tmp_path: Path, content: bytes, message: str) -> None:
@@ -143,7 +143,7 @@ def test_a_cut_names_the_entry_and_whether_header_or_data_is_short(small: Path) 
 
 def test_more_entries_claimed_than_held_is_refused_with_both_numbers(small: Path) -> None:
     bend(small, 8 + 8, struct.pack("<Q", 1_000_000))
-    with pytest.raises(BadLog, match="ends after 6 entries, its superblock claims 1000000"):
+    with pytest.raises(BadLog, match="ends after 6 entries, and its superblock says 1000000"):
         read(small)
 
 
@@ -161,7 +161,7 @@ def test_more_entries_claimed_than_held_is_refused_with_both_numbers(small: Path
 )
 def test_an_absurd_header_is_refused_with_its_place(small: Path, header: tuple[int, ...]) -> None:
     bend(small, 512, HEADER.pack(*header))
-    with pytest.raises(BadLog, match="entry 0 at byte 512 is no entry"):
+    with pytest.raises(BadLog, match="entry 0 at byte 512 is invalid"):
         read(small)
 
 
@@ -179,7 +179,7 @@ def test_an_unfinished_log_is_no_log(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         write_log(tmp_path / "log", interrupted())
-    with pytest.raises(BadLog, match="magic 0x0"):
+    with pytest.raises(BadLog, match="magic number is 0x0"):
         read(tmp_path / "log")
 
 

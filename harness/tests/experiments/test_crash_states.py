@@ -1,0 +1,24 @@
+"""What the walk of a recovered state is asked to report."""
+
+import pytest
+
+from harness.experiments.crash_states import walk_asks
+from harness.stages.recover import WANT_DIRECTORY_TIMES, WANT_TIMES
+from oracles.profiles import profile
+from oracles.tests.made import history_of
+from oracles.verdict import Tier
+
+FSYNCED = "run\n  mkdir A\n  fsync A\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "tier", "expected"),
+    [
+        (FSYNCED, "btrfs", Tier.FS, WANT_TIMES | WANT_DIRECTORY_TIMES),
+        (FSYNCED, "btrfs", Tier.POSIX, WANT_TIMES),
+        (FSYNCED, "ext4", Tier.FS, WANT_TIMES),
+        ("run\n  mkdir A\n  sync\n", "btrfs", Tier.FS, 0),
+    ],
+)
+def test_the_walk_reports_times_of_directories_where_they_are_promised(text, name, tier, expected):
+    assert walk_asks(history_of(text, name), profile(name), tier) == expected
