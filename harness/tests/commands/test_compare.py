@@ -157,7 +157,7 @@ def test_only_new_does_not_pass_a_run_with_missing_experiments(powercut: Powercu
     exit_status, printed, said = powercut("compare", made, "--only-new")
     assert exit_status == 3
     assert "UNKNOWN" in printed.splitlines()[-1]
-    assert "not whole" in said
+    assert "is incomplete" in said
 
 
 def test_the_data_is_printed_alone(powercut: Powercut, made: Path) -> None:
