@@ -511,6 +511,12 @@ def test_every_command_of_the_help_does_something() -> None:
     assert "not built" not in text
 
 
+def test_without_words_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """As `--help`, but nothing was asked, so the status is that of bad input."""
+    assert main.main([]) == 2
+    assert capsys.readouterr().out == parser().format_help()
+
+
 def test_words_for_the_tests_are_passed_on_as_they_are(monkeypatch) -> None:
     passed: list[list[str]] = []
     monkeypatch.setitem(COMMANDS, "test", lambda arguments: passed.append(arguments.arguments) or 0)
