@@ -26,7 +26,7 @@ from collections.abc import Iterable
 from oracles.case import Case, any_of, best_verdict, describe, role
 from oracles.model.model import Chain, Slot
 from oracles.recovered import Recovered
-from oracles.verdict import Tier, Verdict, Violation
+from oracles.verdict import TIERS, Tier, Verdict, Violation
 
 NAME = "atomic"
 CHECKS = (
@@ -37,8 +37,8 @@ CHECKS = (
 )
 NOT_CHECKED = (
     "Whether two operations belong to one time, even in one directory (the oracle "
-    "ordered checks this, where it is promised). In tier posix only link counts and "
-    "replaced names are checked, because rename(2) allows both names to be visible. On "
+    "ordered checks this, where it is promised). In tier posix only link counts are "
+    "checked, because rename(2) allows both names to be visible and says nothing of a power failure. On "
     "btrfs, a moved file that has both names after an fsync of something else is "
     "accepted."
 )
@@ -57,7 +57,8 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         for inode in touched:
             violations += _too_many_names(case, recovered, inode)
         violations += _no_name(case, recovered)
-    violations += _replaced_names(case, recovered)
+    if case.asks_for("rename-over"):
+        violations += _replaced_names(case, recovered)
     return len(touched), violations
 
 
@@ -155,7 +156,7 @@ def _removed(case: Case, slot: Slot) -> bool:
 
 
 def _replaced_names(case: Case, recovered: Recovered) -> list[Violation]:
-    """rename(2) onto a durable name: at no moment does the name lead nowhere."""
+    """A rename onto a durable name: what takes the old object away gives the name to the new one."""
     violations = []
     for rename in case.model.renames:
         if rename.replaced is None or not case.model.base_time < rename.time <= case.allowed.now:
@@ -167,9 +168,23 @@ def _replaced_names(case: Case, recovered: Recovered) -> list[Violation]:
         both = any_of([describe(case, rename.replaced), describe(case, rename.inode)])
         path = recovered.path(rename.new)
         violations.append(
-            _violation(case, "replaced name gone", rename.inode, path, both, "no such name", "rename-over")
+            _violation(
+                case,
+                "replaced name gone",
+                rename.inode,
+                path,
+                both,
+                "no such name",
+                "rename-over",
+                _later(Tier.SOMC, case.allowed.entry_floor(rename.new).tier),
+            )
         )
     return violations
+
+
+def _later(*tiers: Tier) -> Tier:
+    """The first tier that asks for all of it: the rename's wholeness, and the name that was durable."""
+    return max(tiers, key=TIERS.index)
 
 
 def _half_links(case: Case, recovered: Recovered, inode: int) -> Iterable[Violation]:

@@ -143,10 +143,11 @@ def explained(runs: Iterable[Run], candidates: Sequence[Content]) -> Content | N
 def _explaining(run: Run, start: int, end: int, sources: list[Source]) -> Source | None:
     if run.kind == "z":
         return ZERO
-    if run.kind == "w":
-        return Source(run.stamp)
+    written = Source(run.stamp) if run.kind == "w" and run.stamp else None
+    if written in sources:
+        return written
     found = run_bytes(run, start, end)
-    return next((source for source in sources if source_bytes(source, start, end) == found), None)
+    return next((source for source in sources if source_bytes(source, start, end) == found), written)
 
 
 def merged_pieces(contents: Iterable[Content], zero_from: int) -> tuple[Piece, ...]:
@@ -214,6 +215,8 @@ def first_difference(runs: Sequence[Run], pieces: Sequence[Piece], size: int) ->
 
 
 def explained_at_once(run: Run, sources: frozenset[Source]) -> bool:
+    if run.kind == "w" and not run.stamp:  # a cell of operation 0 whose first byte is zero: by its bytes
+        return False
     return (run.kind == "z" and ZERO in sources) or (run.kind == "w" and Source(run.stamp) in sources)
 
 

@@ -87,8 +87,14 @@ COMMON = (
     ),
     Promise(
         "rename-over",
-        "A durable name onto which something is renamed leads to the old object or to the new one.",
-        "rename(2) (atomic replacement: at no point is newpath missing); fstests generic/335, generic/336",
+        "A durable name onto which something is renamed leads to the old object or to the new one: only the "
+        "rename takes the old one away, and it is on disk when the new one has the name.",
+        "fsync(2) and sync(2) (the old name was on disk); of a rename and log replay, F. Manana on fstests "
+        "generic/335: under the old or the new name, but not lost "
+        "(https://lore.kernel.org/linux-btrfs/"
+        "CAL3q7H6Sq3upF+r4mfQ8jw7O=V6wTDhpaa0LKJ4aUEukfL6xhA@mail.gmail.com/). rename(2) speaks of running "
+        "processes, not of a power failure: so not tier posix",
+        Tier.SOMC,
     ),
     Promise(
         "rename",

@@ -37,10 +37,10 @@ def configs() -> str:
 
 
 def first_sentences(path: Path) -> str:
-    """The comment that the file opens with."""
+    """The comment that the file opens with; an option that is switched off looks like a comment, too."""
     lines: list[str] = []
     for line in path.read_text().splitlines():
-        if not line.startswith("# "):
+        if not line.startswith("# ") or line.startswith("# CONFIG_"):
             break
         lines.append(line.removeprefix("# "))
     return " ".join(lines)

@@ -21,7 +21,7 @@ from oracles.profiles import UnknownProfile, profile
 from reports import formats
 from reports.results import Question, read_question, read_summary
 from reports.terminal.compare import comparison_lines
-from reports.text.comparison import Comparison
+from reports.text.comparison import Comparison, exit_only_new
 
 
 def size(text: str) -> int:
@@ -72,9 +72,21 @@ def read_question_of(folder: Path) -> Question:
         raise NoResults(f"{folder} is not the folder of a run: {error}") from error
 
 
-def compare_lines(folder: Path) -> list[str]:
+def read_comparison(folder: Path) -> Comparison:
+    """Errors: NoResults."""
+    with reading(folder):
+        return formats.read(folder / "compare.json", Comparison)
+
+
+def compare_lines(folder: Path, only_new: bool = False) -> list[str]:
     """The last lines. Errors: NoResults."""
     with reading(folder):
         question, summary = read_question(folder), read_summary(folder)
-        comparison = formats.read(folder / "compare.json", Comparison)
-    return comparison_lines(comparison, summary, question, Path(shown(folder)) / "report" / "compare.html")
+    page = Path(shown(folder)) / "report" / "compare.html"
+    return comparison_lines(read_comparison(folder), summary, question, page, only_new)
+
+
+def compare_status(folder: Path, only_new: bool) -> int:
+    """only_new: of what is BROKEN in B only; else of the whole run. Errors: NoResults."""
+    comparison = read_comparison(folder)
+    return exit_only_new(comparison) if only_new else comparison.exit

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from harness.commands import perf
-from harness.commands.arguments import compare_lines, read_question_of
+from harness.commands.arguments import compare_lines, compare_status, read_question_of
 from harness.commands.report import command_report
 from harness.commands.run import command_run
 from harness.evidence.store import NoResults
@@ -21,7 +21,6 @@ from harness.evidence.summary import status_of
 from harness.local.progress import Progress
 from kernel.build import key, parse
 from kernel.kernel import BadKernel
-from reports.results import read_summary
 
 NOISE_OFFER = ". To measure the noise of this machine: powercut compare --kernel {} --noise --perf"
 
@@ -30,6 +29,11 @@ def add_compare(command: argparse.ArgumentParser) -> None:
     """What `compare` takes beside the options of `run`; one folder alone is a run to show again."""
     command.add_argument(
         "--against", default="", metavar="K", help="the kernel that --kernel is compared with"
+    )
+    command.add_argument(
+        "--only-new",
+        action="store_true",
+        help="exit status 1 only for what is BROKEN on --kernel and not on --against",
     )
 
 
@@ -93,5 +97,5 @@ def compare_again(folder: Path, arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.buffer.write((folder / "compare.json").read_bytes())
     else:
-        print("\n".join(compare_lines(folder)))
-    return status_of(folder, read_summary(folder).exit)
+        print("\n".join(compare_lines(folder, arguments.only_new)))
+    return status_of(folder, compare_status(folder, arguments.only_new))

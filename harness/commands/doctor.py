@@ -34,6 +34,7 @@ from kernel.packages import Requirement
 from oracles.profiles import PROFILES
 
 CAN, CANNOT = 0, 3
+DEFAULT_KERNEL = "6.12"  # of `powercut run` (run.py)
 # kernel/release.py, build.py: a source unpacked, its package, one build; and an equal part to spare.
 CACHE_BYTES = 4 << 30
 CACHE_BYTES_WITH_KERNEL = 600 << 20  # a build with a series beside the one that is there
@@ -83,7 +84,7 @@ def can_run(checks: Iterable[Check]) -> bool:
 
 def examine(results: Path) -> list[Check]:
     """Every check, in the order in which a reader would ask. results: where runs would be kept."""
-    kernel, of_qemu = newest_kernel("um"), newest_kernel("x86_64")
+    kernel, of_qemu = kernel_to_try("um"), kernel_to_try("x86_64")
     return [
         powercut(),
         system(),
@@ -211,7 +212,7 @@ def tool(program: str, version_argument: str) -> Check:
 
 def kernel_source() -> Check:
     """Whether the default kernel's source can be had without a network, or apt knows where."""
-    name, package = "kernel source", "linux-source-6.12"
+    name, package = "kernel source", f"linux-source-{DEFAULT_KERNEL}"
     if list((cache_root() / "sources").glob(f"{package}_*/linux")):
         return Check(name, True, f"{package} is unpacked in {cache_root()}")
     if list(Path("/usr/src").glob(f"{package}*")):
@@ -231,7 +232,7 @@ def kernel_source() -> Check:
         )
     return Check(
         name,
-        None if newest_kernel("um") else False,
+        None if kernel_to_try("um") else False,
         f"{unknown}, and Powercut cannot check package lists of its own without {archive.KEYRING}",
         "apt-get install debian-archive-keyring; or use your own source tree: --kernel PATH",
     )
@@ -295,10 +296,16 @@ def scratch() -> Check:
     return checked
 
 
-def newest_kernel(arch: Arch) -> Kernel | None:
-    """Of those in the cache, the one built last."""
+def kernel_to_try(arch: Arch) -> Kernel | None:
+    """Of those in the cache the default one, which `powercut run` boots; else the one built last."""
+
+    def preference(kernel: Kernel) -> tuple[bool, float]:
+        made = kernel.provenance
+        default = made.word == DEFAULT_KERNEL and not made.variants
+        return default, Path(kernel.path).stat().st_mtime
+
     kernels = [kernel for kernel in build.built() if kernel.provenance.arch == arch]
-    return max(kernels, key=lambda kernel: Path(kernel.path).stat().st_mtime, default=None)
+    return max(kernels, key=preference, default=None)
 
 
 def guest_uml(kernel: Kernel | None) -> Check:

@@ -49,7 +49,8 @@ def command_judge(arguments: argparse.Namespace) -> int:
         wall_s = before.rates.get("wall_s", 0.0) if before else time.monotonic() - started
         summary = finish(folder, wall_s, before.rates.get("guest_boots", 0) if before else 0)
     if not arguments.quiet:
-        print("\n".join(summary_lines(summary, question, report_page(folder))))
+        asked = msgspec.structs.replace(question, tier=tier)
+        print("\n".join(summary_lines(summary, asked, report_page(folder))))
     if tier != question.tier:
         note = f"judged at tier {tier} instead of the tier of the run, {question.tier}"
         print(f"{note}. To restore its verdicts: powercut judge {shown(folder)}", file=sys.stderr)

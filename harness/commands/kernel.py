@@ -24,6 +24,7 @@ from kernel.prune import Thing, limit_bytes, prune, size_of, things
 
 MIB = 1 << 20
 DAY_S = 24 * 3600
+WORD_COLUMNS = 40  # most words of one series fit
 BESIDE = ("config", "System.map", "build.log", "series.diff")
 
 
@@ -148,9 +149,16 @@ def _source(made: Provenance) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    """A word that is too long for its column, as one with several series, has a line of its own."""
+    words, *others = zip(*rows, strict=True)
+    widths = [max(map(len, column)) for column in others]
+    first = min(WORD_COLUMNS, max(map(len, words)))
+    for word, *cells in rows:
+        rest = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        fits = len(word) <= first
+        if not fits:
+            yield word
+        yield f"{word if fits else '':<{first}}  {rest}"
 
 
 def _size(size_bytes: int) -> str:

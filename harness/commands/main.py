@@ -286,7 +286,11 @@ def understood(words: list[str]) -> argparse.Namespace:
 
 
 def main(words: list[str] | None = None) -> int:
-    arguments = understood(sys.argv[1:] if words is None else words)
+    words = sys.argv[1:] if words is None else words
+    if not words:
+        parser().print_help()
+        return EXIT_BAD_INPUT
+    arguments = understood(words)
     try:
         return COMMANDS[arguments.command](arguments)
     except BAD_INPUT as error:

@@ -16,6 +16,7 @@ from harness.commands import perf
 from harness.commands.arguments import (
     chosen_profiles,
     compare_lines,
+    compare_status,
     positive,
     read_question_of,
     report_page,
@@ -241,21 +242,27 @@ def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
 def do_run(run_spec: RunSpec, arguments: argparse.Namespace, resume: Path | None) -> int:
     with Progress(arguments.quiet or arguments.json) as progress:
         folder, summary = run(run_spec, arguments.out, progress, resume)
-    if arguments.perf is not None:
-        if not arguments.json:
-            print("\n".join(compare_lines(folder)))
-        return perf.beside(folder, arguments, summary.exit)
+    if run_spec.against:
+        return tell_comparison(folder, arguments)
     if arguments.json:
-        answer = "compare.json" if run_spec.against else "summary.json"
-        sys.stdout.buffer.write((folder / answer).read_bytes())
-    elif run_spec.against:
-        print("\n".join(compare_lines(folder)))
+        sys.stdout.buffer.write((folder / "summary.json").read_bytes())
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         if summary.detection:
             oracles = [oracle.NAME for oracle in EVERY_ORACLE]
             print("\n".join(["", *table(summary.detection, summary.stock, oracles)]))
     return summary.exit
+
+
+def tell_comparison(folder: Path, arguments: argparse.Namespace) -> int:
+    """The last lines or the data, with those of performance where it was asked for, and the exit status."""
+    measured = arguments.perf is not None
+    status = compare_status(folder, arguments.only_new)
+    if not arguments.json:
+        print("\n".join(compare_lines(folder, arguments.only_new)))
+    elif not measured:
+        sys.stdout.buffer.write((folder / "compare.json").read_bytes())
+    return perf.beside(folder, arguments, status) if measured else status
 
 
 def resume_run(arguments: argparse.Namespace) -> int:

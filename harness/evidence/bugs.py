@@ -19,6 +19,14 @@ from reports.results import KnownAs
 PAGE = re.compile(r"(BTRFS|EXT4|F2FS|XFS)-[1-9][0-9]*\.md")
 FENCE = "---\n"
 UPSTREAM = ("fixed", "reported", "not found", "not searched")
+NEEDS = {
+    "fast_commit": "ext4 with the feature `fast_commit`, which mke2fs does not set by itself",
+    "fsync_mode=strict": "this mount option of f2fs",
+    "threads": "two threads that work on one file",
+    "eviction": "an inode that leaves the cache, as under memory pressure",
+    "failing device": "a device whose write, flush or read fails (`--faults`)",
+    "debug kernel": "a kernel with the filesystem's assertions",
+}  # what a finding needs beside the filesystem's defaults, one thread and a device without errors
 
 
 class BadBugPage(Exception):
@@ -34,6 +42,7 @@ class BugPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kernels:   releases on which it was seen, as "6.12". profiles: those that show it; empty means all of
                the filesystem.
     fix:       series under kernel/series/ that remove it; empty if there is none.
+    needs:     what must be beside the filesystem's defaults, of NEEDS; empty means nothing.
     upstream:  one of UPSTREAM. "fixed": in a release or in the maintainers' tree. "reported": a report or a
                fix that was not taken is known. "not found": searched, see the page. "not searched".
     links:     of the report, the fix and related threads.
@@ -48,6 +57,7 @@ class BugPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     upstream: str
     profiles: tuple[str, ...] = ()
     fix: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
 
 
@@ -96,6 +106,8 @@ def page_of(path: Path, text: str) -> BugPage:
         raise BadBugPage(f"{path}: the front matter has the ID {page.id}")
     if page.upstream not in UPSTREAM:
         raise BadBugPage(f"{path}: upstream is {page.upstream!r}, and must be one of {', '.join(UPSTREAM)}")
+    if unknown := [one for one in page.needs if one not in NEEDS]:
+        raise BadBugPage(f"{path}: needs has {', '.join(unknown)}, and must be one of {', '.join(NEEDS)}")
     return page
 
 

@@ -68,18 +68,31 @@ def test_a_file_that_was_never_durable_may_be_lost():
 
 
 def test_a_replaced_name_leads_to_the_old_or_the_new():
-    """rename(2): at no moment is the name missing, in every tier."""
-    bench = Bench(REPLACE, tier=Tier.POSIX)
+    """A rename happens as a whole."""
+    bench = Bench(REPLACE, tier=Tier.SOMC)
     assert not kinds(atomic.judge(bench.case(bench.tree(0))))
     assert not kinds(atomic.judge(bench.case(bench.tree(1))))
     gone = without(bench.tree(0), "foo")
-    assert kinds(atomic.judge(bench.case(gone, flying=True))) == {"replaced name gone"}
+    verdict = atomic.judge(bench.case(gone, flying=True))
+    assert kinds(verdict) == {"replaced name gone"}
+    assert {(one.tier, "generic/335" in one.promise) for one in verdict.violations} == {(Tier.SOMC, True)}
+
+
+def test_posix_does_not_say_that_a_replaced_name_survives_a_power_failure():
+    """That rename(2) is atomic is a rule for running processes."""
+    bench = Bench(REPLACE, tier=Tier.POSIX)
+    assert not kinds(atomic.judge(bench.case(without(bench.tree(0), "foo"), flying=True)))
 
 
 def test_a_replaced_name_that_was_fsynced_in_run_may_not_vanish():
-    """Found on stock btrfs: the log drops the replaced file and does not get the new one."""
-    bench = Bench("run\n  creat bar\n  fsync bar\n  creat tmp\n  rename tmp bar\n  creat foo\n  fsync foo\n")
-    assert kinds(atomic.judge(bench.case(without(bench.tree(), "bar")))) == {"replaced name gone"}
+    """Found on stock btrfs: the log drops the replaced file and does not get the new one. Tier fs: there an
+    fsync of a file promises its name."""
+    text = "run\n  creat bar\n  fsync bar\n  creat tmp\n  rename tmp bar\n  creat foo\n  fsync foo\n"
+    for tier, expected in ((Tier.SOMC, set()), (Tier.FS, {"replaced name gone"})):
+        bench = Bench(text, tier=tier)
+        verdict = atomic.judge(bench.case(without(bench.tree(), "bar")))
+        assert kinds(verdict) == expected
+        assert {one.tier for one in verdict.violations} <= {Tier.FS}
 
 
 def test_a_replaced_name_that_was_never_durable_may_be_missing():

@@ -60,6 +60,16 @@ def test_each_refusal_is_of_a_fact_that_is_compared():
     assert all(reason for *_, reason in table()["refused"])
 
 
+def test_the_page_on_reliability_has_the_counts_of_the_table():
+    """docs/reliability.md is written by hand."""
+    mutants = table()["mutants"]
+    shown = sum(bool(mutant["shown"]) for mutant in mutants)
+    text = (ROOT.parent.parent / "docs/reliability.md").read_text()
+    assert f"{len(ROWS)} pairs of an fstests case and a workload" in text
+    assert f"{len(mutants)} fixes or parts of fixes were taken out" in text
+    assert f"{shown} of them are shown, and each of the other {len(mutants) - shown} has its reason" in text
+
+
 def test_each_fix_that_was_taken_out_was_shown_or_has_its_reason():
     """By a workload of the library, or in the header of one that guards it."""
     names = {workload.name for workload in library()}

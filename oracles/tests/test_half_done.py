@@ -7,7 +7,7 @@ import pytest
 
 from oracles import durable, historical, ordered, usable
 from oracles.case import prepare
-from oracles.content import ZERO, Extent, Source, explained
+from oracles.content import ZERO, Extent, Source, difference_in, explained, explained_at_once
 from oracles.model.steps import build
 from oracles.observation import Observation, Room, Run
 from oracles.profiles import profile
@@ -166,6 +166,17 @@ def test_bytes_are_known_by_the_nearest_source():
     assert explained((Run(0, 4096, "z"),), (new, old))[0].source == ZERO
     assert {each.source for each in explained((Run(0, 4096, "w", 1),), (new, old))} == {Source(1)}
     assert explained((Run(0, 8, "x", 0, "ff" * 8),), (new, old)) is None
+
+
+def test_a_cell_without_its_first_byte_is_no_zeros():
+    """A write from offset 1 on: the cell of operation 0 begins with a zero, and the agent reports stamp 0."""
+    content = (Extent(0, 1, ZERO), Extent(1, 4096, Source(1)))
+    runs = (Run(0, 8, "w", 0), Run(8, 4088, "w", 1))
+    assert explained(runs, (content,)) == content
+    assert not explained_at_once(runs[0], frozenset((ZERO,)))
+    lost = difference_in(runs[0], frozenset((ZERO,)), 0, 8)
+    assert lost is not None
+    assert lost.offset == 2
 
 
 # --- attributes

@@ -60,6 +60,7 @@ from reports.text import glossary
 from reports.text.counting import number as plural
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
+from reports.text.known import upstream_words
 from reports.text.matrix import matrix, stock_rows
 from reports.text.models import coverage_words
 from reports.text.reruns import rerun_words
@@ -635,7 +636,9 @@ def environment() -> jinja2.Environment:
         plural=plural,
         rerun_words=rerun_words,
     )
-    made.filters.update(visible=visible, visible_lines=visible_lines, size=size_words)
+    made.filters.update(
+        upstream=upstream_words, visible=visible, visible_lines=visible_lines, size=size_words
+    )
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)
     return made
 

@@ -15,6 +15,7 @@ from reports.text.comparison import (
     Comparison,
     differences,
     differing,
+    exit_only_new,
     log_differences,
     recorded,
     verdict_words,
@@ -27,9 +28,14 @@ LOGS_SHOWN = 3
 
 
 def comparison_lines(
-    comparison: Comparison, summary: Summary, question: Question, report_path: Path
+    comparison: Comparison,
+    summary: Summary,
+    question: Question,
+    report_path: Path,
+    only_new: bool = False,
 ) -> list[str]:
-    """Ten to twenty lines: the two kernels, what differs, what both break, the logs, the report."""
+    """Ten to twenty lines: the two kernels, what differs, what both break, the logs, the report. only_new:
+    the exit status is that of B's own."""
     models = f"models {' '.join(question.models)}; tier {question.tier}"
     what = f"{', '.join(question.profiles)}; {number(len(question.workloads), 'workload')}; {models}"
     states = [sum(getattr(pair, name) for pair in comparison.pairs) for name in ("a_states", "b_states")]
@@ -46,7 +52,7 @@ def comparison_lines(
         *failed(summary),
         *log_lines(comparison),
         line("report", str(report_path), cut=False),
-        line("exit", exit_words(comparison)),
+        line("exit", only_new_words(comparison) if only_new else exit_words(comparison)),
     ]
 
 
@@ -103,6 +109,14 @@ def log_lines(comparison: Comparison) -> list[str]:
         lines.append(line("", f"   {name}: {', '.join(differing(pair))}"))
     more = len(found) - LOGS_SHOWN
     return [*lines, line("", f"   and {more:,} more, in the report")] if more > 0 else lines
+
+
+def only_new_words(comparison: Comparison) -> str:
+    return {
+        0: "0: nothing is BROKEN in B only",
+        1: "1: something is BROKEN in B only",
+        3: "3: nothing is BROKEN in B only, but some verdicts are UNKNOWN",
+    }[exit_only_new(comparison)]
 
 
 def exit_words(comparison: Comparison) -> str:

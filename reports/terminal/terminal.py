@@ -87,10 +87,10 @@ def damage(summary: Summary) -> list[str]:
 
 
 def holds(summary: Summary) -> list[str]:
-    """The oracles in one line; with the number of states only where it is not all of them."""
+    """The oracles in one line; with the number of states only where it is not all that it judged."""
     whole = [name for name, counts in summary.verdicts.items() if only_holds(counts)]
     partly = [
-        f"{name} {counts.holds:,}"
+        f"{name} in {counts.holds:,} of {counts.holds + counts.broken + counts.unknown:,} states"
         for name, counts in summary.verdicts.items()
         if name not in whole and counts.holds
     ]

@@ -11,7 +11,7 @@ from oracles.verdict import Answer
 from reports.ci.junit import junit_xml, write_junit
 from reports.ci.ktap import ktap, write_ktap
 from reports.pages.html import headline
-from reports.results import Finding, KnownAs, StateCounts, Summary, read_question, read_summary
+from reports.results import AnswerCounts, Finding, KnownAs, StateCounts, Summary, read_question, read_summary
 from reports.terminal.terminal import COLUMNS, summary_lines
 from reports.tests.make_run import make_run
 from reports.text.digest import digests
@@ -134,6 +134,19 @@ def test_ten_lines_when_all_holds(tmp_path: Path) -> None:
     assert len(lines) <= 10
     assert "BROKEN     nothing" in lines
     assert not any(line.startswith("UNKNOWN") for line in lines)
+
+
+def test_an_oracle_that_holds_in_some_states_says_in_how_many(run: Path) -> None:
+    """ "21" alone reads like a code."""
+    counts = {
+        "mounts": AnswerCounts(holds=22),
+        "durable": AnswerCounts(21, 1),
+        "atomic": AnswerCounts(19, 1, 2),
+    }
+    summary = msgspec.structs.replace(read_summary(run), verdicts=counts)
+    lines = summary_lines(summary, read_question(run), run)
+    at = lines.index("HOLDS      mounts")
+    assert lines[at + 1] == "           partly: durable in 21 of 22 states, atomic in 19 of 22 states"
 
 
 def test_many_findings_are_cut_short(run: Path) -> None:

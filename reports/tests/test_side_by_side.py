@@ -13,6 +13,7 @@ from reports.terminal.compare import comparison_lines
 from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never, write
 from reports.tests.make_run import make_run
 from reports.text.comparison import (
+    Cell,
     Change,
     Comparison,
     Half,
@@ -20,6 +21,7 @@ from reports.text.comparison import (
     compare,
     differences,
     differing,
+    exit_only_new,
     headline,
     log_differences,
     spread,
@@ -69,6 +71,32 @@ def text_of(path: Path) -> str:
 def test_a_change_is_one_of_seven(a: Half, b: Half, expected: Change) -> None:
     """What one side could not say is no difference of the kernels, whatever the other side says."""
     assert change(a, b) is expected
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (HOLDS, HOLDS, 0),
+        (HOLDS, LOST, 1),
+        (LOST, HOLDS, 0),
+        (LOST, LOST, 0),
+        (LOST, LATE, 1),
+        (UNASKED, LOST, 1),
+        (LOST, UNASKED, 0),
+        (UNKNOWN, HOLDS, 3),
+        (HOLDS, UNKNOWN, 3),
+        (UNKNOWN, LOST, 3),
+    ],
+)
+def test_only_new_asks_whether_b_got_worse(run: Path, a: Half, b: Half, expected: int) -> None:
+    """One cell decides. BROKEN in another way is new; UNKNOWN on one side is never a pass."""
+    pair = compared(run).pairs[1]
+    cell = Cell("durable", change(a, b), a, b)
+    changes = {one.value: int(one is cell.change) for one in Change}
+    one = msgspec.structs.replace(
+        compared(run), exit=1, changes=changes, pairs=(msgspec.structs.replace(pair, cells=(cell,)),)
+    )
+    assert exit_only_new(one) == expected
 
 
 def test_the_differences_are_found_worst_first(run: Path) -> None:

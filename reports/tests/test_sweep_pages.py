@@ -115,7 +115,7 @@ def test_a_known_finding_of_an_ordinary_run_names_the_bug_and_its_page(good: Pat
     at = lines.index(
         "              known: EXT4-1 (docs/findings/EXT4-1.md): A bug of long standing, with a title that is"
     )
-    assert lines[at + 1] == "              longer than one line; upstream: not found"
+    assert lines[at + 1] == "              longer than one line; upstream: no report found"
     assert lines[-1] == "exit       1: something is BROKEN"
 
 

@@ -282,6 +282,27 @@ def change(a: Half, b: Half) -> Change:
     return Change.BROKEN if b.answer == Answer.BROKEN else Change.FIXED
 
 
+def new_in_b(comparison: Comparison) -> bool:
+    """Whether B breaks a promise that A keeps, or breaks one in a way that A does not. Where A is UNKNOWN
+    nobody can say."""
+    return any(
+        cell.b.answer == Answer.BROKEN
+        and cell.a.answer != Answer.UNKNOWN
+        and not set(cell.b.kinds) <= set(cell.a.kinds)
+        for pair in comparison.pairs
+        for cell in pair.cells
+    )
+
+
+def exit_only_new(comparison: Comparison) -> int:
+    """The exit status for B alone: 1 when it breaks something that A does not, 3 when something is UNKNOWN
+    on either side, else 0."""
+    if new_in_b(comparison):
+        return 1
+    troubled = any(pair.a_trouble or pair.b_trouble for pair in comparison.pairs)
+    return 3 if comparison.exit == 3 or troubled or comparison.changes[Change.UNKNOWN] else 0
+
+
 def worst_change(changes: Iterable[Change]) -> Change:
     order = list(Change)
     return min(changes, key=order.index, default=Change.UNKNOWN)

@@ -12,9 +12,14 @@ from reports.results import KnownAs
 
 
 def known_words(one: KnownAs) -> str:
-    """ "BTRFS-1 (docs/findings/BTRFS-1.md): TITLE; upstream: not found"."""
-    upstream = f"; upstream: {one.upstream}" if one.upstream else ""
+    """ "BTRFS-1 (docs/findings/BTRFS-1.md): TITLE; upstream: no report found"."""
+    upstream = f"; upstream: {upstream_words(one.upstream)}" if one.upstream else ""
     return f"{one.id} ({one.page}): {one.title}{upstream}"
+
+
+def upstream_words(status: str) -> str:
+    """The status for a reader: "not found" alone reads as if the bug were not there upstream."""
+    return "no report found" if status == "not found" else status
 
 
 def ids_of(known: Iterable[KnownAs]) -> str:

@@ -5,11 +5,13 @@ from harness.book.findings import PAGE, counts, facts, generated, table
 from harness.evidence.bugs import BugPage, bug_pages
 from harness.local.root import ROOT
 
+ONE, TWO = "fix/btrfs-no-log-is-not-the-first-log", "fix/ext4-failed-write-is-unwritten-again"
 
-def page(number, filesystem="btrfs", upstream="fixed", fix=()):
+
+def page(number, filesystem="btrfs", upstream="fixed", fix=(), needs=()):
     name = f"{filesystem.upper()}-{number}"
     return BugPage(
-        name, f"Title {number}", filesystem, ("durable",), ("a",), ("6.1", "6.12"), upstream, (), fix
+        name, f"Title {number}", filesystem, ("durable",), ("a",), ("6.1", "6.12"), upstream, (), fix, needs
     )
 
 
@@ -25,22 +27,28 @@ def test_every_page_has_its_row():
     assert all(f"| [{one.id}](docs/findings/{one.id}.md) | {one.title} |" in text for one in bug_pages())
 
 
-def test_a_row_has_kernels_fixes_and_status():
-    rows = list(table(iter([page(1), page(2, upstream="not found", fix=("fix/a", "fix/b"))])))
-    assert rows[2] == "| [BTRFS-1](docs/findings/BTRFS-1.md) | Title 1 | 6.1, 6.12 | none | fixed |\n"
-    assert rows[3].endswith("| Title 2 | 6.1, 6.12 | `fix/a`, `fix/b` | not found |\n")
+def test_a_row_has_kernels_needs_fixes_and_status():
+    """A fix series is a link to its file, whatever kind of file it is."""
+    rows = list(table(iter([page(1, needs=("threads",)), page(2, upstream="not found", fix=(ONE, TWO))])))
+    assert rows[2] == (
+        "| [BTRFS-1](docs/findings/BTRFS-1.md) | Title 1 | 6.1, 6.12 | threads | none | fixed |\n"
+    )
+    links = f"[`{ONE}`](kernel/series/{ONE}.cocci), [`{TWO}`](kernel/series/{TWO}.patch)"
+    assert rows[3].endswith(f"| Title 2 | 6.1, 6.12 | default | {links} | no report found |\n")
 
 
 def test_findings_are_counted_by_filesystem_and_status():
-    pages = (page(1), page(2), page(1, "ext4", "not searched"))
-    assert counts(pages) == "3 findings: 2 of btrfs, 1 of ext4. Upstream: 2 fixed, 1 not searched."
+    pages = (page(1), page(2), page(1, "ext4", "not searched"), page(2, "ext4", "not found"))
+    upstream = "Upstream: 2 fixed, 1 without a report that we found, 1 not searched."
+    assert counts(pages) == f"4 findings: 2 of btrfs, 2 of ext4. {upstream}"
 
 
 def test_a_page_begins_with_its_facts():
-    lines = facts(page(1, fix=("fix/a",))).splitlines()
+    lines = facts(page(1, fix=(ONE,))).splitlines()
     assert lines[:3] == ["| filesystem | btrfs |", "| --- | --- |", "| kernels | 6.1, 6.12 |"]
     assert "| profiles | of btrfs, see Versions |" in lines
-    assert "| fix series | `fix/a` |" in lines
+    assert f"| fix series | [`{ONE}`](../../kernel/series/{ONE}.cocci) |" in lines
+    assert "| needs | default |" in lines
     assert lines[-1] == "| upstream | fixed |"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.book import command_line, generate, regions, run_files, words
+from harness.book import command_line, generate, kernels, regions, run_files, words
 from harness.book.__main__ import main
 from harness.commands.main import parser
 from harness.local.root import ROOT
@@ -123,3 +123,10 @@ def test_every_key_of_every_file_is_explained(kind):
     about, meanings = run_files.explained(kind)
     assert about
     assert [field.name for field in run_files.fields_of(kind) if not meanings.get(field.name)] == []
+
+
+def test_a_variant_is_described_by_its_comment_alone(tmp_path):
+    """An option that is switched off is no sentence."""
+    path = tmp_path / "small.config"
+    path.write_text("# Small:\n# for builds in a hurry.\n# CONFIG_XFS_FS is not set\nCONFIG_A=y\n# Later.\n")
+    assert kernels.first_sentences(path) == "Small: for builds in a hurry."

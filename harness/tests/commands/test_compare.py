@@ -133,6 +133,33 @@ def test_a_compare_is_shown_again_from_disk(powercut: Powercut, made: Path) -> N
     assert (made / "compare.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("against", "kernel", "expected", "words"),
+    [
+        ("A", "B", 0, "0: nothing is BROKEN in B only"),
+        ("B", "A", 1, "1: something is BROKEN in B only"),
+    ],
+)
+def test_only_new_ends_1_for_what_the_kernel_in_question_alone_breaks(
+    powercut: Powercut, made: Path, against: str, kernel: str, expected: int, words: str
+) -> None:
+    """A loses foo. Held against A, B got better; held against B, A got worse."""
+    asked = msgspec.structs.replace(read_question(made), kernels={against: {}, kernel: {}}, against=against)
+    (made / "run.json").write_bytes(msgspec.json.encode(asked))
+    assert powercut("compare", made)[0] == 1
+    exit_status, printed, _ = powercut("compare", made, "--only-new")
+    assert (exit_status, printed.splitlines()[-1]) == (expected, f"exit       {words}")
+
+
+def test_only_new_does_not_pass_a_run_with_missing_experiments(powercut: Powercut, made: Path) -> None:
+    """B's experiment is missing: nobody knows whether it is worse."""
+    (made / "experiments" / "0002").rename(made / "experiments" / "0002.partial")
+    exit_status, printed, said = powercut("compare", made, "--only-new")
+    assert exit_status == 3
+    assert "UNKNOWN" in printed.splitlines()[-1]
+    assert "is incomplete" in said
+
+
 def test_the_data_is_printed_alone(powercut: Powercut, made: Path) -> None:
     exit_status, printed, said = powercut("compare", made, "--json")
     assert (exit_status, said) == (1, "")

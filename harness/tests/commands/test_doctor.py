@@ -1,5 +1,6 @@
-"""Where the default kernel's source would come from, as the doctor says it."""
+"""Where the default kernel's source would come from, and which kernel is booted, as the doctor says it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from harness.commands import doctor
 from harness.local import packages
 from kernel import archive
+from kernel.kernel import Kernel, Provenance
 
 NAME = "linux-source-6.12"
 
@@ -47,3 +49,23 @@ def test_only_an_unpacked_source_is_one(apt: dict[str, str], tmp_path: Path, mad
     """Of one that was removed the lock stays."""
     (tmp_path / f"cache/sources/{NAME}_6.12.9-1{made}").mkdir(parents=True)
     assert (doctor.kernel_source().ok is True) is there
+
+
+def test_the_default_kernel_is_tried_before_newer_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel built last may be of a foreign tree, and say nothing of this machine."""
+    kernels = []
+    for age, (word, variants) in enumerate(
+        (("~/linux", ()), ("6.12", ("debug",)), ("6.12", ()), ("6.12+x.patch", ()), ("~/linux", ()))
+    ):
+        made = Provenance(word, f"key{age}", "6.12", (), "", (), "gcc", 1.0, 1, 1, "", variants)
+        path = tmp_path / str(age)
+        path.touch()
+        os.utime(path, (age, age))
+        kernels.append(Kernel(str(path), made))
+    monkeypatch.setattr(doctor.build, "built", lambda: kernels)
+    assert doctor.kernel_to_try("um") is kernels[2]
+    del kernels[2]
+    assert doctor.kernel_to_try("um") is kernels[-1]
+    assert doctor.kernel_to_try("x86_64") is None

@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from harness.commands import main
+from harness.commands.kernel import _table
 from kernel import build as building
 from kernel.build import build
 from kernel.tests.tinytree import make_tree
@@ -84,11 +85,21 @@ def test_list_has_a_line_for_each_kernel_and_the_size_of_the_cache(
     assert "no kernel is built" in said(capsys, "list")[1]
     build(str(tree), variants=("small",))
     build(str(tree))
-    lines = said(capsys, "list")[1].splitlines()
+    listed = said(capsys, "list")[1].replace(f"{tree}\n", f"{tree} ")  # long, so it has a line of its own
+    lines = listed.splitlines()
     assert lines[0].split()[:4] == ["kernel", "config", "arch", "source"]
     assert [line.split()[:3] for line in lines[1:3]] == [[str(tree), "-", "um"], [str(tree), "small", "um"]]
     assert "limit 20.0 GiB" in lines[-1]
     assert len(msgspec.json.decode(said(capsys, "list", "--json")[1])) == 2
+
+
+def test_a_long_kernel_has_a_line_of_its_own() -> None:
+    """So one with many series does not push the other columns off the screen."""
+    long = "6.12+" + "+".join(f"planted/a-long-name-{number}" for number in range(9))
+    lines = list(_table([("kernel", "arch"), ("6.12", "um"), (long, "x86_64")]))
+    assert lines[1].split() == ["6.12", "um"]
+    assert lines[2:] == [long, " " * lines[1].index("um") + "x86_64"]
+    assert lines[1].index("um") <= 42
 
 
 def test_prune_says_what_went_and_what_would(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -436,7 +436,8 @@ def test_judging_again_finds_the_same(powercut: Powercut, made: Path) -> None:
 
 
 def test_judging_again_in_another_tier_is_kept(powercut: Powercut, made: Path) -> None:
-    powercut("judge", made, "--quiet", "--tier", "posix")
+    _, printed = powercut("judge", made, "--tier", "posix")[:2]
+    assert "tier posix" in printed  # not that of the run
     assert read_experiment(made / "experiments/0001").facts.tier == "posix"
 
 
@@ -509,6 +510,12 @@ def test_every_command_of_the_help_does_something() -> None:
     text = parser().format_help()
     assert set(re.findall(r"^    (\w+)(?: |$)", text, re.MULTILINE)) == set(COMMANDS)
     assert "not built" not in text
+
+
+def test_without_words_the_help_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """As `--help`, but nothing was asked, so the status is that of bad input."""
+    assert main.main([]) == 2
+    assert capsys.readouterr().out == parser().format_help()
 
 
 def test_words_for_the_tests_are_passed_on_as_they_are(monkeypatch) -> None:

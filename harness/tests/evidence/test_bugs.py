@@ -66,6 +66,17 @@ def test_what_a_page_names_exists(page: BugPage):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
+def test_a_page_needs_what_its_commands_and_profiles_say(page: BugPage):
+    """The page's first command of a run, and its profiles; threads and eviction are judged by hand."""
+    text = (pages_folder() / f"{page.id}.md").read_text().partition("\n## Reproducers\n")[2]
+    first = next(line for line in text.splitlines() if line.startswith("./powercut run "))
+    assert ("fast_commit" in page.needs) is (page.profiles == ("ext4-fast-commit",))
+    assert ("fsync_mode=strict" in page.needs) is (page.profiles == ("f2fs-strict",))
+    assert ("failing device" in page.needs) is ("--faults" in first)
+    assert ("debug kernel" in page.needs) is ("--config" in first)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
 def test_a_page_has_its_sections_in_order(page: BugPage):
     """Its heading is the ID and the title, and each workload of the front matter stands in its text."""
     text = (pages_folder() / f"{page.id}.md").read_text().partition("\n---\n")[2]
@@ -99,6 +110,7 @@ def test_a_page_becomes_what_a_summary_keeps():
         ("[durable]", "[durable", "the front matter is wrong"),
         ("id: BTRFS-1", "id: BTRFS-2", "has the ID BTRFS-2"),
         ("not found", "lost", "upstream is 'lost', and must be one of fixed, reported"),
+        ("upstream:", "needs: [luck]\nupstream:", "needs has luck, and must be one of fast_commit"),
     ],
 )
 def test_wrong_front_matter_is_refused_with_the_file(old, new, said):
