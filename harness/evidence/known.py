@@ -251,7 +251,7 @@ KNOWN = (
     ),
     KnownBug(
         "XFS-3",
-        LATER,
+        EVERY,
         "xfs",
         "clone-overwrites-truncated-block",
         ("durable: data lost (synced file)", "historical: stale data (old file)"),
