@@ -64,6 +64,7 @@ RESERVED_SIGNATURES = (
     "durable: preallocation lost (synced file)",
 )
 RESERVED_BEHIND = "BTRFS-8"
+LOGGED_BEFORE = "BTRFS-14"
 LINKED_TMPFILE = "BTRFS-9"
 SYMLINK = "BTRFS-5"
 BEFORE_A_NAME = "BTRFS-11"
@@ -376,6 +377,7 @@ KNOWN = (
         "tmpfile-linked-into-new-directory",
         ("durable: object lost (directory above fsynced file)",),
     ),
+    KnownBug(LOGGED_BEFORE, LATER, "btrfs", "unlinked-after-its-directory-was-logged", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(
@@ -499,6 +501,7 @@ FIXES = (
     Fix("fix/btrfs-linked-tmpfile-logs-its-new-directories", "btrfs", (LINKED_TMPFILE,)),
     Fix("fix/btrfs-no-log-is-not-the-first-log", "btrfs", (ON_ITS_WAY,)),
     Fix("fix/btrfs-whiteout-is-not-logged-in-part", "btrfs", (WHITEOUT,)),
+    Fix("fix/btrfs-parent-is-logged-again-after-a-removal", "btrfs", (LOGGED_BEFORE,)),
     Fix("fix/btrfs-fsync-without-links-commits", "btrfs", (REMOVED, BEFORE_A_NAME)),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),

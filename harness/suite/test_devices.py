@@ -76,7 +76,7 @@ def ended(kernel, one):
 @pytest.mark.parametrize(
     ("promising", "status", "said"),
     [
-        ((2,), 0, "an error was told"),
+        ((2,), 0, "an error was reported"),
         # As if the call had said that all is well: then the bytes have to be there, and are not.
         ((), 1, "BROKEN: foo"),
     ],

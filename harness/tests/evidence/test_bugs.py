@@ -40,7 +40,7 @@ upstream: not found
 
 def test_each_known_bug_has_a_page_and_each_page_a_known_bug():
     assert {one.id for one in PAGES} == {known.id for known in KNOWN}
-    assert {one.id for one in PAGES} == {*HEADINGS.values(), *SHARED.values()}
+    assert {*HEADINGS.values(), *SHARED.values()} <= {one.id for one in PAGES}  # older runs name them
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
