@@ -73,6 +73,7 @@ REMOVED = "BTRFS-10"
 REMOVED_SIGNATURES = ("durable: name came back (unlinked fsynced file)",)
 # With little space left the fsync commits, as 7.2.13 does on btrfs-single.
 ROOMY = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-nearly-full")
+ROOMY_ON_7_2 = tuple(one for one in ROOMY if one != "btrfs-single")
 REPLACED = "BTRFS-1"
 REPLACED_SIGNATURES = ("atomic: replaced name gone (renamed file)", "durable: name lost (fsynced file)")
 REPLACED_DIRECTORY_SIGNATURES = (
@@ -236,10 +237,26 @@ FAST_COMMIT = (
 WHITEOUT = "BTRFS-4"
 NOT_SINGLE = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-single")
 WHITEOUT_SIGNATURES = ("durable: name lost (fsynced chr)", "durable: name lost (fsynced file)")
+EXCHANGED = "BTRFS-13"
+EXCHANGED_SIGNATURES = ("durable: name lost (fsynced file)", "durable: name lost (renamed fsynced file)")
 
 KNOWN = (
     KnownBug(WHITEOUT, OLD, "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
     KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
+    *(
+        KnownBug(
+            EXCHANGED, kernels, "btrfs", "exchange-fsynced-with-new-file", EXCHANGED_SIGNATURES, profiles
+        )
+        # btrfs-nearly-full of 6.12 and 7.2 has no space for this rename.
+        for kernels, profiles in ((("6.1",), ()), (("6.12",), ROOMY), (("7.2",), ROOMY_ON_7_2))
+    ),
+    KnownBug(
+        "XFS-3",
+        EVERY,
+        "xfs",
+        "clone-overwrites-truncated-block",
+        ("durable: data lost (synced file)", "historical: stale data (old file)"),
+    ),
     *FAST_COMMIT,
     *(_strict(workload, "durable: data lost (fdatasynced file)") for workload in STRICT_FDATASYNC),
     _strict("punch-hole-across-end-fsync", "durable: data lost (fsynced file)"),
@@ -502,6 +519,7 @@ FIXES = (
     Fix("fix/btrfs-no-log-is-not-the-first-log", "btrfs", (ON_ITS_WAY,)),
     Fix("fix/btrfs-whiteout-is-not-logged-in-part", "btrfs", (WHITEOUT,)),
     Fix("fix/btrfs-parent-is-logged-again-after-a-removal", "btrfs", (LOGGED_BEFORE,)),
+    Fix("fix/btrfs-exchange-is-not-logged-in-part", "btrfs", (EXCHANGED,)),
     Fix("fix/btrfs-fsync-without-links-commits", "btrfs", (REMOVED, BEFORE_A_NAME)),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
