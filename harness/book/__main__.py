@@ -13,6 +13,8 @@ import sys
 from harness.book import commands, links, runner
 from harness.book.documents import BadMark, documents
 from harness.book.generate import stale, write
+from harness.book.oracles import NoSentence
+from harness.book.regions import BadRegions
 from harness.local.root import ROOT
 
 
@@ -33,12 +35,12 @@ def arguments_of(words: list[str] | None = None) -> argparse.Namespace:
 
 def main(words: list[str] | None = None) -> int:
     arguments = arguments_of(words)
-    if not (arguments.check or arguments.external or arguments.run is not None):
-        for path in write(ROOT):
-            print(path)
-        return 0
     wrong: list[str] = []
     try:
+        if not (arguments.check or arguments.external or arguments.run is not None):
+            for path in write(ROOT):
+                print(path)
+            return 0
         known = documents(ROOT)
         if arguments.check:
             wrong += stale(ROOT)
@@ -52,7 +54,7 @@ def main(words: list[str] | None = None) -> int:
             addresses = links.external(known)
             print("\n".join(f"{place}: {address}" for address, place in addresses.items()))
             wrong += links.unanswered(addresses)
-    except BadMark as error:
+    except (BadMark, BadRegions, NoSentence) as error:
         wrong.append(str(error))
     for line in wrong:
         print(line, file=sys.stderr)

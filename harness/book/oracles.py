@@ -2,7 +2,7 @@
 The generated parts of reference/oracles.md: what each oracle promises to check, and what it does not check.
 
 In:       the oracles; the planted bugs, whose headers name the oracles that detect them.
-Out:      generated(): the page.
+Out:      generated(): the page. NoSentence for an oracle that IN_SHORT does not have.
 Not here: the promises (promises.py), the rest of the page, which is written by hand.
 """
 
@@ -41,7 +41,12 @@ IN_SHORT = MappingProxyType(
 )
 
 
+class NoSentence(Exception):
+    """An oracle is registered and has no sentence here; the message says where to write it."""
+
+
 def generated(root: Path) -> dict[Path, str]:
+    """Errors: NoSentence, BadRegions."""
     parts = {
         "power-failure": overview(ORACLES),
         "faults": overview(FAULT_ORACLES),
@@ -54,7 +59,17 @@ def generated(root: Path) -> dict[Path, str]:
 
 def overview(oracles: tuple) -> str:  # type: ignore[type-arg]
     names = [oracle.NAME for oracle in oracles]
-    return table(("oracle", "promise"), [(f"[{name}](#{name})", IN_SHORT[name]) for name in names])
+    return table(("oracle", "promise"), [(f"[{name}](#{name})", in_short(name)) for name in names])
+
+
+def in_short(name: str) -> str:
+    """What the oracle asks, in one sentence. Errors: NoSentence."""
+    if name not in IN_SHORT:
+        raise NoSentence(
+            f"the oracle {name} has no sentence for docs/reference/oracles.md: add one to IN_SHORT in "
+            "harness/book/oracles.py"
+        )
+    return IN_SHORT[name]
 
 
 def each() -> Iterator[str]:
@@ -64,7 +79,7 @@ def each() -> Iterator[str]:
     for oracle in EVERY_ORACLE:
         name = oracle.NAME
         yield f"\n### {name}\n"
-        yield f"{IN_SHORT[name]}\n"
+        yield f"{in_short(name)}\n"
         yield f"Checked: {oracle.CHECKS}\n"
         yield f"Not checked: {oracle.NOT_CHECKED}\n"
         place = oracle.__name__.replace(".", "/") + ".py"

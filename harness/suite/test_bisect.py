@@ -21,6 +21,7 @@ import pytest
 
 from harness.bisect.bisect import Record
 from harness.suite import bisect_repository
+from harness.suite.example_repository import DIES, LOSES, silent
 from kernel import cache
 from kernel.patching import find_series
 from kernel.release import unpacked
@@ -29,12 +30,8 @@ from kernel.word import parse
 
 pytestmark = [pytest.mark.bisect, pytest.mark.timeout(5400)]
 ROOT = Path(__file__).parent.parent.parent
-LOSES, WORKLOAD = "planted/xattr-lost-on-second-fsync", "xattrs-over-two-fsyncs"
-DIES, DIES_IN = "planted/kernel-dies-at-fsync-of-reused-name", "rename-then-reuse-name"
-
-
-def silent(_stage, _fraction):
-    pass
+WORKLOAD = "xattrs-over-two-fsyncs"
+DIES_IN = "rename-then-reuse-name"
 
 
 @pytest.fixture(scope="module")

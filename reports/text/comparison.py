@@ -159,9 +159,12 @@ class Comparison(msgspec.Struct, frozen=True):
 
     against:      kernel A, which the other one is compared with.
     kernel:       kernel B, which is in question.
-    exit:         0, 1 or 3, as of a run.
+    exit:         1 when something is BROKEN on either kernel; else 3 when something is UNKNOWN or nothing was
+                  examined; else 0. `--only-new` does not change this key, only the exit status.
     same_program: whether both are the same kernel, byte for byte.
-    changes:      how many cells (workload, profile and oracle) have each kind of change.
+    changes:      by kind of change, how many cells there are; a cell is one oracle on one workload and
+                  profile. broken counts what is BROKEN on B and HOLDS on A, fixed the opposite. The other
+                  kinds are explained at Cell.
     findings:     one for each signature.
     pairs:        one for each workload and profile.
     """

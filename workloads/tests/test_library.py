@@ -212,15 +212,42 @@ def test_round_trip(workload):
     assert text.canonical(workload) == workload
 
 
+# The first lines of a header, in this order: what each is, and its form.
+HEADERS = (
+    ("a sentence of 22 to 112 characters that says what the workload is for", r"[A-Z].{20,110}[.]"),
+    (
+        '"guards: " with a commit and its "subject"; or "no known bug; ...", or a test of fstests',
+        r'guards: (([0-9a-f]{12} )?\(?"\w.*"\)?; |no known bug; |fstests |B3-\d|the judge).*',
+    ),
+    ('"lost: " and a sentence that says what would be lost', r"lost: \S.*\."),
+)
+
+
+def wrong_headers(workload):
+    """A line for each of the first three lines of the header that is missing or has another form."""
+    file = f"{workload.theme}/{workload.name}{lib.SUFFIX}"
+    lines = (*workload.comment, *["(nothing)"] * len(HEADERS))
+    return [
+        f"{file}: line {number} of the header must be {what}; it is: {line}"
+        for number, ((what, form), line) in enumerate(zip(HEADERS, lines, strict=False), 1)
+        if not re.fullmatch(form, line)
+    ]
+
+
 @ALL
 def test_headers_are_complete(workload):
     """The header says in one sentence what it is for, then what it guards and what was lost."""
-    purpose, guards, lost, *_ = workload.comment
-    assert re.fullmatch(r"[A-Z].{20,110}[.]", purpose)
-    assert re.match(
-        r'guards: (([0-9a-f]{12} )?\(?"\w.*"\)?; |no known bug; |fstests |B3-\d|the judge)', guards
-    )
-    assert re.fullmatch(r"lost: \S.*\.", lost)
+    assert not wrong_headers(workload), "\n".join(wrong_headers(workload))
+
+
+def test_a_missing_header_is_named():
+    """With the file and with what should stand there."""
+    source = "# One purpose, said in a sentence.\n# guards: no known bug; none\nrun\n  sync\n"
+    (wrong,) = wrong_headers(text.parse(source, name="mine", theme="link"))
+    assert wrong.startswith('link/mine.workload: line 3 of the header must be "lost: "')
+    assert wrong.endswith("it is: (nothing)")
+    nothing = wrong_headers(text.parse("run\n  sync\n", name="mine", theme="link"))
+    assert [line.split(":")[1][:7] for line in nothing] == [" line 1", " line 2", " line 3"]
 
 
 # Their headers say why they take so many.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.book import command_line, generate, kernels, regions, run_files, words
+from harness.book import command_line, generate, kernels, oracles, regions, run_files, words
 from harness.book.__main__ import main
 from harness.commands.main import parser
 from harness.local.root import ROOT
@@ -56,6 +56,20 @@ def test_the_check_fails_and_names_the_file(book, monkeypatch, capsys):
     assert "a.md is stale" in capsys.readouterr().err
     assert main([]) == 0
     assert main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("words", [[], ["--check"]])
+def test_an_oracle_without_a_sentence_is_named_with_the_place_for_it(words, monkeypatch, capsys):
+    """In place of a traceback; nothing is written."""
+    left = {name: said for name, said in oracles.IN_SHORT.items() if name != "stable"}
+    monkeypatch.setattr(oracles, "IN_SHORT", left)
+    assert main(words) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.strip() == (
+        "the oracle stable has no sentence for docs/reference/oracles.md: add one to IN_SHORT in "
+        "harness/book/oracles.py"
+    )
 
 
 def test_a_missing_part_is_refused():
