@@ -1,4 +1,4 @@
-// btrfs logs the directories, too, of an inode that is logged for a name it had, where it lost one to a rename
+// btrfs also logs the directories of an inode that is logged because another inode took one of its names
 //
 // profiles:   btrfs
 // workloads:  replaced-name-fsync-name-taken-over

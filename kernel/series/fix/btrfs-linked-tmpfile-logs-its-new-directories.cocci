@@ -1,4 +1,4 @@
-// btrfs goes by the names of the inode, and not by the opened one, where an inode was linked in this transaction
+// btrfs finds the new directories of a linked inode by its names, not by the opened dentry
 //
 // profiles:   btrfs
 // workloads:  tmpfile-linked-into-new-directory

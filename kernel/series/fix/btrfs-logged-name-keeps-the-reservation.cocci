@@ -1,4 +1,4 @@
-// btrfs replay leaves the extents of a file alone of which the log has the name only
+// btrfs replay leaves the extents of a file alone if the log has only its name
 //
 // profiles:   btrfs
 // workloads:  linked-file-keeps-reservation renamed-file-keeps-reservation

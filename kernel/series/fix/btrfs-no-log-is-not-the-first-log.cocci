@@ -1,4 +1,4 @@
-// btrfs tells a root without a log from one whose first log is on disk
+// btrfs distinguishes a root without a log from a root whose first log is on disk
 //
 // files: fs/btrfs/disk-io.c
 //

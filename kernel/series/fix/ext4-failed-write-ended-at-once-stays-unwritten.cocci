@@ -1,4 +1,4 @@
-// ext4 leaves an extent unwritten also where the failed write was over before writeback let go of it
+// ext4 leaves an extent unwritten also if the failed write ended before writeback released it
 //
 // profiles:   ext4, ext4-used
 // workloads:  extent-tree-block-reused
