@@ -91,8 +91,8 @@ COMMON = (
         "rename takes the old one away, and it is on disk when the new one has the name.",
         "fsync(2) and sync(2) (the old name was on disk); of a rename and log replay, F. Manana on fstests "
         "generic/335: under the old or the new name, but not lost "
-        "(https://lore.kernel.org/linux-btrfs/"
-        "CAL3q7H6Sq3upF+r4mfQ8jw7O=V6wTDhpaa0LKJ4aUEukfL6xhA@mail.gmail.com/). rename(2) speaks of running "
+        "(linux-btrfs, Message-ID "
+        "CAL3q7H6Sq3upF+r4mfQ8jw7O=V6wTDhpaa0LKJ4aUEukfL6xhA@mail.gmail.com). rename(2) speaks of running "
         "processes, not of a power failure: so not tier posix",
         Tier.SOMC,
     ),
