@@ -47,10 +47,15 @@ def sees(tmp_path, kernel_word, bug):
         kernels=tuple(dict.fromkeys(part.kernel for part in parts)),
         parts=parts,
     )
-    with Progress() as progress:
-        folder, summary = run(run_spec, tmp_path / "results", progress)
-    assert summary.states.unknown == 0
-    (detection,) = summary.detection
+    # How threads take turns is chance: on a busy machine a recording was seen to miss the moment.
+    recordings = 3 if any(workload.parallel for workload in run_spec.workloads) else 1
+    for number in range(recordings):
+        with Progress() as progress:
+            folder, summary = run(run_spec, tmp_path / f"results{number}", progress)
+        assert summary.states.unknown == 0
+        (detection,) = summary.detection
+        if detection.found:
+            break
     assert detection.found
     assert set(detection.oracle.split(", ")) & set(bug.oracles), detection
     assert [one.false for one in summary.stock] == [()] * len(bug.profiles)
