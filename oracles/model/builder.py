@@ -61,6 +61,9 @@ class Builder:
     def is_fsync(self, operation: Operation) -> bool:
         if operation.word in ("fsync", "fdatasync", "msync"):
             return True
+        if operation.word in ("clone", "dedupe", "copyrange"):  # fs/btrfs/reflink.c btrfs_remap_file_range()
+            files = (operation.path, operation.path2)
+            return any("sync" in self.kept[path][1] for path in files if path in self.kept)
         return operation.word in ("write", "append", "pwrite") and "sync" in self.how(operation)
 
     def how(self, operation: Operation) -> str:

@@ -167,7 +167,8 @@ static void probe(void)
  * The mount that replayed a log goes on being used, with what replay left in memory: the next inode number,
  * the free space. So one new file is made, filled and synced before the first unmount, without a name: the
  * tree stays as it was. Its block comes from the free space, where no replayed extent may be. Left out where
- * the mount wrote nothing, that is where there was nothing to replay, and where the host does not ask for it.
+ * the mount wrote nothing, that is where there was nothing to replay, where the host does not ask for it, and
+ * where the root directory is immutable.
  */
 static void probe_first_mount(void)
 {
@@ -176,6 +177,10 @@ static void probe_first_mount(void)
 
 	probe_failed = false;
 	put(&report, ",\"first_probe\":[");
+	if (walked.count && walked.locked[0]) {
+		put(&report, "]");
+		return;
+	}
 	file = open(MOUNT_POINT, O_TMPFILE | O_WRONLY, 0600);
 	if (step(file >= 0, "create", MOUNT_POINT)) {
 		step(write(file, bytes, sizeof(bytes)) == sizeof(bytes), "write", MOUNT_POINT);
