@@ -232,6 +232,23 @@ FAST_COMMIT = (
     ),
     _fast_commit(
         BLOCKS,
+        "replaced-beside-many-new-names",
+        (
+            "atomic: no name (renamed file)",
+            "durable: name lost (fsynced file)",
+            "durable: object lost (renamed fsynced file)",
+            *NO_MOUNT,
+        ),
+        ("6.12",),
+    ),
+    _fast_commit(
+        BLOCKS,
+        "link-removed-beside-many-new-names",
+        ("durable: name lost (fsynced file)", *NO_MOUNT),
+        ("6.12",),
+    ),
+    _fast_commit(
+        BLOCKS,
         "reused-name-beside-many-new-names",
         ("durable: wrong object (fsynced file)", *NO_MOUNT),
         LATER,
