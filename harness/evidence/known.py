@@ -69,9 +69,13 @@ LINKED_TMPFILE = "BTRFS-9"
 SYMLINK = "BTRFS-5"
 BEFORE_A_NAME = "BTRFS-11"
 FIRST_NODE = "F2FS-3"
+REPLAYED = "BTRFS-15"
+REPLAYED_SIGNATURES = ("durable: mtime lost (fsynced directory)",)
+STALE = "BTRFS-16"
 REMOVED = "BTRFS-10"
 REMOVED_SIGNATURES = ("durable: name came back (unlinked fsynced file)",)
-# With little space left the fsync commits, as 7.2.13 does on btrfs-single.
+NEARLY_FULL = ("btrfs-nearly-full",)
+# With little space left the fsync mostly commits, as 7.2.13 does on btrfs-single.
 ROOMY = tuple(one.name for one in PROFILES if one.filesystem == "btrfs" and one.name != "btrfs-nearly-full")
 ROOMY_ON_7_2 = tuple(one for one in ROOMY if one != "btrfs-single")
 REPLACED = "BTRFS-1"
@@ -228,6 +232,23 @@ FAST_COMMIT = (
     ),
     _fast_commit(
         BLOCKS,
+        "replaced-beside-many-new-names",
+        (
+            "atomic: no name (renamed file)",
+            "durable: name lost (fsynced file)",
+            "durable: object lost (renamed fsynced file)",
+            *NO_MOUNT,
+        ),
+        ("6.12",),
+    ),
+    _fast_commit(
+        BLOCKS,
+        "link-removed-beside-many-new-names",
+        ("durable: name lost (fsynced file)", *NO_MOUNT),
+        ("6.12",),
+    ),
+    _fast_commit(
+        BLOCKS,
         "reused-name-beside-many-new-names",
         ("durable: wrong object (fsynced file)", *NO_MOUNT),
         LATER,
@@ -247,7 +268,7 @@ KNOWN = (
         KnownBug(
             EXCHANGED, kernels, "btrfs", "exchange-fsynced-with-new-file", EXCHANGED_SIGNATURES, profiles
         )
-        # btrfs-nearly-full of 6.12 and 7.2 has no space for this rename.
+        # btrfs-nearly-full of 6.12 and 7.2 mostly has no space for this rename.
         for kernels, profiles in ((("6.1",), ()), (("6.12",), ROOMY), (("7.2",), ROOMY_ON_7_2))
     ),
     KnownBug(
@@ -296,6 +317,25 @@ KNOWN = (
     ),
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, ROOMY),
     KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, ROOMY),
+    # Space decides whether the fsync commits, and whether there is room for the exchange.
+    *(
+        KnownBug(bug, ("6.12",), "btrfs", workload, signatures, NEARLY_FULL, maybe=True)
+        for bug, workload, signatures in (
+            (REPLACED, "replace-synced-fsync-other", REPLACED_SIGNATURES),
+            (REPLACED, "rename-over-synced-file", REPLACED_SIGNATURES),
+            (EXCHANGED, "exchange-fsynced-with-new-file", EXCHANGED_SIGNATURES),
+        )
+    ),
+    # Lack of space, or a worker, decides when delayed items go into the tree.
+    KnownBug(REPLAYED, ("6.12",), "btrfs", EVERYWHERE, REPLAYED_SIGNATURES, NEARLY_FULL),
+    KnownBug(REPLAYED, ("6.12",), "btrfs", "replaced-beside-many-new-names", REPLAYED_SIGNATURES, ROOMY),
+    KnownBug(
+        STALE,
+        ("6.12",),
+        "btrfs",
+        "link-removed-beside-many-new-names",
+        ("durable: name came back (unlinked entry of fsynced directory)",),
+    ),
     KnownBug(REPLACED, ("7.2",), "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(REPLACED, ("7.2",), "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, WITH_LOG_ON_7_2),
     KnownBug(
@@ -520,6 +560,8 @@ FIXES = (
     Fix("fix/btrfs-whiteout-is-not-logged-in-part", "btrfs", (WHITEOUT,)),
     Fix("fix/btrfs-parent-is-logged-again-after-a-removal", "btrfs", (LOGGED_BEFORE,)),
     Fix("fix/btrfs-exchange-is-not-logged-in-part", "btrfs", (EXCHANGED,)),
+    Fix("fix/btrfs-replayed-removal-keeps-the-times-of-its-directory", "btrfs", (REPLAYED,)),
+    Fix("fix/btrfs-log-forgets-names-that-wait-for-removal", "btrfs", (STALE,)),
     Fix("fix/btrfs-fsync-without-links-commits", "btrfs", (REMOVED, BEFORE_A_NAME)),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),

@@ -254,6 +254,8 @@ def test_a_missing_header_is_named():
 LONG = {
     "fsync-overtakes-syncfs": 30,
     "inode-chunk-reused": 70,
+    "link-removed-beside-many-new-names": 135,
+    "replaced-beside-many-new-names": 134,
     "reused-name-beside-many-new-names": 144,
     "unlink-beside-many-new-names": 143,
     "very-many-new-names": 141,

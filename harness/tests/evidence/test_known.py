@@ -72,3 +72,15 @@ def test_a_bug_of_one_workload_is_news_in_another():
     assert known_ids("6.12", signature, (known,))
     assert known_ids("6.12", signature, (known, news)) == ()
     assert known_ids("6.12", signature, (("ext4", "many-names-fsync"),)) == ()
+
+
+def test_what_little_space_decides_is_known_on_the_nearly_full_profile_alone():
+    """There the fsync commits in most recordings, so that the suite must not require it."""
+    lost, workload = "btrfs durable: name lost (fsynced file)", "replace-synced-fsync-other"
+    assert (lost, workload) in expected_findings("6.12", "btrfs")
+    assert (lost, workload) not in expected_findings("6.12", "btrfs-nearly-full")
+    assert (lost, workload) in expected_findings("6.12", "btrfs-nearly-full", maybe=True)
+    times = "btrfs durable: mtime lost (fsynced directory)"
+    assert known_ids("6.12", times, (("btrfs-nearly-full", "replace-by-rename"),)) == ("BTRFS-15",)
+    assert known_ids("6.12", times, (("btrfs", "replace-by-rename"),)) == ()
+    assert known_ids("7.2", times, (("btrfs-nearly-full", "replace-by-rename"),)) == ()
