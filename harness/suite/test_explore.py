@@ -38,15 +38,14 @@ SAMPLE = (
     "link-into-new-directory",
     "append-fsync-repeated",
     "append-fdatasync-repeated",
-    "nothing-synced-tree",
 )
 MODELS = ("O", "R", "T")  # N records recoveries anew, and background writes may come otherwise
 BUDGET = 60
-# Names, sizes and data; a flush that is missing.
+# Names, sizes and data; a flush that is missing; recovery itself.
 PLANTED = (
     "planted/old-name-kept-after-rename",
     "planted/ext4-size-unknown-to-fdatasync",
-    "planted/jbd2-commit-without-preflush",
+    "planted/jbd2-revoked-block-replayed",
     "planted/xfs-overwrite-fsync-without-flush",
 )
 NEEDS_NO_HISTORY = "planted/directory-size-counted-twice"  # replay does it, so the log is that of any kernel
