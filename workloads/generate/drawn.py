@@ -51,8 +51,8 @@ WIDE_MAX = 16 * 1024 * K
 LONG_NAMES = (*NAMES, "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n" * 120, "n" * 250)
 LONG_DIRECTORIES = ("A", "B", "C", "D", "E", "F")
 LONG_XATTR_BYTES = (0, 1, 60, 100, 255, 256, 900, 2000, 3000)
-# What is drawn more or less often there. Descriptors are closed as often as opened: while one is kept there is
-# no remount.
+# What is drawn more or less often there. Descriptors are closed as often as opened: while one is kept there
+# is no remount.
 LONG_WEIGHTS = {"close": 50, "remount": 6, "subvol": 2, "snapshot": 2, "chattr": 2, "evict": 35, "fsync": 130}
 XATTRS = ("user.a", "user.b", "user.c")
 XATTR_BYTES = (0, 1, 8, 40, 300, 900, 2000)
