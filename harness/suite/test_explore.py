@@ -159,6 +159,7 @@ def test_without_its_history_what_needs_none_is_judged_the_same(tmp_path, kernel
         for spec, verdicts in verdicts_of(read_experiment(place)).items()
     }
     assert verdicts_of(read_experiment(again / "experiments" / "0001")) == expected
+    assert "The log came without a history" in (again / "report" / "index.html").read_text()
     refused = powercut("minimize", again)
     assert refused.returncode == 2
 
