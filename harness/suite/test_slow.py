@@ -1,5 +1,5 @@
 """
-Proof that the slow device sees what the fast one cannot: planted bugs of kernels that do not wait for a write.
+Proof that the slow device sees what the fast one cannot: kernels that do not wait for a write.
 
 In:       the series under kernel/series/planted/ whose header has a line `device: slow`; a stock kernel.
 Out:      each is found in recordings on the slow device, and in no model on the fast one; the stock kernel is
