@@ -298,24 +298,37 @@ static void late_remove(void)
 	late.wanted = false;
 }
 
+/* As device mapper finds it at once: it would look a path up for each piece. */
+static dev_t number_of(const char *node)
+{
+	struct stat status;
+
+	if (stat(node, &status))
+		die(node);
+	return status.st_rdev;
+}
+
 void late_begin(uint64_t sectors)
 {
 	uint64_t unit = LATE_UNIT;
+	dev_t devices[LATE_COUNT + 1];
 
 	if (!late.wanted)
 		return;
 	while (sectors / unit > LATE_UNITS_IN_ALL)
 		unit *= 2;
+	devices[0] = number_of(RECORDED_DISK);
+	for (size_t i = 0; i < LATE_COUNT; i++)
+		devices[i + 1] = number_of(late_devices[i].node);
 	table_start();
 	for (uint64_t at = 0, length; at < sectors; at += length) {
-		unsigned int which = late_draw(LATE_COUNT + 1);
+		dev_t device = devices[late_draw(LATE_COUNT + 1)];
 		char where[64];
 
 		length = unit * (1 + late_draw(LATE_UNITS_MAX));
 		if (length > sectors - at)
 			length = sectors - at;
-		snprintf(where, sizeof(where), "%s %llu", which ? late_devices[which - 1].node : RECORDED_DISK,
-			 (unsigned long long)at);
+		snprintf(where, sizeof(where), "%u:%u %llu", major(device), minor(device), (unsigned long long)at);
 		table_add(at, length, "linear", where);
 	}
 	if (!table_load("under"))
