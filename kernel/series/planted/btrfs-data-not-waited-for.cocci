@@ -2,10 +2,10 @@
 //
 // re-creates: the class of 48778179ce80 ("btrfs: make fast fsyncs wait only for writeback") (in v5.10): how much of
 //             its data's way to disk a fast fsync has to wait for, here nothing.
-// caught by:  durable
-// profiles:   btrfs
+// caught by:  durable, consistent
+// profiles:   btrfs-single
 // device:     slow
-// workloads:  append-fsync-repeated
+// workloads:  files-overwritten-and-fsynced-in-turn
 // files: fs/btrfs/file.c
 //
 // What is changed. A fast fsync starts the writeback of the file and waits for it before it logs the inode. The

@@ -5,7 +5,7 @@
 // caught by:  durable
 // profiles:   ext4
 // device:     slow
-// workloads:  append-fsync-repeated
+// workloads:  files-overwritten-and-fsynced-in-turn
 // files: fs/jbd2/commit.c
 //
 // What is changed. A commit waits for the blocks that it copies into the journal, then for the descriptor and

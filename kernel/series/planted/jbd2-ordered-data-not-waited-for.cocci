@@ -5,7 +5,7 @@
 // caught by:  historical
 // profiles:   ext4
 // device:     slow
-// workloads:  truncated-tail-then-grown
+// workloads:  truncated-tails-then-grown-in-turn
 // files: fs/jbd2/commit.c
 //
 // What is changed. A commit submits the data of the inodes on its list, writes the journal's blocks, waits for
