@@ -1,11 +1,10 @@
 // btrfs writes the superblock that points to a log tree without a wait for the log tree's blocks
 //
-// re-creates: the class of 5ab5e44a36cc ("Btrfs: don't do unnecessary delalloc flushes when relocating") seen from
-//             the other end: a writeback that was started and that nobody waited for.
-// caught by:  durable
-// profiles:   btrfs
+// re-creates: the class of a writeback that was started and that nobody waited for.
+// caught by:  mounts, quiet
+// profiles:   btrfs-single
 // device:     slow
-// workloads:  fsync-new-file
+// workloads:  files-overwritten-and-fsynced-in-turn
 // files: fs/btrfs/tree-log.c
 //
 // What is changed. btrfs_sync_log() starts the writes of the log tree and of the tree of log roots, and waits for

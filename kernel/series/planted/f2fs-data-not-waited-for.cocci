@@ -5,7 +5,7 @@
 // profiles:   f2fs
 // config:     f2fs
 // device:     slow
-// workloads:  append-fsync-repeated
+// workloads:  files-overwritten-and-fsynced-in-turn
 // files: fs/f2fs/file.c
 //
 // What is changed. f2fs_do_sync_file() starts the writeback of the file's pages and waits for them, then writes

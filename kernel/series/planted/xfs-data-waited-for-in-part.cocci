@@ -1,11 +1,10 @@
 // A wait for the pages of a file waits only for the last of them
 //
-// re-creates: the class of aa750fd71c24 ("mm/filemap.c: make global sync not clear error status of individual
-//             inodes") only in its place: what waits for a file's pages is in one function, for every filesystem.
+// re-creates: the class of a wait for the last of several writes, taken for a wait for all of them.
 // caught by:  durable
 // profiles:   xfs
 // device:     slow
-// workloads:  append-fsync-repeated
+// workloads:  files-overwritten-and-fsynced-in-turn
 // files: mm/filemap.c
 //
 // What is changed. __filemap_fdatawait_range(), by which fsync waits for data, takes the pages under writeback in
