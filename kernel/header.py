@@ -14,6 +14,7 @@ Not here: the files a semantic patch is for (patching.py), what is done with the
     // workloads: rename-over-existing link-fsync-new-name
     // faults: sweep
     // damage: sweep
+    // device: slow
     // files: fs/btrfs/tree-log.c
 
 A line may go on in the next one, which then begins with two blanks or more. absent may stand more than once.
@@ -24,7 +25,9 @@ from collections.abc import Iterable, Iterator
 
 from kernel.kernel import BadKernel, Facts
 
-_FIELD = re.compile(r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults|damage): *(.*)")
+_FIELD = re.compile(
+    r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults|damage|device): *(.*)"
+)
 _LISTS = ("profiles", "config", "workloads", "models", "caught by")
 _ABSENT = re.compile(r"([\d., ]+?) *\((.+)\)")
 
@@ -44,7 +47,7 @@ def facts_of(texts: Iterable[str]) -> Facts:
     """Of the files of one series. Errors: BadKernel."""
     absent: dict[str, str] = {}
     lists: dict[str, dict[str, None]] = {name: {} for name in _LISTS}
-    upstream, faults, damage = "", False, False
+    upstream, device, faults, damage = "", "", False, False
     for text in texts:
         for field, value in _fields(comment(text)):
             if field == "upstream":
@@ -53,18 +56,26 @@ def facts_of(texts: Iterable[str]) -> Facts:
                 faults = _sweep(field, value)
             elif field == "damage":
                 damage = _sweep(field, value)
+            elif field == "device":
+                device = _device(value)
             elif field == "absent":
                 absent |= _absent(value)
             else:
                 lists[field] |= dict.fromkeys(value.replace(",", " ").split())
     profiles, config, workloads, models, oracles = (tuple(lists[name]) for name in _LISTS)
-    return Facts(absent, profiles, config, workloads, upstream, models, oracles, faults, damage)
+    return Facts(absent, profiles, config, workloads, upstream, models, oracles, faults, damage, device)
 
 
 def _sweep(field: str, value: str) -> bool:
     if value != "sweep":
         raise BadKernel(f"'{field}: {value}' in the header of a series: the only value allowed is sweep")
     return True
+
+
+def _device(value: str) -> str:
+    if value != "slow":
+        raise BadKernel(f"'device: {value}' in the header of a series: the only value allowed is slow")
+    return value
 
 
 def _fields(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -57,6 +57,7 @@ class Facts(msgspec.Struct, frozen=True):
     models:    the crash models that show a planted bug, where model O does not.
     oracles:   of a planted bug, those it is caught by.
     faults, damage: it shows on a device that fails, or on a damaged disk, and not by a power failure.
+    device:    "slow": it shows in recordings on the slow device, and not on the fast one.
     """
 
     absent: dict[str, str] = {}
@@ -68,6 +69,7 @@ class Facts(msgspec.Struct, frozen=True):
     oracles: tuple[str, ...] = ()
     faults: bool = False
     damage: bool = False
+    device: str = ""
 
 
 class Series(msgspec.Struct, frozen=True):

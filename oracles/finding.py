@@ -21,6 +21,7 @@ class Witness(msgspec.Struct, frozen=True):
 
     experiment: its number. operation_count: of the workload's setup and run: what "shortest" means.
     state: its spec; place: what orders the states of one experiment, earliest crash first.
+    device: what it was recorded on, "fast" or "slow".
     """
 
     experiment: int
@@ -30,10 +31,11 @@ class Witness(msgspec.Struct, frozen=True):
     operation_count: int
     state: str
     place: int
+    device: str = "fast"
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Violations with one signature on one kernel. count: states that show it.
+    """Violations with one signature on one kernel and device. count: states that show it.
     places: every profile and workload that does, in order. models: of the states that show it."""
 
     signature: str
@@ -61,13 +63,14 @@ def signature(profile_name: str, oracle: str, violation: Violation) -> str:
 
 
 def group(judged: Iterable[tuple[Witness, Verdict]]) -> tuple[Group, ...]:
-    """Groups in order of their signatures, then kernels; the same whatever the order of `judged`."""
-    seen: dict[tuple[str, str], list[tuple[Witness, str, Violation]]] = {}
+    """Groups in order of signatures, kernels and devices; the same whatever the order of `judged`."""
+    seen: dict[tuple[str, str, str], list[tuple[Witness, str, Violation]]] = {}
     for witness, verdict in judged:
         if verdict.answer is not Answer.BROKEN:
             continue
         for violation in verdict.violations:
-            key = (signature(witness.profile, verdict.oracle, violation), witness.kernel)
+            name = signature(witness.profile, verdict.oracle, violation)
+            key = (name, witness.kernel, witness.device)
             seen.setdefault(key, []).append((witness, verdict.oracle, violation))
     return tuple(_group(key[0], seen[key]) for key in sorted(seen))
 

@@ -20,6 +20,20 @@ from workloads.history import History
 
 CRASH, FAULTS, DAMAGE = "crash", "faults", "damage"
 KINDS = (CRASH, FAULTS, DAMAGE)
+FAST, SLOW = "fast", "slow"
+DEVICES = (FAST, SLOW)
+
+
+class Device(msgspec.Struct, frozen=True):
+    """What a workload was recorded on.
+
+    kind: fast completes writes in the order of their submission and at once; slow completes them late and out
+          of order, and flushes at once.
+    seed: of slow, what decides how late each write is.
+    """
+
+    kind: str = FAST
+    seed: int = 0
 
 
 class LogFigures(msgspec.Struct, frozen=True):
@@ -122,6 +136,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
                 observations.json.zst: what came back of it without the damage. These are not judged.
     reads:      of a run with --damage, by the spec of each state that was damaged, the blocks that its
                 mount read.
+    recorded_on: the device under the recording.
     """
 
     number: int
@@ -146,6 +161,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     points_left_out: int = 0
     undamaged: dict[str, int] = {}
     reads: dict[str, tuple[ReadBlock, ...]] = {}
+    recorded_on: Device = Device()
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -262,6 +278,7 @@ class Finding(msgspec.Struct, frozen=True):
     presumes:   what a device must do for it, "" where model O shows it.
     profiles:   all that show it.
     after:      what was learnt later.
+    device:     the device under the recording: fast or slow.
     """
 
     id: str
@@ -287,6 +304,7 @@ class Finding(msgspec.Struct, frozen=True):
     presumes: str = ""
     profiles: tuple[str, ...] = ()
     after: Triage = Triage()
+    device: str = FAST
 
     def seen_on(self, kernel: str, profile: str) -> bool:
         return self.kernel == kernel and profile in (self.profile, *self.profiles)
@@ -374,6 +392,7 @@ class Detection(msgspec.Struct, frozen=True):
     swept_seconds: of all experiments of its kernel.
     by_oracle:     every oracle that detected it.
     models:        crash models in which it was detected.
+    device:        the device under the recordings: fast or slow.
     """
 
     planted: str
@@ -387,6 +406,7 @@ class Detection(msgspec.Struct, frozen=True):
     swept_seconds: float = 0.0
     by_oracle: tuple[OracleSight, ...] = ()
     models: tuple[str, ...] = ()
+    device: str = FAST
 
 
 class Silence(msgspec.Struct, frozen=True):
@@ -482,6 +502,7 @@ class Question(msgspec.Struct, frozen=True):
     budget:   states of an experiment for each model other than O.
     powercut_version: "" of runs of older releases.
     planned:  how many experiments; a run with fewer is not complete. -1 in some runs of older releases.
+    devices:  under the recordings: fast, slow.
     """
 
     command: tuple[str, ...]
@@ -500,6 +521,7 @@ class Question(msgspec.Struct, frozen=True):
     budget: int = 0
     planned: int = 0
     powercut_version: str = ""
+    devices: tuple[str, ...] = (FAST,)
 
 
 def read_question(run: Path) -> Question:

@@ -46,7 +46,7 @@ from kernel.fragments import check_variants
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES, profile
 from oracles.verdict import Tier
-from reports.results import CRASH, DAMAGE, FAULTS, read_question
+from reports.results import CRASH, DAMAGE, DEVICES, FAST, FAULTS, SLOW, read_question
 from reports.terminal.terminal import summary_lines
 from workloads.library import DEMONSTRATION, BadSelection, select
 
@@ -77,6 +77,12 @@ def add_run(command: argparse.ArgumentParser) -> None:
         default="O",
         metavar="O,R,T,N",
         help="crash models: O ordered, R reordered, T torn, N nested (default: O)",
+    )
+    command.add_argument(
+        "--device",
+        metavar="D,...",
+        help="devices under the recording: fast; slow, which completes writes late and out of order "
+        "(default: fast; with --planted: as the header of each bug says)",
     )
     command.add_argument(
         "--budget",
@@ -209,6 +215,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         command=("powercut", *arguments.words),
         against=arguments.against,
         kind=kind_of(arguments),
+        devices=asked_devices(arguments),
     )
     return swept(run_spec, arguments) if arguments.planted else run_spec
 
@@ -240,6 +247,30 @@ def asked_config(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The verdicts are those of the kernels that are measured: with what measuring asks of their config.
     Errors: BadKernel."""
     return check_variants((*arguments.config, *(() if arguments.perf is None else ("perf",))))
+
+
+def asked_devices(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Errors: BadSelection."""
+    if arguments.device is None:
+        return (FAST,)
+    devices = tuple(dict.fromkeys(name.strip() for name in arguments.device.split(",") if name.strip()))
+    unknown = [name for name in devices if name not in DEVICES]
+    if unknown or not devices:
+        said = f"{unknown[0]!r} is not a device" if unknown else "no device is named"
+        raise BadSelection(f"--device: {said}. The devices are {' and '.join(DEVICES)}")
+    if arguments.planted:
+        raise BadSelection(
+            "--device cannot be combined with --planted, which uses the device that the header of a bug "
+            "names. Leave --device out"
+        )
+    if SLOW in devices and (arguments.faults or arguments.damage or arguments.cross_check):
+        raise BadSelection(
+            "--device slow cannot be combined with --faults, --damage or --cross-check, which have "
+            "devices of their own. Use two runs"
+        )
+    if arguments.against and len(devices) > 1:
+        raise BadSelection("compare: --device takes one device. Use a comparison for each")
+    return devices
 
 
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -301,6 +332,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         command=question.command,
         against=question.against,
         kind=kind_of(original),
+        devices=asked_devices(original),
     )
     if original.planted:  # bugs that were planted since are not part of this run
         run_spec = swept(run_spec, original, tuple(question.kernels))

@@ -21,7 +21,7 @@ from oracles.verdict import Verdict, Violation
 from reports.results import Detection, Finding, OracleSight, Silence
 
 Judged = tuple[Witness, Verdict]
-Key = tuple[str, str, str, str, str]
+Key = tuple[str, str, str, str, str, str]
 Seconds = Mapping[str, Mapping[int, float]]
 
 
@@ -38,7 +38,7 @@ class Sighting(NamedTuple):
     def key(self) -> Key:
         """What makes two violations of two kernels the same one."""
         witness, violation = self.witness, self.violation
-        return witness.profile, witness.workload, self.oracle, violation.kind, violation.role
+        return witness.device, witness.profile, witness.workload, self.oracle, violation.kind, violation.role
 
 
 def sightings(judged: Iterable[Judged]) -> Iterator[Sighting]:
@@ -100,6 +100,7 @@ def _detection(
         kernel=word,
         profiles=tuple(dict.fromkeys(each.witness.profile for each in new)),
         swept_seconds=whole,
+        device=first.witness.device,
         by_oracle=tuple(
             _sight(oracle, [each for each in new if each.oracle == oracle], ids)
             for oracle in dict.fromkeys(each.oracle for each in new)

@@ -216,6 +216,7 @@ def witness_of(experiment: Experiment, spec: str) -> Witness:
         operation_count=len(workload.setup) + len(workload.run) if workload else 0,
         state=spec,
         place=ordering(experiment, spec),
+        device=facts.recorded_on.kind,
     )
 
 
@@ -257,6 +258,7 @@ def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Find
         models=found.models,
         presumes=presumed(found.models),
         after=after,
+        device=witness.device,
     )
 
 

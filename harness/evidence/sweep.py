@@ -15,7 +15,7 @@ from kernel.kernel import BadKernel, Series
 from kernel.word import parse
 from oracles.profiles import PROFILES, Profile
 from oracles.spec import in_order
-from reports.results import CRASH, DAMAGE, FAULTS
+from reports.results import CRASH, DAMAGE, FAST, FAULTS, SLOW
 from workloads.workload import Workload
 
 PLANTED = "planted/"
@@ -29,7 +29,8 @@ class NothingToSweep(Exception):
 class Bug(msgspec.Struct, frozen=True):
     """name: of the series. workloads: of the library, that show it. oracles: one of them must.
     models: the crash models that show it where model O does not. kind: of results.KINDS; one that shows on a
-    device that fails or on a damaged disk is run on these workloads alone, for that takes long."""
+    device that fails, on a damaged disk or in recordings on the slow device is run on these workloads alone,
+    for that takes long. device: of results.DEVICES, what it is recorded on."""
 
     name: str
     profiles: tuple[str, ...]
@@ -37,17 +38,19 @@ class Bug(msgspec.Struct, frozen=True):
     oracles: tuple[str, ...]
     models: tuple[str, ...] = ()
     kind: str = CRASH
+    device: str = FAST
 
 
 class Part(msgspec.Struct, frozen=True):
     """What is run together: these workloads, on one kernel and profile. models: beside those asked for. kind:
-    of results.KINDS, "" for that of the run."""
+    of results.KINDS, "" for that of the run. device: of results.DEVICES."""
 
     kernel: str
     profile: Profile
     workloads: tuple[Workload, ...]
     models: tuple[str, ...] = ()
     kind: str = ""
+    device: str = FAST
 
 
 def planted_bugs() -> tuple[Bug, ...]:
@@ -62,6 +65,7 @@ def bug_of(one: Series) -> Bug:
         oracles=one.facts.oracles,
         models=one.facts.models,
         kind=FAULTS if one.facts.faults else DAMAGE if one.facts.damage else CRASH,
+        device=one.facts.device or FAST,
     )
 
 
@@ -89,6 +93,7 @@ def sweep_parts(
     """The stock kernel before the bugs, on every profile that some bug is swept on; a bug that only other
     models than O show gets these on its own workloads, and so does the stock kernel. What takes minutes for
     one workload, a failing device and a damaged disk, comes first: at the end one guest would work alone.
+    What only the slow device shows is recorded on that alone, and so is the stock kernel beside it.
     Errors: NothingToSweep."""
     swept = {name for bug in bugs for name in bug.profiles}
     profiles = [one for one in wanted if one.name in swept]
@@ -97,7 +102,8 @@ def sweep_parts(
         raise NothingToSweep(
             f"--planted: there are no planted bugs for {asked}. There are some for {_list(swept)}"
         )
-    crashing = {name for bug in bugs if bug.kind == CRASH for name in bug.profiles}
+    quick = [bug for bug in bugs if bug.kind == CRASH and bug.device == FAST]
+    crashing = {name for bug in quick for name in bug.profiles}
     return (
         *(
             part
@@ -106,17 +112,18 @@ def sweep_parts(
                 kernel, kind, [bug for bug in bugs if bug.kind == kind], workloads, profiles
             )
         ),
+        *_own_parts(kernel, CRASH, [bug for bug in bugs if bug.device == SLOW], workloads, profiles, SLOW),
         *(
             part
             for one in profiles
             if one.name in crashing
-            for part in _parts(kernel, one, workloads, [bug for bug in bugs if one.name in bug.profiles])
+            for part in _parts(kernel, one, workloads, [bug for bug in quick if one.name in bug.profiles])
         ),
         *(
             part
-            for bug in bugs
+            for bug in quick
             for one in profiles
-            if one.name in bug.profiles and bug.kind == CRASH
+            if one.name in bug.profiles
             for part in _parts(f"{kernel}+{bug.name}", one, workloads, [bug])
         ),
     )
@@ -133,7 +140,12 @@ def _parts(kernel: str, one: Profile, workloads: tuple[Workload, ...], bugs: Seq
 
 
 def _own_parts(
-    kernel: str, kind: str, bugs: Sequence[Bug], workloads: tuple[Workload, ...], profiles: Sequence[Profile]
+    kernel: str,
+    kind: str,
+    bugs: Sequence[Bug],
+    workloads: tuple[Workload, ...],
+    profiles: Sequence[Profile],
+    device: str = FAST,
 ) -> Iterator[Part]:
     """The stock kernel on all that some bug names, then each bug on its own workloads, of those asked for."""
     for one in profiles:
@@ -147,7 +159,7 @@ def _own_parts(
         ]
         for word, names in named:
             if own := tuple(each for each in workloads if each.name in names):
-                yield Part(word, one, own, kind=kind)
+                yield Part(word, one, own, kind=kind, device=device)
 
 
 def _list(names: set[str]) -> str:

@@ -23,6 +23,7 @@ from harness.states.disk import BadEntry
 from harness.states.log import BadLog, Log, open_log
 from oracles.profiles import Profile
 from oracles.verdict import Tier, Verdict
+from reports.results import Device
 from workloads.workload import Workload
 
 # What ends the examination of a recording; what was judged until then stays.
@@ -33,7 +34,8 @@ UNRECORDED = (NotRecorded, *UNEXAMINED)
 
 class Setting(msgspec.Struct, frozen=True):
     """Where an experiment is done. kernel: its kernel spec, for the history. pristine: the image as mkfs left
-    it. scratch: a folder for disks and logs. with_fsck: whether the checker is run on what came back."""
+    it. scratch: a folder for disks and logs. with_fsck: whether the checker is run on what came back. device:
+    under the recording."""
 
     guest_slot: GuestSlot
     profile: Profile
@@ -42,6 +44,7 @@ class Setting(msgspec.Struct, frozen=True):
     pristine: Path
     scratch: Path
     with_fsck: bool = True
+    device: Device = Device()
 
 
 class Judged(NamedTuple):
@@ -87,16 +90,16 @@ def record_in(setting: Setting, workload: Workload) -> Recording:
     """A guest that gave no answer, and whose kernel said nothing about that, is asked again: a hang that
     comes again during the same operation is the kernel's. Errors: UNRECORDED; of them Died where the kernel
     ended."""
-    guest = setting.guest_slot.guest()
+    guest, device = setting.guest_slot.guest(), setting.device
     try:
-        return record(guest, setting.profile, workload, setting.pristine, setting.kernel)
+        return record(guest, setting.profile, workload, setting.pristine, setting.kernel, device=device)
     except LostGuest as lost:
         if isinstance(lost, Died) or lost.kind == "panic":
             raise
         setting.guest_slot.drop()
         # One whose process ended without a word of its kernel was killed by somebody.
         guest, stage = setting.guest_slot.guest(), lost.stage if lost.kind == "hang" else ""
-    return record(guest, setting.profile, workload, setting.pristine, setting.kernel, stage)
+    return record(guest, setting.profile, workload, setting.pristine, setting.kernel, stage, device)
 
 
 @contextlib.contextmanager

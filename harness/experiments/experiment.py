@@ -72,7 +72,9 @@ def run_experiment(
     tell(n) is called with the number of states judged since the last call.
     Errors: OSError when the evidence cannot be kept. Everything else becomes the experiment's trouble.
     """
-    setting = Setting(guest_slot, plan.profile, plan.tier, plan.kernel, pristine, scratch, plan.with_fsck)
+    setting = Setting(
+        guest_slot, plan.profile, plan.tier, plan.kernel, pristine, scratch, plan.with_fsck, plan.device
+    )
     started = time.monotonic()
     try:
         others = tuple(counted(setting, plan.workload) for _ in range(plan.recordings - 1))
@@ -166,6 +168,7 @@ def facts_of(
         config=plan.config,
         guest=plan.guest,
         kind=plan.kind,
+        recorded_on=plan.device,
     )
 
 

@@ -37,7 +37,7 @@ from oracles.live import judge_live
 from oracles.profiles import Profile
 from oracles.spec import LIVE, MODELS, Damage, State, is_live, model_of, place_of
 from oracles.verdict import Tier, Verdict
-from reports.results import DAMAGE, FAULTS, Experiment, Finding
+from reports.results import DAMAGE, FAULTS, Device, Experiment, Finding
 from workloads.faults import parse_point
 from workloads.shrinking import Seen
 from workloads.workload import Workload
@@ -76,7 +76,7 @@ def trigger_of(finding: Finding, experiment: Experiment) -> Trigger | None:
 class Target(msgspec.Struct, frozen=True):
     """What is asked about. kernel: a kernel spec, spec: the guest that runs it. signatures: as in
     oracles/finding.py. models: whose states are examined, in this order, until all were seen. trigger: the
-    state that showed it, where that is of no crash model."""
+    state that showed it, where that is of no crash model. device: under the recordings."""
 
     kernel: str
     spec: GuestSpec
@@ -85,6 +85,7 @@ class Target(msgspec.Struct, frozen=True):
     signatures: tuple[str, ...]
     models: tuple[str, ...] = DEFAULT_MODELS
     trigger: Trigger | None = None
+    device: Device = Device()
 
     @property
     def with_fsck(self) -> bool:
@@ -123,6 +124,7 @@ class InterestingnessTest:
             space.path / "pristine",
             space.path,
             target.with_fsck,
+            target.device,
         )
 
     def __enter__(self) -> "InterestingnessTest":

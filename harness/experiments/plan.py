@@ -18,10 +18,11 @@ from harness.guests.spec import LOG_BYTES, UML
 from harness.stages.explore import StatePlan
 from oracles.profiles import Profile
 from oracles.verdict import Tier
-from reports.results import CRASH
+from reports.results import CRASH, Device
 from workloads.workload import Workload
 
-FORMAT = 1  # raise it when an older reader would do something else than what is asked
+FORMAT = 2  # raise it when an older reader would do something else than what is asked
+READ = (1, FORMAT)  # a plan of format 1 has no device, and means the fast one
 
 
 class BadPlan(Exception):
@@ -32,7 +33,7 @@ class Plan(msgspec.Struct, frozen=True):
     """number: from 1. kernel: its kernel spec. kernel_key: that kernel's, built with the variants config.
     agent: the agent's hash. recordings: how often the log is recorded; the last one is recovered, the others
     are only counted. guest: of spec.KINDS. state_plan: crash models, and how many states of each. kind: of
-    results.KINDS. log_bytes: of the log device."""
+    results.KINDS. log_bytes: of the log device. device: under the recording."""
 
     number: int
     kernel: str
@@ -48,6 +49,7 @@ class Plan(msgspec.Struct, frozen=True):
     state_plan: StatePlan = StatePlan()
     kind: str = CRASH
     log_bytes: int = LOG_BYTES
+    device: Device = Device()
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,10 +66,10 @@ def decoded(raw: bytes) -> Plan:
     """The plan that was encoded. Errors: BadPlan."""
     try:
         envelope = msgspec.json.decode(raw, type=_Envelope)
-        if envelope.powercut_plan != FORMAT:
+        if envelope.powercut_plan not in READ:
             raise BadPlan(
                 f"the plan has format {envelope.powercut_plan}, and this version of Powercut reads "
-                f"format {FORMAT}"
+                f"formats {READ[0]} to {FORMAT}"
             )
         return msgspec.json.decode(envelope.plan, type=Plan)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

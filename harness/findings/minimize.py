@@ -39,6 +39,7 @@ from oracles.profiles import on_device, profile
 from oracles.spec import LIVE, MODELS, model_of
 from oracles.verdict import Tier
 from reports.results import CRASH, DAMAGE, Experiment, Finding
+from reports.text.device import device_words
 from reports.text.reruns import rerun_words
 from workloads.library import SUFFIX
 from workloads.shrinking import Seen, Shrinker, config_lines, operation_count
@@ -258,6 +259,7 @@ def target_on(word: str, finding: Finding, experiment: Experiment, progress: Pro
         (finding.signature,),
         models_up_to(finding),
         trigger_of(finding, experiment),
+        facts.recorded_on,
     )
 
 
@@ -281,7 +283,8 @@ def with_header(
     comment = (
         f"The smallest workload that shows: {finding.signature}",
         f"from: {theme}{finding.workload}, finding {finding.id} of {source.resolve().name}",
-        f"on: {finding.profile}, kernel {finding.kernel}, tier {experiment.facts.tier}",
+        f"on: {finding.profile}, kernel {finding.kernel}, tier {experiment.facts.tier}"
+        + device_words(experiment.facts.recorded_on.kind),
         f"size: {before} operations became {operation_count(workload)} in {asked} recordings",
         *config_lines(history.workload),
     )
@@ -307,6 +310,8 @@ def run_spec_of(
         repeats=False,
         kind=facts.kind,
         damages=(split(state)[1],) if facts.kind == DAMAGE else (),
+        devices=(facts.recorded_on.kind,),
+        device_seed=facts.recorded_on.seed,
     )
 
 

@@ -45,6 +45,7 @@ from oracles.profiles import on_device, profile
 from oracles.spec import PRESUMES, BadSpec, State, disk_words, is_live
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import FAULTS, Experiment, read_experiment, read_summary
+from reports.text.device import device_words
 from workloads.text import format_operation
 
 
@@ -250,7 +251,8 @@ def describe(
     damage."""
     facts, history = experiment.facts, experiment.history
     assert history is not None
-    lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}, state {state.spec}"]
+    device = device_words(facts.recorded_on.kind)
+    lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}{device}, state {state.spec}"]
     if state.model != "O":
         lines.append(f"on the disk: {disk_words(state.spec)}")
         lines.append(

@@ -20,6 +20,7 @@ from oracles.profiles import profile
 from oracles.spec import live_spec, operation_of
 from oracles.verdict import Tier, Verdict
 from reports.results import Experiment
+from reports.text.device import device_words
 from workloads.text import format_operation
 
 TRACE_LINES = 40
@@ -34,7 +35,9 @@ def record_again(
     assert history is not None
     one, tier = profile(facts.profile), Tier(facts.tier)
     make_filesystem(one, scratch / "pristine")
-    setting = Setting(guest_slot, one, tier, facts.kernel, scratch / "pristine", scratch)
+    setting = Setting(
+        guest_slot, one, tier, facts.kernel, scratch / "pristine", scratch, device=facts.recorded_on
+    )
     try:
         recording = record_in(setting, history.workload)
         count = len(history.workload.setup) + len(history.workload.run)
@@ -50,7 +53,11 @@ def live_lines(
     facts, seen = experiment.facts, live.seen
     assert experiment.history is not None
     workload = experiment.history.workload
-    lines = [f"{facts.workload} on {facts.profile}, kernel {facts.kernel}, recorded again: state {live.spec}"]
+    device = device_words(facts.recorded_on.kind)
+    lines = [
+        f"{facts.workload} on {facts.profile}, kernel {facts.kernel}{device}, recorded again: "
+        f"state {live.spec}"
+    ]
     lines += [f"finding: {signature}"] if signature else []
     lines += ["", *(["setup"] if workload.setup else [])]
     at = operation_of(live.spec)

@@ -38,6 +38,7 @@ from oracles.spec import is_live, model_of, operation_of, place_of
 from oracles.verdict import Tier, Violation
 from reports.programs.export import Reproducer, Way
 from reports.results import DAMAGE, FAULTS, Experiment, Finding, JudgedState
+from reports.text.device import device_words
 from workloads.faults import parse_point
 from workloads.history import History
 from workloads.workload import Operation
@@ -356,7 +357,7 @@ def whole(
         about=(
             f"Promise, of tier {violation.tier}: {violation.promise}",
             f"Found by Powercut in {run.resolve().name} ({finding.id}, workload {facts.workload}), on kernel "
-            f"{facts.kernel}, profile {facts.profile}.",
+            f"{facts.kernel}, profile {facts.profile}{device_words(facts.recorded_on.kind)}.",
         ),
         expected=violation.expected,
         found=violation.found,

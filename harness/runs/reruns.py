@@ -124,6 +124,7 @@ def repeated(
             tuple(signatures),
             models,
             of,
+            facts.recorded_on,
         )
         seen, trouble = count(subject, experiment.history.workload, times)
         for one in signatures:

@@ -18,6 +18,7 @@ import shutil
 import signal
 import time
 import traceback
+import zlib
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -66,7 +67,16 @@ from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
 from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
-from reports.results import CRASH, FAULTS, Question, Summary, read_experiment, read_question
+from reports.results import (
+    CRASH,
+    FAST,
+    FAULTS,
+    Device,
+    Question,
+    Summary,
+    read_experiment,
+    read_question,
+)
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -90,7 +100,9 @@ class RunSpec(msgspec.Struct, frozen=True):
     parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against.
     kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
-    repeats: whether new findings are repeated (reruns.py). damages, prefixes: of StatePlan."""
+    repeats: whether new findings are repeated (reruns.py). damages, prefixes: of StatePlan.
+    devices: of results.DEVICES, each what every workload is recorded on. device_seed: of the slow one; -1
+    draws it for each workload."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -112,6 +124,8 @@ class RunSpec(msgspec.Struct, frozen=True):
     repeats: bool = True
     damages: tuple[Damage, ...] = ()
     prefixes: int = 0
+    devices: tuple[str, ...] = (FAST,)
+    device_seed: int = -1
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -243,7 +257,10 @@ def config_of(run_spec: RunSpec, profile: Profile, workload: Workload) -> tuple[
 
 def parts_of(run_spec: RunSpec) -> tuple[Part, ...]:
     return run_spec.parts or tuple(
-        Part(word, profile, run_spec.workloads) for word in run_spec.kernels for profile in run_spec.profiles
+        Part(word, profile, run_spec.workloads, device=device)
+        for word in run_spec.kernels
+        for profile in run_spec.profiles
+        for device in run_spec.devices
     )
 
 
@@ -264,6 +281,14 @@ def on_profile(workload: Workload, profile: Profile) -> Workload:
     if [words(each) for each in workload.setup[: len(first)]] == [words(each) for each in first]:
         return workload
     return msgspec.structs.replace(workload, setup=(*first, *workload.setup))
+
+
+def device_of(run_spec: RunSpec, kind: str, workload: Workload) -> Device:
+    """Each workload with delays of its own: filesystems put what they write first at the same places."""
+    if kind == FAST:
+        return Device()
+    seed = run_spec.device_seed
+    return Device(kind, seed if seed >= 0 else zlib.crc32(f"{run_spec.seed} {workload.name}".encode()))
 
 
 def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str = "") -> list[Plan]:
@@ -298,6 +323,7 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
             ),
             FAULTS if workload.faulty else part.kind or run_spec.kind,
             run_spec.log_bytes,
+            device_of(run_spec, part.device, workload),
         )
         for number, (part, workload, config) in enumerate(wanted, 1)
     ]
@@ -523,6 +549,7 @@ def question_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> Questi
         against=run_spec.against,
         budget=run_spec.budget,
         planned=sum(len(part.workloads) for part in parts_of(run_spec)),
+        devices=tuple(dict.fromkeys(part.device for part in parts_of(run_spec))),
     )
 
 

@@ -23,6 +23,7 @@ from harness.states.disk import open_disk, writes_of
 from harness.states.log import Log, open_log, write_log
 from harness.states.overtaken import overtaken, suspects
 from oracles.profiles import Profile
+from reports.results import FAST, Device
 from workloads import acl
 from workloads.history import History, NoHistory, Step, history_of
 from workloads.workload import Operation, Workload
@@ -106,15 +107,22 @@ def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
 
 
 def record(
-    guest: Guest, profile: Profile, workload: Workload, pristine: Path, kernel: str, hung: str | None = None
+    guest: Guest,
+    profile: Profile,
+    workload: Workload,
+    pristine: Path,
+    kernel: str,
+    hung: str | None = None,
+    device: Device = Device(),  # noqa: B008  frozen
 ) -> Recording:
     """
-    pristine: the image as mkfs left it, of profile.size_bytes. hung: of died().
+    pristine: the image as mkfs left it, of profile.size_bytes. hung: of died(). device: what the run part of
+    the workload writes to; setup is done on the fast one.
     Errors: Died, where the kernel ended and said so; NotRecorded; LostGuest and GuestTrouble from the guest.
     """
     guest.forget_console()
     try:
-        report = recorded(guest, "record", profile, workload, pristine)
+        report = recorded(guest, request_of(device), profile, workload, pristine)
     except LostGuest as lost:
         console = with_functions(guest.console(CONSOLE_LINES), guest.kernel)
         if death := died(lost, workload, profile.name, kernel, console, hung):
@@ -127,6 +135,11 @@ def record(
     live = live_of(report.kernel_log, report.umount_errno, lines_by_step)
     guest.used_up |= live is not None
     return msgspec.structs.replace(recording, live=live)
+
+
+def request_of(device: Device) -> str:
+    """The agent's word for a recording on it."""
+    return "record" if device.kind == FAST else f"late {device.seed}"
 
 
 def _in_order(guest: Guest, path: Path, log: Log, umount_errno: int) -> Log:

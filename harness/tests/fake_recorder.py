@@ -18,6 +18,7 @@ from harness.states.disk import BLOCK_BYTES
 from harness.states.log import Entry
 from harness.tests.fake_guest import MemoryDevices
 from oracles.profiles import profile
+from reports.results import Device
 from workloads.entries import EntryFlag
 from workloads.text import parse
 
@@ -63,8 +64,8 @@ class Recorder(MemoryDevices):
         (folder / "pristine").write_bytes(b"p" * BLOCK_BYTES + bytes(SIZE_BYTES - BLOCK_BYTES))
 
     def ask(self, command: str, timeout_s: float) -> list[str]:
-        word, size_bytes = command.split()
-        assert word == "record"
+        *self.request, size_bytes = command.split()
+        assert self.request[0] in ("record", "late")
         self.program = self.read("inbox", 0, int(size_bytes)).decode()
         self.disk = self.devices["disk"][:]
         self.log_was_empty = not self.devices["log"][:].strip(b"\0")
@@ -72,8 +73,8 @@ class Recorder(MemoryDevices):
         self.write("outbox", 0, self.report)
         return ["report", str(len(self.report))]
 
-    def record(self) -> Recording:
-        return record(self, PROFILE, WORKLOAD, self.scratch / "pristine", "6.12")
+    def record(self, device: Device = Device()) -> Recording:  # noqa: B008  frozen
+        return record(self, PROFILE, WORKLOAD, self.scratch / "pristine", "6.12", device=device)
 
 
 # --- a guest that dies while it records --------------------------------------------------------------

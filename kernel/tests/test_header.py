@@ -53,3 +53,15 @@ def test_an_absence_needs_its_reason() -> None:
 def test_a_header_may_name_the_models_that_show_a_bug():
     assert facts_of(["// A bug\n// models: R, T\n"]).models == ("R", "T")
     assert facts_of(["// A bug\n"]).models == ()
+
+
+def test_a_header_may_name_the_slow_device():
+    assert facts_of(["// A bug\n// device: slow\n"]).device == "slow"
+    assert facts_of(["// A bug\n"]).device == ""
+
+
+def test_a_header_may_name_no_other_device():
+    with pytest.raises(
+        BadKernel, match="'device: loud' in the header of a series: the only value allowed is slow"
+    ):
+        facts_of(["// A bug\n// device: loud\n"])

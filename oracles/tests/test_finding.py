@@ -82,3 +82,12 @@ def test_holds_and_unknown_make_no_finding():
     assert (
         group([(witness(), verdict(answer=Answer.HOLDS)), (witness(), verdict(answer=Answer.UNKNOWN))]) == ()
     )
+
+
+def test_what_the_slow_device_shows_is_a_finding_of_its_own():
+    slow = msgspec.structs.replace(witness(), device="slow")
+    found = group([(slow, verdict(LOST)), (witness(), verdict(LOST))])
+    assert [(one.signature == found[0].signature, one.witness.device) for one in found] == [
+        (True, "fast"),
+        (True, "slow"),
+    ]

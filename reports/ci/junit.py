@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 from oracles.verdict import Answer
 from reports.results import Finding, Summary, read_summary
+from reports.text.device import device_words
 from reports.text.digest import Digest, Part, digests, shown_by
 from reports.text.known import known_words
 from reports.text.matrix import sweep_cases
@@ -36,7 +37,7 @@ def junit_xml(experiments: Iterable[Digest], summary: Summary) -> str:
         return sweep_xml(root, summary)
     suites: dict[tuple[str, str], list[Digest]] = {}
     for one in experiments:
-        suites.setdefault((one.kernel, one.profile), []).append(one)
+        suites.setdefault((f"{one.kernel}{device_words(one.device)}", one.profile), []).append(one)
     for (kernel, profile), ones in suites.items():
         suite = ElementTree.SubElement(root, "testsuite", name=visible(f"{profile} on kernel {kernel}"))
         count(suite, ones)

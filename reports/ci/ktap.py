@@ -14,6 +14,7 @@ from pathlib import Path
 
 from oracles.verdict import Answer
 from reports.results import Finding, Summary, read_summary
+from reports.text.device import device_words
 from reports.text.digest import Digest, Part, digests, shown_by
 from reports.text.known import known_words
 from reports.text.matrix import sweep_cases
@@ -34,7 +35,7 @@ def ktap(experiments: Iterable[Digest], summary: Summary | None = None) -> str:
         return sweep_ktap(summary)
     suites: dict[str, list[Digest]] = {}
     for one in experiments:
-        suites.setdefault(f"{one.profile} on kernel {one.kernel}", []).append(one)
+        suites.setdefault(f"{one.profile} on kernel {one.kernel}{device_words(one.device)}", []).append(one)
     if not suites:
         return f"{VERSION}\n1..1\n" + result(1, "powercut", Answer.UNKNOWN, "nothing was examined") + "\n"
     answered = {one.answer for ones in suites.values() for one in ones}

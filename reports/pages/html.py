@@ -58,6 +58,7 @@ from reports.terminal.terminal import new_first
 from reports.text import comparison as compare
 from reports.text import glossary
 from reports.text.counting import number as plural
+from reports.text.device import device_words
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
 from reports.text.known import upstream_words
@@ -576,21 +577,23 @@ def reasons_beside(summary: Summary, digests: Sequence[Digest]) -> list[str]:
 
 
 class Table(NamedTuple):
-    """Experiments of one kernel, profile and kind. themes: (theme, digests), in the order of the run.
+    """Experiments of one kernel, profile, kind and device. themes: (theme, digests), in the order of the run.
     oracles: those that looked at some of them."""
 
     kernel: str
     profile: str
     kind: str
+    device: str
     themes: list[tuple[str, list[Digest]]]
     oracles: list[str]
 
 
 def experiment_tables(digests: Sequence[Digest], oracles: Sequence[str]) -> list[Table]:
     """In the order of the run."""
-    tables: dict[tuple[str, str, str], dict[str, list[Digest]]] = {}
+    tables: dict[tuple[str, str, str, str], dict[str, list[Digest]]] = {}
     for one in digests:
-        tables.setdefault((one.kernel, one.profile, one.kind), {}).setdefault(one.theme, []).append(one)
+        key = (one.kernel, one.profile, one.kind, one.device)
+        tables.setdefault(key, {}).setdefault(one.theme, []).append(one)
     return [
         Table(*key, list(themes.items()), own_oracles(themes.values(), oracles))
         for key, themes in tables.items()
@@ -638,6 +641,7 @@ def environment() -> jinja2.Environment:
         experiment_page=experiment_page,
         plural=plural,
         rerun_words=rerun_words,
+        device_words=device_words,
     )
     made.filters.update(
         upstream=upstream_words, visible=visible, visible_lines=visible_lines, size=size_words

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from oracles.faults.damage import OUTCOMES, Outcome
-from reports.results import AnswerCounts, Finding, Question, Silence, Summary
+from reports.results import FAST, AnswerCounts, Finding, Question, Silence, Summary
 from reports.text.counting import number
 from reports.text.known import known_words
 from reports.text.models import model_words
@@ -46,7 +46,11 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
 def examined(summary: Summary, question: Question) -> list[str]:
     states = summary.states
     kernels, profiles = ", ".join(question.kernels), ", ".join(question.profiles)
-    what = f"kernel {kernels} ({question.guest}); {profiles}; {number(len(question.workloads), 'workload')}"
+    devices = "" if question.devices == (FAST,) else f"; devices {', '.join(question.devices)}"
+    what = (
+        f"kernel {kernels} ({question.guest}); {profiles}{devices}; "
+        f"{number(len(question.workloads), 'workload')}"
+    )
     return [
         line("examined", f"{number(summary.experiments, 'experiment')}: {what}"),
         line(
@@ -125,7 +129,8 @@ def new_first(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def finding_lines(label: str, finding: Finding) -> list[str]:
-    where = f"{finding.workload} {finding.state}, {number(finding.count, 'state')}"
+    device = "" if finding.device == FAST else f" on the {finding.device} device"
+    where = f"{finding.workload} {finding.state}{device}, {number(finding.count, 'state')}"
     known = [part for one in finding.known for part in indented(f"known: {known_words(one)}")]
     only = f"only in model {' '.join(finding.models)}, which requires {finding.presumes}"
     return [

@@ -13,7 +13,16 @@ import msgspec
 
 from oracles.spec import in_order, model_of
 from oracles.verdict import Answer, Violation
-from reports.results import CRASH, Coverage, Experiment, Finding, JudgedState, LogFigures, read_experiment
+from reports.results import (
+    CRASH,
+    FAST,
+    Coverage,
+    Experiment,
+    Finding,
+    JudgedState,
+    LogFigures,
+    read_experiment,
+)
 from reports.text.figures import log_figures
 from workloads.entries import EntryFlag, EntrySummary
 
@@ -82,6 +91,7 @@ class Digest(msgspec.Struct, frozen=True):
     points_unmet: int = 0
     points_left_out: int = 0
     known: bool = True
+    device: str = FAST
 
     @property
     def entry_count(self) -> int:
@@ -142,6 +152,7 @@ def digest(experiment: Experiment) -> Digest:
         points_left_out=facts.points_left_out,
         models=model_parts(experiment),
         known=experiment.history is None or experiment.history.known,
+        device=facts.recorded_on.kind,
     )
 
 

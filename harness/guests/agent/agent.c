@@ -6,6 +6,7 @@
  *   counters                                    counters BYTES    those of the last record, in the outbox
  *   faults WANTS BYTES                          stage NAME, report BYTES     a run on a device that fails,
  *                                               above the disk of the state as it stands (faults.c)
+ *   late SEED BYTES                             the same as record, on a disk that is late (device.c)
  *   drop BYTES                                  report BYTES      a recording whose device drops writes at its end
  *   dropped WANTS FS OPTIONS                    report BYTES      what a mount of that disk finds
  *   clear                                       cleared
@@ -364,6 +365,8 @@ static void obey(char *line)
 		return; /* the host nudges a line that may have lost an edge (guest.py) */
 	if (sscanf(line, "record %llu", &a) == 1)
 		command_program(record, a);
+	else if (sscanf(line, "late %llu %llu", &a, &b) == 2)
+		late_want(a), command_program(record, b);
 	else if (sscanf(line, "faults %d %llu", &count, &a) == 2)
 		set_walk_asks(count), command_program(fault_run, a);
 	else if (sscanf(line, "drop %llu", &a) == 1)

@@ -61,6 +61,10 @@ void log_writes_mark(const char *mark);
 void log_writes_flush(void);
 void log_writes_remove(void);
 extern const char *log_writes_device;
+void late_want(uint64_t seed);
+void late_begin(uint64_t sectors);
+void late_end(uint64_t sectors);
+bool late_now(void);
 void origin_clear(void);
 void origin_write(const void *data, uint64_t offset, uint32_t length);
 struct segment { /* sectors, and the target that serves them */

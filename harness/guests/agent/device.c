@@ -109,38 +109,48 @@ void device_create(const char *name, const char *node)
 	dm_create(name, node);
 }
 
+static union {
+	struct dm_ioctl header;
+	char bytes[4 << 20];
+} table;
+static size_t table_at;
+static unsigned int table_count;
+
+static void table_start(void)
+{
+	table_at = sizeof(table.header);
+	table_count = 0;
+}
+
+static void table_add(uint64_t start, uint64_t length, const char *type, const char *parameters)
+{
+	struct dm_target_spec *target = (void *)(table.bytes + table_at);
+	size_t bytes = sizeof(*target) + strlen(parameters) + 1;
+
+	bytes = (bytes + 7) & ~7UL;
+	if (table_at + bytes > sizeof(table.bytes))
+		die("a table with too many segments");
+	memset(target, 0, bytes);
+	target->sector_start = start;
+	target->length = length;
+	target->next = bytes;
+	snprintf(target->target_type, sizeof(target->target_type), "%s", type);
+	strcpy((char *)(target + 1), parameters);
+	table_at += bytes;
+	table_count++;
+}
+
 /*
  * A table in place of the one there is, without freezing the filesystem above it, which would write out what
  * it has; what is under way completes first. False, with errno, where the kernel has no such target or feature.
  */
-bool device_table(const char *name, const struct segment *segments, size_t count)
+static bool table_load(const char *name)
 {
-	static union {
-		struct dm_ioctl header;
-		char bytes[1 << 16];
-	} table;
-	size_t at = sizeof(table.header);
-
 	memset(&table.header, 0, sizeof(table.header));
-	for (size_t i = 0; i < count; i++) {
-		struct dm_target_spec *target = (void *)(table.bytes + at);
-		size_t length = sizeof(*target) + strlen(segments[i].parameters) + 1;
-
-		length = (length + 7) & ~7UL;
-		if (at + length > sizeof(table.bytes))
-			die("a table with too many segments");
-		memset(target, 0, length);
-		target->sector_start = segments[i].start;
-		target->length = segments[i].length;
-		target->next = length;
-		snprintf(target->target_type, sizeof(target->target_type), "%s", segments[i].type);
-		strcpy((char *)(target + 1), segments[i].parameters);
-		at += length;
-	}
 	table.header.version[0] = 4;
-	table.header.data_size = sizeof(table);
+	table.header.data_size = table_at;
 	table.header.data_start = sizeof(table.header);
-	table.header.target_count = count;
+	table.header.target_count = table_count;
 	snprintf(table.header.name, sizeof(table.header.name), "%s", name);
 	if (ioctl(control, DM_TABLE_LOAD, &table))
 		return false;
@@ -148,6 +158,14 @@ bool device_table(const char *name, const struct segment *segments, size_t count
 	if (dm(DM_DEV_SUSPEND, name, DM_SKIP_LOCKFS_FLAG))
 		die("dm resume");
 	return true;
+}
+
+bool device_table(const char *name, const struct segment *segments, size_t count)
+{
+	table_start();
+	for (size_t i = 0; i < count; i++)
+		table_add(segments[i].start, segments[i].length, segments[i].type, segments[i].parameters);
+	return table_load(name);
 }
 
 /* To its one target. */
@@ -215,10 +233,124 @@ void under_table(uint64_t sectors, const char *type, const char *parameters)
 		die("the table under a recording");
 }
 
+/*
+ * A disk that completes writes late and out of order. Each piece of it leads through one of several devices that
+ * hold a write back for their own time and let reads and FLUSH pass at once, or through none. Device mapper sends
+ * the FLUSH of a write with data before that write, and by itself. So a write that nobody waited for is still on
+ * its way when the FLUSH comes that should have covered it, and the log has it behind that FLUSH.
+ *
+ * dm-delay counts in ticks of the guest's clock (HZ is 100): times are what is left of the tick that the write
+ * comes in, and whole ticks after it. The pieces are as small as a node of btrfs, and their devices are drawn: what
+ * lies side by side is written together, and is to complete in any order. One device for each piece would be slower:
+ * dm-delay has a thread for each of its targets.
+ */
+static const struct {
+	const char *name, *node, *parameters;
+} late_devices[] = {
+#define LATE(ticks, ms) { "late" #ticks, "/dev/late" #ticks, RECORDED_DISK " 0 0 " RECORDED_DISK " 0 " #ms " " RECORDED_DISK " 0 0" }
+	LATE(1, 10),
+	LATE(2, 20),
+};
+
+#define LATE_COUNT (sizeof(late_devices) / sizeof(late_devices[0]))
+#define LATE_UNIT 8 /* sectors: 4 KiB; a piece has 1 to LATE_UNITS_MAX of them */
+#define LATE_UNITS_MAX 4
+#define LATE_UNITS_IN_ALL 100000 /* of a larger disk the unit is larger: what a table of 4 MiB holds */
+
+static struct {
+	bool wanted, on;
+	uint64_t random; /* never 0 */
+} late;
+
+/* Of the next recording. */
+void late_want(uint64_t seed)
+{
+	late.wanted = true;
+	late.random = seed * 0x9e3779b97f4a7c15 | 1;
+}
+
+bool late_now(void)
+{
+	return late.on;
+}
+
+/* xorshift64*: Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016) */
+static unsigned int late_draw(unsigned int count)
+{
+	late.random ^= late.random >> 12;
+	late.random ^= late.random << 25;
+	late.random ^= late.random >> 27;
+	return (late.random * 0x2545f4914f6cdd1d >> 33) % count;
+}
+
+static void late_create(uint64_t sectors)
+{
+	for (size_t i = 0; i < LATE_COUNT; i++) {
+		dm_create(late_devices[i].name, late_devices[i].node);
+		dm_load(late_devices[i].name, sectors, "delay", late_devices[i].parameters);
+	}
+}
+
+static void late_remove(void)
+{
+	for (size_t i = 0; i < LATE_COUNT; i++)
+		device_remove(late_devices[i].name);
+	late.wanted = false;
+}
+
+/* As device mapper finds it at once: it would look a path up for each piece. */
+static dev_t number_of(const char *node)
+{
+	struct stat status;
+
+	if (stat(node, &status))
+		die(node);
+	return status.st_rdev;
+}
+
+void late_begin(uint64_t sectors)
+{
+	uint64_t unit = LATE_UNIT;
+	dev_t devices[LATE_COUNT + 1];
+
+	if (!late.wanted)
+		return;
+	while (sectors / unit > LATE_UNITS_IN_ALL)
+		unit *= 2;
+	devices[0] = number_of(RECORDED_DISK);
+	for (size_t i = 0; i < LATE_COUNT; i++)
+		devices[i + 1] = number_of(late_devices[i].node);
+	table_start();
+	for (uint64_t at = 0, length; at < sectors; at += length) {
+		dev_t device = devices[late_draw(LATE_COUNT + 1)];
+		char where[64];
+
+		length = unit * (1 + late_draw(LATE_UNITS_MAX));
+		if (length > sectors - at)
+			length = sectors - at;
+		snprintf(where, sizeof(where), "%u:%u %llu", major(device), minor(device), (unsigned long long)at);
+		table_add(at, length, "linear", where);
+	}
+	if (!table_load("under"))
+		die("the table of a late disk");
+	late.on = true;
+}
+
+/* What is under way completes. */
+void late_end(uint64_t sectors)
+{
+	if (late.on)
+		under_table(sectors, "linear", RECORDED_DISK " 0");
+	late.on = false;
+}
+
 /* with_under: above a device whose table may be changed meanwhile. */
 void log_writes_create(uint64_t sectors, bool with_under)
 {
+	with_under |= late.wanted;
 	has_under = with_under;
+	if (late.wanted)
+		late_create(sectors);
 	if (with_under) {
 		dm_create("under", UNDER_DEVICE);
 		under_table(sectors, "linear", RECORDED_DISK " 0");
@@ -270,6 +402,8 @@ void log_writes_remove(void)
 		die("dm remove recorded");
 	if (has_under)
 		device_remove("under");
+	if (late.wanted)
+		late_remove();
 }
 
 /* --- the disk of a state ----------------------------------------------------------------------- */

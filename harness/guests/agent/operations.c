@@ -261,6 +261,7 @@ void record(char *text)
 	while (!error && next_operation(&program, &operation)) {
 		if (operation.run && !running) {
 			sync();
+			late_begin(program.sectors);
 			log_writes_mark("run");
 			counters_reset();
 			running = true;
@@ -274,6 +275,7 @@ void record(char *text)
 	}
 	counters_keep();
 	log_writes_mark("end");
+	late_end(program.sectors);
 	put(&report, "]");
 	if (program.threads && !error) { /* which of the orders that the results allow it can have been */
 		put(&report, ",\"tree\":");

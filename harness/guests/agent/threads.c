@@ -150,7 +150,8 @@ void perform_block(struct program *program, const struct operation *first, bool 
 
 	if (count > THREADS_MAX)
 		die("program: too many threads");
-	under_table(program->sectors, "delay", SLOW);
+	if (!late_now())
+		under_table(program->sectors, "delay", SLOW);
 	count_from_here();
 	running = count;
 	turn = 0;
@@ -161,7 +162,8 @@ void perform_block(struct program *program, const struct operation *first, bool 
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	close(statistics);
-	under_table(program->sectors, "linear", RECORDED_DISK " 0");
+	if (!late_now())
+		under_table(program->sectors, "linear", RECORDED_DISK " 0");
 	for (int i = 0; i < block_count; i++) {
 		put(&report, first_of_all && !i ? "" : ",");
 		put_outcome(&block[i].operation, &block[i].outcome);

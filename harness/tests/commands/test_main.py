@@ -277,6 +277,32 @@ def test_damage_goes_with_no_other_kind_of_run(powercut: Powercut, words: list[s
     assert said in told
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--device", "quick"), "'quick' is not a device. The devices are fast and slow"),
+        (("--device", ","), "no device is named"),
+        (("--device", "slow", "--planted"), "uses the device that the header of a bug names"),
+        (("--device", "fast,slow", "--faults"), "devices of their own"),
+        (("--device", "slow", "--damage"), "devices of their own"),
+        (("--device", "slow", "--cross-check"), "devices of their own"),
+    ],
+    ids=["unknown", "none", "planted", "faults", "damage", "cross-check"],
+)
+def test_a_device_that_cannot_be_used_is_told(powercut: Powercut, words: tuple[str, ...], said: str) -> None:
+    exit_status, told = powercut("run", "replace-by-rename", *words)
+    assert (exit_status, is_one_line(told)) == (2, True)
+    assert said in told
+
+
+def test_a_resumed_run_on_two_devices_goes_on_with_both(made: Path, monkeypatch) -> None:
+    question(made, ("powercut", "run", "replace-by-rename", "--device", "slow,fast"))
+    run_specs: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: run_specs.append(run_spec) or 0)
+    assert main.main(["run", "--resume", str(made)]) == 0
+    assert run_specs[0].devices == ("slow", "fast")
+
+
 def test_a_resumed_run_with_damage_goes_on_with_it(made: Path, monkeypatch) -> None:
     question(made, ("powercut", "run", "replace-by-rename", "--damage", "--budget", "7", "--seed", "3"))
     run_specs: list[run.RunSpec] = []

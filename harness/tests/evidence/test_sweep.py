@@ -8,7 +8,7 @@ from kernel.kernel import BadKernel, Facts, Series
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES, profile
 from oracles.spec import MODELS
-from reports.results import DAMAGE, FAULTS
+from reports.results import DAMAGE, FAST, FAULTS, SLOW
 from workloads.library import names, select
 
 BUGS = (Bug("planted/a", ("btrfs",), (), ()), Bug("planted/b", ("ext4", "xfs"), (), ()))
@@ -40,6 +40,23 @@ def test_a_bug_that_other_models_show_gets_them_on_its_workloads_and_so_does_the
         ("6.12+planted/c", ["fsync-new-file"], ()),
         ("6.12+planted/c", ["replace-by-rename"], ("R",)),
     ]
+
+
+def test_a_bug_of_the_slow_device_is_recorded_on_that_alone_on_its_own_workloads_and_so_is_the_stock_kernel():
+    bug = Bug("planted/c", ("btrfs",), ("fsync-new-file",), (), device=SLOW)
+    parts = sweep_parts("6.12", (BUGS[0], bug), TWO)
+    assert [(part.kernel, [one.name for one in part.workloads], part.device) for part in parts] == [
+        ("6.12", ["fsync-new-file"], SLOW),
+        ("6.12+planted/c", ["fsync-new-file"], SLOW),
+        ("6.12", ["fsync-new-file", "replace-by-rename"], FAST),
+        ("6.12+planted/a", ["fsync-new-file", "replace-by-rename"], FAST),
+    ]
+
+
+def test_a_series_says_which_device_shows_its_bug():
+    devices = {bug.name: bug.device for bug in planted_bugs()}
+    assert devices["planted/btrfs-log-tree-not-waited-for"] == SLOW
+    assert devices["planted/jbd2-commit-without-preflush"] == FAST
 
 
 def test_only_the_profiles_asked_for_are_swept():

@@ -13,7 +13,7 @@ from kernel.kernel import BuildFailed, Kernel, Provenance
 from oracles.faults.damage import Damage
 from oracles.profiles import PROFILES, profile
 from oracles.verdict import Tier
-from reports.results import DAMAGE
+from reports.results import DAMAGE, FAST, SLOW, Device
 from workloads.library import library
 from workloads.text import parse
 
@@ -58,6 +58,29 @@ def test_what_is_asked_beside_the_workload_goes_along(run_spec: RunSpec) -> None
     for plan in plans(run_spec):
         assert decoded(encoded(plan)) == plan
         assert encoded(decoded(encoded(plan))) == encoded(plan)
+
+
+def test_the_device_goes_along_and_a_plan_without_one_means_the_fast_one() -> None:
+    slow = made(device=Device(SLOW, 7))
+    assert decoded(encoded(slow)).device == Device(SLOW, 7)
+    older = msgspec.json.decode(encoded(slow))
+    older["powercut_plan"] = 1
+    del older["plan"]["device"]
+    assert decoded(msgspec.json.encode(older)) == made()
+
+
+def test_each_workload_has_delays_of_its_own_unless_a_seed_is_given() -> None:
+    two = (WORKLOAD, msgspec.structs.replace(WORKLOAD, name="other"))
+    run_spec = RunSpec(two, (profile("btrfs"),), ("6.12",), devices=(FAST, SLOW))
+    devices = [plan.device for plan in plans(run_spec)]
+    assert [device.kind for device in devices] == [FAST, FAST, SLOW, SLOW]
+    assert devices[0] == devices[1] == Device()
+    assert devices[2].seed != devices[3].seed
+    assert [plan.device for plan in plans(run_spec)] == devices
+    other = [plan.device for plan in plans(msgspec.structs.replace(run_spec, seed=1))]
+    assert other[2].seed not in (devices[2].seed, devices[3].seed)
+    given = [plan.device for plan in plans(msgspec.structs.replace(run_spec, device_seed=7))]
+    assert given == [Device(), Device(), Device(SLOW, 7), Device(SLOW, 7)]
 
 
 def strings(value: object) -> Iterator[str]:

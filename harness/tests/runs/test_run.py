@@ -111,7 +111,7 @@ def test_a_guest_that_somebody_kills_while_it_records_records_once_more(
 ) -> None:
     slot, fates = Slot(), iter(kinds)
 
-    def record(*_: object) -> str:
+    def record(*_: object, **__: object) -> str:
         for kind in fates:
             raise LostGuest(kind, (), "gone")
         return "a recording"

@@ -7,6 +7,7 @@ import pytest
 from harness.stages.record import NotRecorded, program
 from harness.states.log import BadLog, open_log
 from harness.tests.fake_recorder import LOG, PROFILE, REPORT, SIZE_BYTES, WORKLOAD, Recorder
+from reports.results import SLOW, Device
 from workloads.text import parse
 
 
@@ -35,6 +36,19 @@ def test_the_guest_gets_the_pristine_disk_and_an_empty_log(tmp_path: Path) -> No
     guest.record()
     assert guest.disk == (tmp_path / "pristine").read_bytes()
     assert guest.log_was_empty
+
+
+@pytest.mark.parametrize(
+    ("device", "request_"),
+    [(Device(), ["record"]), (Device(SLOW, 4711), ["late", "4711"])],
+    ids=["fast", "slow"],
+)
+def test_the_agent_is_told_the_device_and_its_seed(
+    tmp_path: Path, device: Device, request_: list[str]
+) -> None:
+    guest = Recorder(tmp_path)
+    guest.record(device)
+    assert guest.request == request_
 
 
 def test_the_agent_is_told_the_operations_as_lines_of_fields(tmp_path: Path) -> None:
