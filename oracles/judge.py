@@ -72,9 +72,33 @@ def judge_observation(
     try:
         case = prepared.case(prefix, observation)
         verdicts = judge_state(case, anywhere)
-        return verdicts if prepared.orders is None else judge_in_orders(prepared, prefix, case, verdicts)
+        if prepared.orders is not None:
+            return judge_in_orders(prepared, prefix, case, verdicts)
+        return without_unjudged(prepared.history, prefix, verdicts)
     except Exception as error:
         return unknown(prepared.tier, observation, describe_error(error))
+
+
+def without_unjudged(history: History, prefix: int, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """What no word of a workload can say of a program limits only what depends on it."""
+    paths = {one.path for one in history.unjudged if one.entry < prefix}
+    if not paths:
+        return verdicts
+    return tuple(
+        _kept(verdict, paths) if verdict.oracle in BY_ORDER and verdict.violations else verdict
+        for verdict in verdicts
+    )
+
+
+def _kept(verdict: Verdict, paths: Collection[str]) -> Verdict:
+    kept = tuple(
+        each
+        for each in verdict.violations
+        if "" not in paths
+        and not any(each.subject == path or each.subject.startswith(path + "/") for path in paths)
+    )
+    answer = verdict.answer if kept else Answer.HOLDS
+    return msgspec.structs.replace(verdict, violations=kept, answer=answer)
 
 
 def judge_in_orders(

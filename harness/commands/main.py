@@ -39,6 +39,7 @@ from harness.commands.judge import add_judge, command_judge
 from harness.commands.kernel import add_kernel, command_kernel
 from harness.commands.list import add_list, command_list
 from harness.commands.minimize import add_minimize, command_minimize
+from harness.commands.record import add_record, command_record
 from harness.commands.report import add_report, command_report
 from harness.commands.repro import add_repro, command_repro
 from harness.commands.run import add_run, command_run
@@ -160,6 +161,14 @@ def parser() -> argparse.ArgumentParser:
     )
     add_run(bisect)
     add_bisect(bisect)
+    add_record(
+        add(
+            "record",
+            "test a kernel with a program of your own as the workload",
+            "Run a program on the filesystem under test, record its block writes and its system calls, and then "
+            "do what run does: every power failure is rebuilt, recovered and judged.",
+        )
+    )
     add_judge(add("judge", "judge a run again", "Judge a run again from its files; no guest is started."))
     add_report(
         add(
@@ -260,6 +269,7 @@ COMMANDS = {
     "compare": command_compare,
     "bisect": command_bisect,
     "judge": command_judge,
+    "record": command_record,
     "report": command_report,
     "repro": command_repro,
     "attribute": command_attribute,

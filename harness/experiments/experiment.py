@@ -125,6 +125,8 @@ def keep_evidence(
     with experiment_folder(run, plan.number) as folder:
         compress_file(recording.log, folder / "log.zst")
         keep_base(recording.base, folder)
+        if recording.trace is not None:
+            compress_file(recording.trace, folder / "trace.json.zst")
         if examination.recoveries is not None:
             keep_recoveries(examination.recoveries, folder)
         write_in(folder, plan, run, facts, recording.history, examination.ledger, "\n".join(lines))
@@ -213,7 +215,7 @@ def write_in(
     write_experiment(
         folder,
         facts,
-        format_workload(plan.workload),
+        format_workload(history.workload if plan.workload.program and history else plan.workload),
         history,
         ledger.judgement(),
         ledger.observations(),

@@ -22,6 +22,8 @@
  *   enter FS OPTIONS                            entered ERRNO MILLISECONDS: the plain disk is mounted
  *   execute BYTES SECONDS                       executed BYTES      script in the inbox, report in the outbox
  *   leave                                       left ERRNO MILLISECONDS
+ *   program BYTES                               report BYTES      program in the inbox, report in the outbox, and
+ *                                               behind it what the program wrote (tracer.c)
  *   off
  *
  * OPTIONS is "-" for none. A state in the inbox is a struct request, its writes, padding to a
@@ -154,6 +156,13 @@ static void write_outbox(size_t bytes, uint64_t offset)
 {
 	bytes = (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
 	if (pwrite(outbox, out, bytes, offset) != (ssize_t)bytes)
+		die(OUTBOX);
+}
+
+/* From a buffer that is aligned to blocks; length and offset are sectors. */
+void outbox_put(const void *bytes, size_t length, uint64_t offset)
+{
+	if (pwrite(outbox, bytes, length, offset) != (ssize_t)length)
 		die(OUTBOX);
 }
 
@@ -392,6 +401,8 @@ static void obey(char *line)
 		programs_enter(filesystem, or_none(options));
 	else if (sscanf(line, "execute %llu %lf", &a, &seconds) == 2)
 		command_execute(a, seconds);
+	else if (sscanf(line, "program %llu", &a) == 1)
+		command_program(trace_record, a);
 	else if (!strcmp(word, "leave"))
 		programs_leave();
 	else if (!strcmp(word, "off"))

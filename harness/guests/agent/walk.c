@@ -31,7 +31,7 @@ struct directory_entry { /* struct linux_dirent64, getdents64(2) */
 	char name[];
 };
 
-static const char *kind_name(unsigned int mode)
+const char *kind_name(unsigned int mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFREG: return "file";
