@@ -407,7 +407,8 @@ static bool link_text(const char *link, char *text)
 
 static void note_outside(const char *path)
 {
-	if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || path[0] != '/')
+	/* Of what start.c made, too, nobody need know. */
+	if (!strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6) || !strncmp(path, "/tmp/.", 6) || path[0] != '/')
 		return;
 	for (int i = 0; i < outside_count; i++)
 		if (!strcmp(outside[i], path))
@@ -430,7 +431,7 @@ static bool file_in_mount(struct task *task, long file, struct event *event, boo
 
 	event->nameless = length > tail && !strcmp(text + length - tail, DELETED);
 	if (!in_mount(text, event->path)) {
-		if (changes && !event->says && strncmp(text, "/tmp/.", 6))
+		if (changes && !event->says)
 			note_outside(text);
 		return false;
 	}
