@@ -32,6 +32,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--base", default="", help="of test_install.py: the image that the Containerfile begins with"
     )
+    parser.addoption("--traced", default="*", help="of test_traced.py: workloads, as a glob of THEME/NAME")
     parser.addoption("--keep", default="", help="folder whose rows test_minimize.py takes as they are")
 
 
