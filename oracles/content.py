@@ -207,6 +207,8 @@ def first_difference(runs: Sequence[Run], pieces: Sequence[Piece], size: int) ->
     are not asked about."""
     starts = [piece.start for piece in pieces]
     for run in runs:
+        if run.kind == "h":
+            continue
         run_end = min(run.offset + run.length, size)
         place = max(bisect_right(starts, run.offset) - 1, 0)
         while place < len(pieces) and pieces[place].start < run_end:

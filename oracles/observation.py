@@ -14,6 +14,7 @@ TREE_SHIFT = 40
 class Run(msgspec.Struct, frozen=True, array_like=True):
     """A run of equal content in a file.
 
+    kind "h": `hex` is a hash of the bytes, of which no more is known: equal for equal bytes.
     kind "w": whole 8-byte cells (workloads.history.stamped) of operation `stamp` - 1, at the
               offsets they were written for; "z": zeros; "x": `hex` holds the bytes themselves.
     offset, length: bytes.

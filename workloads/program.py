@@ -29,6 +29,8 @@ class Program(msgspec.Struct, frozen=True, omit_defaults=True):
     timeout_s:   of the program, and of its setup.
     promise:     one line: what its oracle expects, for a reader.
     oracle_timeout_s: of the oracle, for one tree.
+    content:     whether the content of files is judged; where it is not, only its hash is told, and the tree
+                 may be large.
     within:      its setup is a part of it, and ends with mkdir("/powercut/run"), which the tracer swallows.
     """
 
@@ -41,6 +43,7 @@ class Program(msgspec.Struct, frozen=True, omit_defaults=True):
     timeout_s: float = 60.0
     promise: str = ""
     oracle_timeout_s: float = 20.0
+    content: bool = True
     within: bool = False
 
 

@@ -97,6 +97,7 @@ class Trace(msgspec.Struct, frozen=True):
     data_bytes: int = 0
 
 
+HASHED = "the content of files is not judged, only names, sizes and attributes"
 URING, AIO, DATA, CALLS, UNFILTERED = "io_uring", "aio", "data", "calls", "unfiltered"
 NOTES = {
     URING: "io_uring_setup was refused with ENOSYS: the tracer does not see what io_uring does",

@@ -7,8 +7,7 @@ Not here: the tracer (harness/guests/agent/tracer.c), recording (harness/stages/
           (oracles/model/).
 
 A call becomes the word that means the same. One that no word can say limits what depends on it: its object is
-listed as not judged. A call that cannot show after a crash (a write to a file whose last name is gone) is
-left out, and one that failed without a trace, too.
+listed as not judged. A call that failed without a trace is left out.
 """
 
 import errno
@@ -47,7 +46,8 @@ INODE_FLAGS = {"A": 0x80, "C": 0x800000, "a": 0x20, "d": 0x40, "i": 0x10}
 FICLONE, FICLONERANGE, FIDEDUPERANGE = 0x40049409, 0x4020940D, 0xC0189436
 SETFLAGS, SYNC, START_SYNC = 0x40086602, 0x9408, 0x80089418
 SUBVOL_CREATE, SUBVOL_CREATE_V2 = 0x5000940E, 0x50009418
-SNAP_CREATE, SNAP_CREATE_V2, SNAP_DESTROY = 0x50009401, 0x50009417, 0x5000940F
+SNAP_CREATE, SNAP_CREATE_V2 = 0x50009401, 0x50009417
+SNAP_DESTROY, SNAP_DESTROY_V2 = 0x5000940F, 0x5000943F
 KINDS = {0o020000: "chr", 0o060000: "blk", 0o010000: "fifo", 0o100000: "file", 0: "file"}
 # A call that fails with these may have had part of its effect (oracles/model/model.py: CUT_SHORT).
 HALF_DONE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EINTR)
@@ -119,6 +119,7 @@ class Teller:
         self._at: dict[str, int] = {}  # path to the object there
         self._had: dict[int, set[str]] = {}  # object to every path it had
         self._nameless: dict[int, str] = {}  # object without a name to its descriptor
+        self._born: dict[int, tuple[list[Step], int]] = {}  # file to the step that made it
         self._limits: list[tuple[int, str, str, int]] = []
 
     # --- what was there before
@@ -149,6 +150,9 @@ class Teller:
 
     def _content_before(self, path: str, node: dict[str, Any]) -> None:
         end = 0
+        if any(run[2] == "h" for run in node.get("content", ())):  # nobody knows more, and nobody asks
+            self._before(Operation("write", path, length=node["size"]), node)
+            return
         for start, content in joined(node.get("content", ())):
             operation = Operation("write", path, offset=start, length=len(content))
             self._before(operation, node, content=content)
@@ -174,6 +178,8 @@ class Teller:
                 data=() if content is None else self._kept(operation.offset, content),
             )
         )
+        if operation.word == "creat":
+            self._born[node["ino"]] = (self.setup, len(self.setup) - 1)
 
     # --- one call
 
@@ -201,12 +207,15 @@ class Teller:
             made=(call.permissions, *call.owner) if made else (),
             data=() if content is None else self._kept(operation.offset, content),
         )
+        steps = self.run if recorded else self.setup
+        steps.append(step)
+        if operation.word == "creat":
+            self._born[call.inode] = (steps, len(steps) - 1)
+            self._nameless.pop(call.inode, None)
         if not recorded:
-            self.setup.append(step)
             return
         assert begin is not None and done is not None
         self.marks |= {f"begin-{index}": begin, f"done-{index}": done}
-        self.run.append(step)
 
     def _kept(self, offset: int, content: bytes) -> tuple[str, ...]:
         """The hashes of the file's blocks that the bytes at this offset belong to."""
@@ -245,13 +254,22 @@ class Teller:
             self._name(path, number)
 
     def _path(self, call: Call) -> str:
-        """What the call is about: a name that its file has, its kept descriptor, or "" for a file whose last
-        name is gone."""
+        """What the call is about: a name that its file has, or its kept descriptor; "" where neither is known."""
         if call.path:
             return call.path
-        if call.inode in self._nameless and not any(at == call.inode for at in self._at.values()):
-            return self._nameless[call.inode]
-        return next((path for path, number in self._at.items() if number == call.inode), "")
+        if name := next((path for path, number in self._at.items() if number == call.inode), ""):
+            return name
+        if call.inode not in self._nameless and call.inode in self._born:
+            self._keep_open(call.inode)
+        return self._nameless.get(call.inode, "")
+
+    def _keep_open(self, number: int) -> None:
+        """The step that made the file keeps its descriptor, too: later calls are about it, and it has no name."""
+        steps, place = self._born[number]
+        made = steps[place]
+        descriptor = self._nameless[number] = f"@u{made.index}"
+        operation = Operation("open", made.operation.path, descriptor=descriptor, mode="creat")
+        steps[place] = msgspec.structs.replace(made, operation=operation)
 
     def _limit(self, call: Call, why: str, number: int = 0) -> None:
         place = self._log.get(f"begin-{call.number}", -1)
@@ -441,29 +459,28 @@ class Teller:
         self._at_object(call, Operation("sync_file_range", offset=call.offset, length=call.length))
 
     def _ioctl(self, call: Call) -> None:
-        match call.mode:
-            case 0x40049409 if call.path and call.path2:
-                self._add(call, Operation("clone", call.path2, call.path))
-            case 0x4020940D if call.path and call.path2:
-                place = {"offset": call.offset, "length": call.length, "at": call.at}
-                self._add(call, Operation("clone", call.path2, call.path, **place))
-            case 0xC0189436 if call.path and call.path2:
-                place = {"offset": call.offset, "length": call.length, "at": call.at}
-                self._add(call, Operation("dedupe", call.path, call.path2, **place))
-            case 0x40086602:
-                self._set_flags(call)
-            case 0x9408 | 0x80089418:
-                self._add(call, Operation("syncfs"))
-            case 0x5000940E | 0x50009418:
-                self._subvolume(call, "create")
-            case 0x5000940F:
-                self._subvolume(call, "delete")
-            case 0x50009417 if call.path2:
-                path = below(call.path, call.target)
-                self._name(path, call.inode)
-                self._add(call, Operation("snapshot", call.path2, path))
-            case _:
-                self._limit(call, f"no word of a workload says ioctl {call.mode:#x}")
+        request, named = call.mode, bool(call.path and call.path2)
+        place = {"offset": call.offset, "length": call.length, "at": call.at}
+        if request == FICLONE and named:
+            self._add(call, Operation("clone", call.path2, call.path))
+        elif request == FICLONERANGE and named:
+            self._add(call, Operation("clone", call.path2, call.path, **place))
+        elif request == FIDEDUPERANGE and named:
+            self._add(call, Operation("dedupe", call.path, call.path2, **place))
+        elif request == SETFLAGS:
+            self._set_flags(call)
+        elif request == SYNC:
+            self._add(call, Operation("syncfs"))
+        elif request in (SUBVOL_CREATE, SUBVOL_CREATE_V2):
+            self._subvolume(call, "create")
+        elif request in (SNAP_DESTROY, SNAP_DESTROY_V2):
+            self._subvolume(call, "delete")
+        elif request in (SNAP_CREATE, SNAP_CREATE_V2) and call.path2:
+            path = below(call.path, call.target)
+            self._name(path, call.inode)
+            self._add(call, Operation("snapshot", call.path2, path))
+        elif request != START_SYNC:  # which promises nothing
+            self._limit(call, f"no word of a workload says ioctl {request:#x}")
 
     def _subvolume(self, call: Call, deed: str) -> None:
         path = below(call.path, call.target)

@@ -67,6 +67,12 @@ def add_record(command: argparse.ArgumentParser) -> None:
         help="how long the program may run (default: 60)",
     )
     command.add_argument(
+        "--no-content",
+        action="store_true",
+        help="judge names, sizes and attributes, and not the content of files: for a program whose files hold "
+        "more than 1 MiB",
+    )
+    command.add_argument(
         "--name", default="", metavar="NAME", help="the workload's name (default: the program's)"
     )
     command.add_argument(
@@ -159,6 +165,7 @@ def workload_of(arguments: argparse.Namespace, stdin: bytes) -> Workload:
             files=tuple(files),
             stdin=stdin,
             timeout_s=float(arguments.timeout),
+            content=not arguments.no_content,
         ),
     )
 

@@ -19,13 +19,15 @@ from harness.states.log import open_log
 from oracles.profiles import Profile
 from workloads.history import NoHistory, history_of
 from workloads.program import FILES_BYTES_MAX, Program, environment_of
-from workloads.trace import CALLS, DATA, NOTES, Output, Trace
+from workloads.trace import CALLS, DATA, HASHED, NOTES, Output, Trace
 from workloads.traced import adapted
 from workloads.workload import Workload
 
 DATA_OFFSET = 16 << 20  # agent/tracer.c: of the outbox
 SHOWN_LINES = 5
 NOT_FOUND, NO_FILTER, OVER = 127, 126, -1
+# Twice as hex in the report of a state, which has 4 MiB of the outbox together with the blocks of its recovery.
+CONTENT_BYTES_MAX = 1 << 20
 GRACE_S = 120.0  # beside the program's own time: mount, setup's sync, the walk, unmount
 
 
@@ -47,6 +49,7 @@ def program_text(profile: Profile, program: Program) -> str:
         f"mount\t{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}",
         f"seconds\t{program.timeout_s:g}",
         *(["within\t1"] if program.within else []),
+        *([] if program.content else ["hashes\t1"]),
         *(
             f"file\t{file.name}\t{'755' if file.executable else '644'}\t{file.content.hex()}"
             for file in program.files
@@ -90,6 +93,11 @@ def record_program(
     with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
         part = cut(log, pristine, guest.scratch)
     told = adapted(trace, data, part.marks)
+    if program.content and (size_bytes := content_bytes(trace)) > CONTENT_BYTES_MAX:
+        raise NotRecorded(
+            f"the files of the program hold {size_bytes >> 10} KiB, and {CONTENT_BYTES_MAX >> 10} KiB at most can "
+            "be compared byte by byte. Leave their content out: --no-content"
+        )
     try:
         history = history_of(
             told.setup,
@@ -111,13 +119,26 @@ def record_program(
         blocks=told.blocks,
         said=told.said,
         unjudged=told.unjudged,
-        remarks=told.remarks,
+        remarks=told.remarks if program.content else (HASHED, *told.remarks),
     )
     live = live_of(report.kernel_log, report.umount_errno, ())
     guest.used_up |= live is not None
     kept = guest.scratch / "trace.json"
     kept.write_bytes(msgspec.json.encode(trace))
     return Recording(part.base, part.log, history, report.device, report.kernel_log, live, kept)
+
+
+def content_bytes(trace: Trace) -> int:
+    """How much all files may hold, at most, at any time after their setup: of each the size that it had then, or the
+    farthest byte that the program wrote."""
+    ends: dict[int, int] = {}
+    for node in msgspec.json.decode(trace.tree) or ():
+        if node["kind"] == "file":
+            ends[node["ino"]] = node["size"]
+    for call in trace.calls:
+        if call.data[1]:
+            ends[call.inode] = max(ends.get(call.inode, 0), call.offset + call.length)
+    return sum(ends.values())
 
 
 def _read(raw: bytes) -> tuple[TraceReport, Trace | None]:

@@ -94,12 +94,21 @@ def test_a_file_is_called_by_a_name_that_it_still_has():
     assert words(made.run)[-1] == "fsync d"
 
 
-def test_of_a_file_whose_last_name_is_gone_nothing_is_told():
-    """After a crash it is not there, whatever was written to it."""
+def test_a_file_whose_last_name_is_gone_is_kept_open():
+    """An fsync of it promises that the name does not come back. The call that made it keeps its descriptor."""
     made = tell(
-        call(0, "unlink", "a", before=7), call(1, "write", "", inode=7, result=1, length=1, data=(0, 1)), data=b"x"
+        call(0, "openat", "a", flags=O_CREAT, inode=7, permissions=0o600),
+        call(1, "unlink", "a", before=7),
+        call(2, "fsync", "", inode=7, by_file=True),
     )
-    assert words(made.run) == ["unlink a"]
+    assert words(made.run) == ["open a @u0 creat", "unlink a", "fsync @u0"]
+    assert made.run[0].made == (0o600, 0, 0)
+
+
+def test_a_file_that_was_there_before_is_kept_open_too():
+    node = {"path": "a", "kind": "file", "ino": 7, "mode": 0o644, "nlink": 1, "size": 0, "blocks": 0}
+    made = tell(call(0, "unlink", "a", before=7), call(1, "fsync", "", inode=7), tree=(node,))
+    assert words(made.setup + made.run) == ["open a @u0 creat", "unlink a", "fsync @u0"]
 
 
 def test_a_file_without_a_name_gets_one():

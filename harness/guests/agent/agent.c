@@ -60,6 +60,7 @@ enum {
 	WANT_TIMES = 64,
 	WANT_READS = 128,
 	WANT_DIRECTORY_TIMES = 256,
+	WANT_HASHES = 512,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -277,7 +278,7 @@ static void reply_by_line(const struct request *request)
 static void set_walk_asks(uint32_t flags)
 {
 	walk_asks = (struct walk_asks){ flags & WANT_FLAGS, flags & WANT_EXTENTS, flags & WANT_TIMES,
-					flags & WANT_DIRECTORY_TIMES };
+					flags & WANT_DIRECTORY_TIMES, flags & WANT_HASHES };
 }
 
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,

@@ -100,6 +100,7 @@ extern struct walked walked;
 /* What the walk reports only when asked: inode flags, extents, times of files and of directories. */
 extern struct walk_asks {
 	bool flags, extents, times, directory_times;
+	bool hashes; /* of a file's content its hash alone */
 } walk_asks;
 struct timespec;
 long long nanoseconds(const struct timespec *time);
@@ -236,6 +237,7 @@ struct start {
 	struct program mount;
 	double seconds;
 	bool within; /* its setup is a part of it */
+	bool hashes; /* of the walk_asks */
 	char *setup[WORDS_MAX], *arguments[WORDS_MAX], *environment[WORDS_MAX];
 	size_t setup_count, argument_count, environment_count;
 };

@@ -7,6 +7,7 @@
  *   mount TAB FS TAB OPTIONS TAB SECTORS       of the filesystem under test
  *   seconds TAB N                              after which it is ended
  *   within TAB 1                               its setup is a part of it (tracer.c)
+ *   hashes TAB 1                               of a file's content its hash alone is told
  *   file TAB NAME TAB MODE TAB HEX             /program/NAME
  *   stdin TAB HEX
  *   setup TAB HEX, argument TAB HEX, environment TAB HEX      one word each
@@ -125,6 +126,8 @@ struct start program_parse(char *text)
 			start.seconds = atof(value);
 		} else if (!strcmp(key, "within")) {
 			start.within = atoi(value);
+		} else if (!strcmp(key, "hashes")) {
+			start.hashes = atoi(value);
 		} else if (!strcmp(key, "file")) {
 			put_file(value);
 		} else if (!strcmp(key, "stdin")) {

@@ -471,6 +471,27 @@ static bool opened_path(const char *path, int flags, char *text)
 	return there;
 }
 
+/* Where a symlink leads whose target is not there yet: an open may make it. One more symlink there is not followed. */
+static bool dangling(const char *link, char *found)
+{
+	char target[PATH_BYTES], above[PATH_BYTES], text[PATH_BYTES];
+	const char *slash = strrchr(link, '/');
+
+	if (!link_text(link, target))
+		return false;
+	if (target[0] == '/')
+		snprintf(above, sizeof(above), "%s", target);
+	else
+		snprintf(above, sizeof(above), "%.*s/%.2048s", (int)(slash - link), link, target);
+	char *name = strrchr(above, '/');
+
+	*name++ = 0;
+	if (!opened_path(above[0] ? above : "/", O_DIRECTORY, text))
+		return false;
+	snprintf(found, PATH_BYTES, "%.3000s/%.255s", text, name);
+	return true;
+}
+
 /* Whether the path is in the mount, and as what. A name need not be there yet. */
 static bool path_in_mount(struct task *task, int directory, const char *path, bool follow, char *found, bool changes)
 {
@@ -487,9 +508,9 @@ static bool path_in_mount(struct task *task, int directory, const char *path, bo
 	bool whole = !strcmp(name, ".") || !strcmp(name, "..") || !*name;
 
 	if (!whole && follow && !lstat(full, &status) && S_ISLNK(status.st_mode))
-		whole = true; /* its own name is not the one that counts; one that dangles is none of ours */
+		whole = true; /* its own name is not the one that counts */
 	if (whole) {
-		if (!opened_path(full, 0, text))
+		if (!opened_path(full, 0, text) && !dangling(full, text))
 			return false;
 	} else {
 		char above[PATH_BYTES];
@@ -830,8 +851,12 @@ static bool enter_control(struct task *task, struct event *event)
 	unsigned int request = argument(task, 1);
 	struct event source = { 0 };
 
+	bool known = false;
+
+	for (size_t i = 0; i < CONTROL_COUNT; i++)
+		known |= controls[i] == request;
 	event->mode = request;
-	if (!file_in_mount(task, (int)argument(task, 0), event, true))
+	if (!known || !file_in_mount(task, (int)argument(task, 0), event, true))
 		return false;
 	if (request == FICLONE || request == FICLONERANGE) {
 		struct file_clone_range range = { .src_fd = (int)argument(task, 2) };
@@ -869,9 +894,17 @@ static bool enter_control(struct task *task, struct event *event)
 		event->at = before;
 	} else if (request == BTRFS_IOC_SUBVOL_CREATE || request == BTRFS_IOC_SNAP_DESTROY ||
 		   request == BTRFS_IOC_SNAP_CREATE) {
+		long long source_file = -1;
+
+		if (request == BTRFS_IOC_SNAP_CREATE) {
+			read_memory(task, argument(task, 2), &source_file, sizeof(source_file));
+			if (file_in_mount(task, source_file, &source, false))
+				snprintf(event->path2, sizeof(event->path2), "%s", source.path);
+		}
 		read_text(task, argument(task, 2) + offsetof(struct btrfs_ioctl_vol_args, name), event->target,
 			  sizeof(event->target));
-	} else if (request == BTRFS_IOC_SUBVOL_CREATE_V2 || request == BTRFS_IOC_SNAP_CREATE_V2) {
+	} else if (request == BTRFS_IOC_SUBVOL_CREATE_V2 || request == BTRFS_IOC_SNAP_CREATE_V2 ||
+		   request == BTRFS_IOC_SNAP_DESTROY_V2) {
 		long long source_file = -1;
 
 		read_memory(task, argument(task, 2), &source_file, sizeof(source_file));
@@ -1062,9 +1095,14 @@ static void put_after(struct event *event, long result)
 
 	if (event->by_file && (!event->path2[0] || what == COPY))
 		object = event->where, follow = true;
+	char made[PATH_BYTES];
+
 	if (what == CONTROL)
 		object = event->where, follow = true;
-	char made[64];
+	if (what == CONTROL && event->target[0]) {
+		snprintf(made, sizeof(made), "%.2000s/%.1000s", event->path, event->target);
+		object = made, follow = false;
+	}
 
 	if (what == OPEN && result >= 0 && event->nameless) {
 		snprintf(made, sizeof(made), "%s", event->where);
@@ -1511,7 +1549,7 @@ void trace_record(char *text)
 	if (!error && !setup_status) {
 		sync();
 		put(&report, ",\"tree\":");
-		walk_asks = (struct walk_asks){ 0 };
+		walk_asks = (struct walk_asks){ .hashes = start.hashes };
 		walk(&report);
 		put(&report, ",\"calls\":[");
 		answer("stage program");
