@@ -14,15 +14,18 @@ import stat
 import sys
 from pathlib import Path
 
-from harness.commands.arguments import chosen_profiles, positive, size
+from harness.commands.arguments import chosen_profiles, positive, report_page, size
 from harness.commands.kernel import config_option
-from harness.commands.run import do_run
+from harness.evidence.summary import experiment_folders
 from harness.guests.spec import UML
-from harness.runs.run import LOG_BYTES, RunSpec
+from harness.local.progress import Progress
+from harness.runs.run import LOG_BYTES, RunSpec, run
 from harness.stages.explore import DEFAULT_BUDGET
 from harness.states.crash import parse_models
 from kernel.fragments import check_variants
 from oracles.verdict import Tier
+from reports.results import read_experiment, read_question
+from reports.terminal.terminal import summary_lines
 from workloads.library import BadSelection
 from workloads.program import FILES_BYTES_MAX, Program, ProgramFile
 from workloads.workload import Workload
@@ -123,7 +126,26 @@ def command_record(arguments: argparse.Namespace) -> int:
         command=("powercut", *arguments.words),
         repeats=False,
     )
-    return do_run(run_spec, arguments, None)
+    with Progress(arguments.quiet or arguments.json) as progress:
+        folder, summary = run(run_spec, arguments.out, progress)
+    if arguments.json:
+        sys.stdout.buffer.write((folder / "summary.json").read_bytes())
+    else:
+        print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
+        for line in not_checked(folder):
+            print(line)
+    return summary.exit
+
+
+def not_checked(folder: Path) -> list[str]:
+    """A line for each thing that no oracle could judge, on any profile, or that a reader should know."""
+    found: dict[str, None] = {}
+    for place in experiment_folders(folder):
+        history = read_experiment(place).history
+        if history is not None:
+            found |= dict.fromkeys(f"{one.path}: {one.why}" for one in history.unjudged)
+            found |= dict.fromkeys(history.remarks)
+    return [f"not checked  {sentence}" for sentence in found]
 
 
 def standard_input() -> bytes:

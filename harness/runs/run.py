@@ -67,6 +67,7 @@ from reports.ci.ktap import write_ktap
 from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
 from reports.results import CRASH, FAULTS, Question, Summary, read_experiment, read_question
+from workloads.library import BadSelection
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -129,6 +130,7 @@ def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = 
     for part in parts_of(run_spec):
         for workload in part.workloads:
             require_sectors(workload, part.profile)
+    require_for_programs(run_spec)
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     guest = prefer(run_spec.guest, parts_of(run_spec)[0].kernel, run_spec.config, progress)
@@ -216,6 +218,19 @@ def require_room(folder: Path, needed_bytes: int) -> None:
             f"{existing} has only {free >> 20} MiB free, and {needed_bytes >> 20} MiB are needed "
             "for results. Free some space, or name another folder with --out"
         )
+
+
+def require_for_programs(run_spec: RunSpec) -> None:
+    """The host's programs are in a guest by hostfs; and only a power failure is asked about them.
+    Errors: BadSelection."""
+    programs = [one.name for part in parts_of(run_spec) for one in part.workloads if one.program is not None]
+    if programs and run_spec.guest != UML:
+        raise BadSelection(
+            f"{programs[0]} is a program, which needs a guest of User Mode Linux: it has the host's /usr. "
+            "Leave --guest out"
+        )
+    if programs and run_spec.kind != CRASH:
+        raise BadSelection(f"{programs[0]} is a program: leave --faults and --damage out")
 
 
 def require_sectors(workload: Workload, profile: Profile) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 
 from harness.guests.guest import DISK, INBOX, LOG, OUTBOX, Guest
-from harness.guests.spec import UML
 from harness.stages.live import live_of
 from harness.stages.record import NotRecorded, Recording, check_recorded, cut
 from harness.states.log import open_log
@@ -180,9 +179,3 @@ def last_words(output: Output) -> str:
     """The end of what it said, its complaints first."""
     lines = (output.complained or output.said).strip().splitlines()
     return "; ".join(lines[-SHOWN_LINES:]) or "it said nothing"
-
-
-def refuse_guest(kind: str) -> None:
-    """The host's programs are in a guest by hostfs. Errors: NotRecorded."""
-    if kind != UML:
-        raise NotRecorded("a program as the workload needs a guest of kind uml, which shares the host's /usr")
