@@ -102,7 +102,9 @@ def shifted(content: Content, by: int) -> Content:
         Extent(
             extent.start + by,
             extent.end + by,
-            extent.source if extent.source == ZERO else extent.source._replace(moved=extent.source.moved + by),
+            extent.source
+            if extent.source == ZERO
+            else extent.source._replace(moved=extent.source.moved + by),
         )
         for extent in content
     )

@@ -35,8 +35,8 @@ class Step(msgspec.Struct, frozen=True):
     file:        of a call that failed and may have changed a file's content, and of fill: that file as it was
                  right after the call, JSON as of oracles/observation.py's LeftFile; else null, also in the
                  histories of earlier versions.
-    made:        permissions, user and group of the object that the operation made, where they are not those that
-                 the agent gives; else empty.
+    made:        permissions, user and group of the object that the operation made, where they are not those
+                 that the agent gives; else empty.
     data:        of a program's write: the content hash of each block of 4 KiB that it wrote to, in order, as
                  keys of History.blocks; empty where the bytes are stamped().
     returned:    false for the call in which the kernel died while the workload was recorded.

@@ -5,8 +5,8 @@ In:       the report of the tracer (harness/guests/agent/tracer.c), JSON.
 Out:      Trace with its Calls, plain data; kept as trace.json.zst.
 Not here: what the calls mean (traced.py), the log that their marks stand in (harness/states/log.py).
 
-Each call has two marks in the log, "begin-N" and "done-N" with N its number; calls of a setup have none. The caller is
-stopped while a mark is made, and only one of these calls runs at a time.
+Each call has two marks in the log, "begin-N" and "done-N" with N its number; calls of a setup have none. The
+caller is stopped while a mark is made, and only one of these calls runs at a time.
 """
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 
 class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     """
-    One system call, or "store": what was stored through a shared mapping between the call before and the next.
+    One system call, or "store": what was stored through a shared mapping between two calls.
 
     call:     its name. result: as it returned; a negative errno when it failed.
     path, path2: in the mount, "." for its root, as the kernel named them before the call; of a descriptor the
@@ -25,9 +25,10 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
     flags:    of the call (open, rename, unlink, link), or the status flags of its descriptor.
     mode:     fallocate: its mode; mknod: type and permissions; ioctl: its request; mmap: 1 where the
               mapping cannot be followed.
-    offset, length, at: bytes; length of a write is what was written. at: in the source of a copy; of pwritev2 the
-              flags RWF_*; of mknod the device; of utimes 0 where the time of the last change is left as it is.
-              utimes: length is seconds since 1970, -1 a clock's. FS_IOC_SETFLAGS: offset the new flags, at the old.
+    offset, length, at: bytes; length of a write is what was written. at: in the source of a copy; of
+              pwritev2 the flags RWF_*; of mknod the device; of utimes 0 where the time of the last change is
+              left as it is. utimes: length is seconds since 1970, -1 a clock's. FS_IOC_SETFLAGS: offset the
+              new flags, at the old.
     name, value: of an extended attribute, the value in hex.
     target:   of a symlink; of a subvolume its name in the directory `path`.
     data:     where the written bytes are in the data area: start, length.
@@ -68,7 +69,8 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Output(msgspec.Struct, frozen=True):
-    """What a program wrote to its standard output and to its standard error, the first MiB of each; bytes outside ASCII as Latin-1."""
+    """What a program wrote to its standard output and to its standard error, the first MiB of each; bytes
+    outside ASCII as Latin-1."""
 
     status: int = 0
     said: str = ""

@@ -13,11 +13,12 @@ listed as not judged. A call that failed without a trace is left out.
 import errno
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 
-from workloads.history import Said, Step, Unjudged
+from workloads.history import Said, Step, Unjudged, stamped
 from workloads.trace import NOTES, Call, Trace
 from workloads.workload import Operation
 
@@ -214,7 +215,8 @@ class Teller:
             self._nameless.pop(call.inode, None)
         if not recorded:
             return
-        assert begin is not None and done is not None
+        assert begin is not None
+        assert done is not None
         self.marks |= {f"begin-{index}": begin, f"done-{index}": done}
 
     def _kept(self, offset: int, content: bytes) -> tuple[str, ...]:
@@ -222,7 +224,7 @@ class Teller:
         keys = []
         first = BLOCK_BYTES - offset % BLOCK_BYTES
         edges = [0, *range(first, len(content), BLOCK_BYTES), len(content)]
-        for start, end in zip(edges, edges[1:], strict=False):
+        for start, end in pairwise(edges):
             block = content[start:end]
             key = hashlib.sha256(block).hexdigest()[:32]
             self.blocks[key] = block
@@ -254,7 +256,8 @@ class Teller:
             self._name(path, number)
 
     def _path(self, call: Call) -> str:
-        """What the call is about: a name that its file has, or its kept descriptor; "" where neither is known."""
+        """What the call is about: a name that its file has, or its kept descriptor; "" where neither is
+        known."""
         if call.path:
             return call.path
         if name := next((path for path, number in self._at.items() if number == call.inode), ""):
@@ -264,7 +267,8 @@ class Teller:
         return self._nameless.get(call.inode, "")
 
     def _keep_open(self, number: int) -> None:
-        """The step that made the file keeps its descriptor, too: later calls are about it, and it has no name."""
+        """The step that made the file keeps its descriptor, too: later calls are about it, and it has no
+        name."""
         steps, place = self._born[number]
         made = steps[place]
         descriptor = self._nameless[number] = f"@u{made.index}"
@@ -432,8 +436,8 @@ class Teller:
             self._write(call)
             return
         if path := self._path(call):
-            place = {"offset": call.at, "length": call.length, "at": call.offset}
-            self._add(call, Operation("copyrange", call.path2, path, **place))
+            place = Operation("copyrange", offset=call.at, length=call.length, at=call.offset)
+            self._add(call, msgspec.structs.replace(place, path=call.path2, path2=path))
 
     def _store(self, call: Call) -> None:
         if call.unsure:
@@ -460,13 +464,13 @@ class Teller:
 
     def _ioctl(self, call: Call) -> None:
         request, named = call.mode, bool(call.path and call.path2)
-        place = {"offset": call.offset, "length": call.length, "at": call.at}
+        between = Operation("", offset=call.offset, length=call.length, at=call.at)
         if request == FICLONE and named:
             self._add(call, Operation("clone", call.path2, call.path))
         elif request == FICLONERANGE and named:
-            self._add(call, Operation("clone", call.path2, call.path, **place))
+            self._add(call, msgspec.structs.replace(between, word="clone", path=call.path2, path2=call.path))
         elif request == FIDEDUPERANGE and named:
-            self._add(call, Operation("dedupe", call.path, call.path2, **place))
+            self._add(call, msgspec.structs.replace(between, word="dedupe", path=call.path, path2=call.path2))
         elif request == SETFLAGS:
             self._set_flags(call)
         elif request == SYNC:
@@ -510,12 +514,7 @@ def joined(runs: Iterable[list[Any]]) -> Iterable[tuple[int, bytes]]:
     for offset, length, kind, *rest in runs:
         if kind == "z":
             continue
-        if kind == "w":
-            from workloads.history import stamped
-
-            found = stamped(rest[0] - 1, offset, length)
-        else:
-            found = bytes.fromhex(rest[1])
+        found = stamped(rest[0] - 1, offset, length) if kind == "w" else bytes.fromhex(rest[1])
         if content and start + len(content) != offset:
             yield start, content
             content = b""

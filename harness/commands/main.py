@@ -165,8 +165,8 @@ def parser() -> argparse.ArgumentParser:
         add(
             "record",
             "test a kernel with a program of your own as the workload",
-            "Run a program on the filesystem under test, record its block writes and its system calls, and then "
-            "do what run does: every power failure is rebuilt, recovered and judged.",
+            "Run a program on the filesystem under test, record its block writes and its system calls, and "
+            "then do what run does: every power failure is rebuilt, recovered and judged.",
         )
     )
     add_judge(add("judge", "judge a run again", "Judge a run again from its files; no guest is started."))

@@ -38,8 +38,8 @@ def add_record(command: argparse.ArgumentParser) -> None:
         "program",
         metavar="PROGRAM",
         nargs="+",
-        help="the program and its arguments, after --; its working directory is the filesystem under test, its "
-        "input is that of this command",
+        help="the program and its arguments, after --; its working directory is the filesystem under test, "
+        "its input is that of this command",
     )
     command.add_argument(
         "--fs", metavar="P,...", default="btrfs", help="profiles, such as btrfs,ext4 (default: btrfs)"
@@ -51,7 +51,8 @@ def add_record(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--setup",
         metavar="COMMAND",
-        help="a line for sh that is run first, in the same folder; what it leaves is durable and not recorded",
+        help="a line for sh that is run first, in the same folder; what it leaves is durable, and not "
+        "recorded",
     )
     command.add_argument(
         "--file",
@@ -72,8 +73,8 @@ def add_record(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--no-content",
         action="store_true",
-        help="judge names, sizes and attributes, and not the content of files: for a program whose files hold "
-        "more than 1 MiB",
+        help="judge names, sizes and attributes, and not the content of files: for a program whose files "
+        "hold more than 1 MiB",
     )
     command.add_argument(
         "--name", default="", metavar="NAME", help="the workload's name (default: the program's)"

@@ -3,8 +3,8 @@ Run a program in a guest under the tracer, and write every block and every call 
 
 In:       a guest, a profile, a workload with a program.
 Out:      Recording, as record.py gives it of a workload in words, with the Trace beside it.
-Not here: what a call means (workloads/traced.py), the tracer (guests/agent/tracer.c), starting a program there
-          (guests/agent/start.c).
+Not here: what a call means (workloads/traced.py), the tracer (guests/agent/tracer.c), starting a program
+          there (guests/agent/start.c).
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ from workloads.workload import Workload
 DATA_OFFSET = 16 << 20  # agent/tracer.c: of the outbox
 SHOWN_LINES = 5
 NOT_FOUND, NO_FILTER, OVER = 127, 126, -1
-# Twice as hex in the report of a state, which has 4 MiB of the outbox together with the blocks of its recovery.
+# As hex in the report of a state, which has 4 MiB of the outbox together with the blocks of its recovery.
 CONTENT_BYTES_MAX = 1 << 20
 GRACE_S = 120.0  # beside the program's own time: mount, setup's sync, the walk, unmount
 
@@ -94,8 +94,8 @@ def record_program(
     told = adapted(trace, data, part.marks)
     if program.content and (size_bytes := content_bytes(trace)) > CONTENT_BYTES_MAX:
         raise NotRecorded(
-            f"the files of the program hold {size_bytes >> 10} KiB, and {CONTENT_BYTES_MAX >> 10} KiB at most can "
-            "be compared byte by byte. Leave their content out: --no-content"
+            f"the files of the program hold {size_bytes >> 10} KiB, and {CONTENT_BYTES_MAX >> 10} KiB at "
+            "most can be compared byte by byte. Leave their content out: --no-content"
         )
     try:
         history = history_of(
@@ -128,8 +128,8 @@ def record_program(
 
 
 def content_bytes(trace: Trace) -> int:
-    """How much all files may hold, at most, at any time after their setup: of each the size that it had then, or the
-    farthest byte that the program wrote."""
+    """How much all files may hold, at most, at any time after their setup: of each the size that it had then,
+    or the farthest byte that the program wrote."""
     ends: dict[int, int] = {}
     for node in msgspec.json.decode(trace.tree) or ():
         if node["kind"] == "file":
@@ -163,12 +163,13 @@ def _check_program(program: Program, trace: Trace) -> None:
     said = last_words(Output(trace.status, trace.said, trace.complained))
     if trace.status == OVER:
         raise NotRecorded(
-            f"the program did not end within {program.timeout_s:g} s. Give it more with --timeout, or end it "
-            f"sooner: {said}"
+            f"the program did not end within {program.timeout_s:g} s. Give it more with --timeout, or end "
+            f"it sooner: {said}"
         )
     if trace.status in (NOT_FOUND, NO_FILTER) and not trace.calls:
         raise NotRecorded(
-            f"{program.arguments[0]} could not be run in the guest, which has the host's /usr and /etc: {said}"
+            f"{program.arguments[0]} could not be run in the guest, which has the host's /usr and /etc: "
+            f"{said}"
         )
     for note in (DATA, CALLS):
         if note in trace.notes:

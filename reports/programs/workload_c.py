@@ -2,8 +2,9 @@
 A workload as a C program that does nothing else: for the tracer, in a mounted filesystem.
 
 In:       a Workload, and where its appends begin.
-Out:      the program; its setup ends with mkdir("/powercut/run"), which the tracer takes for the sign that it is.
-Not here: a finding as a program (export_c.py), whose calls these are; the tracer (harness/guests/agent/tracer.c).
+Out:      the program; its setup ends with mkdir("/powercut/run"), which the tracer swallows.
+Not here: a finding as a program (export_c.py), whose calls these are; the tracer
+          (harness/guests/agent/tracer.c).
 """
 
 import re
@@ -112,5 +113,3 @@ def reproducer(workload: Workload, offsets: dict[int, int]) -> Reproducer:
         checks=(),
         offsets=offsets,
     )
-
-

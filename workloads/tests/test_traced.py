@@ -61,8 +61,12 @@ def test_calls_without_marks_are_the_setup():
 
 @pytest.mark.parametrize(
     ("flags", "word"),
-    [(0, "write a 0 5"), (O_SYNC, "pwrite a 0 5 sync"), (O_DSYNC, "pwrite a 0 5 dsync")]
-    + [(O_DIRECT | O_DSYNC, "pwrite a 0 5 direct-dsync")],
+    [
+        (0, "write a 0 5"),
+        (O_SYNC, "pwrite a 0 5 sync"),
+        (O_DSYNC, "pwrite a 0 5 dsync"),
+        (O_DIRECT | O_DSYNC, "pwrite a 0 5 direct-dsync"),
+    ],
 )
 def test_the_flags_of_its_descriptor_say_how_a_write_goes_out(flags, word):
     made = tell(call(0, "write", "a", result=5, length=5, data=(1, 5), flags=flags), data=b"-hello")
@@ -95,7 +99,7 @@ def test_a_file_is_called_by_a_name_that_it_still_has():
 
 
 def test_a_file_whose_last_name_is_gone_is_kept_open():
-    """An fsync of it promises that the name does not come back. The call that made it keeps its descriptor."""
+    """An fsync of it promises that the name does not come back. What made it keeps its descriptor."""
     made = tell(
         call(0, "openat", "a", flags=O_CREAT, inode=7, permissions=0o600),
         call(1, "unlink", "a", before=7),
@@ -162,7 +166,10 @@ def test_what_no_word_says_is_not_judged():
         call(2, "rename", "a", path2="b", inode=7),
         call(3, "mkdir", "d", inode=8),
     )
-    assert [(one.path, one.call, one.entry) for one in made.unjudged] == [("a", "ioctl", 10), ("b", "ioctl", 10)]
+    assert [(one.path, one.call, one.entry) for one in made.unjudged] == [
+        ("a", "ioctl", 10),
+        ("b", "ioctl", 10),
+    ]
     assert words(made.run) == ["creat a", "rename a b", "mkdir d"]
 
 
@@ -178,11 +185,26 @@ def test_the_tree_before_is_the_setup():
         {"path": "d/a", "kind": "file", "ino": 12, "mode": 0o640, "nlink": 2, "size": 9000, "blocks": 8}
         | {"content": [[0, 4, "x", 0, "61626364"], [4, 8996, "z"]], "xattrs": {"user.k": "76"}},
         {"path": "d/b", "kind": "file", "ino": 12, "mode": 0o640, "nlink": 2, "size": 9000, "blocks": 8},
-        {"path": "lost+found", "kind": "dir", "ino": 13, "mode": 0o700, "nlink": 2, "size": 4096, "blocks": 8},
+        {
+            "path": "lost+found",
+            "kind": "dir",
+            "ino": 13,
+            "mode": 0o700,
+            "nlink": 2,
+            "size": 4096,
+            "blocks": 8,
+        },
     )
     made = tell(tree=tree)
     assert words(made.setup) == [
-        *("mkdir d", "creat d/a", "write d/a 0 4", "truncate d/a 9000", "setxattr d/a user.k v", "link d/a d/b"),
+        *(
+            "mkdir d",
+            "creat d/a",
+            "write d/a 0 4",
+            "truncate d/a 9000",
+            "setxattr d/a user.k v",
+            "link d/a d/b",
+        ),
     ]
     assert made.setup[1].made == (0o640, 0, 0)
 

@@ -98,7 +98,9 @@ def test_the_agent_is_told_in_lines_of_hex() -> None:
 
 def test_a_large_tree_is_noticed() -> None:
     """The files that were there, and what was written behind their ends."""
-    tree = msgspec.Raw(b'[{"path":".","kind":"dir","ino":2,"size":1},{"path":"a","kind":"file","ino":3,"size":100}]')
+    tree = msgspec.Raw(
+        b'[{"path":".","kind":"dir","ino":2,"size":1},{"path":"a","kind":"file","ino":3,"size":100}]'
+    )
     calls = (
         Call(0, "write", 50, "a", offset=80, length=50, data=(0, 50), inode=3),
         Call(1, "write", 9, "b", offset=0, length=9, data=(50, 9), inode=4),
@@ -106,7 +108,9 @@ def test_a_large_tree_is_noticed() -> None:
     assert content_bytes(Trace(2, tree, calls, (), 0, "", "")) == 139
 
 
-@pytest.mark.parametrize(("fields", "sentence"), [({"guest": QEMU_TCG}, "--guest"), ({"kind": DAMAGE}, "--damage")])
+@pytest.mark.parametrize(
+    ("fields", "sentence"), [({"guest": QEMU_TCG}, "--guest"), ({"kind": DAMAGE}, "--damage")]
+)
 def test_only_a_power_failure_under_user_mode_linux_is_asked_about(
     fields: dict[str, str], sentence: str
 ) -> None:
