@@ -42,9 +42,24 @@ LISTED: dict[str, tuple[str, Sequence[str]]] = {
     "STEP,...": ("_powercut_steps", STEPS),
 }
 FOLDERS = ("DIR", "PATH")
-FILES = ("FILE",)
+FILES = ("FILE", "PROGRAM")
 # By metavar: nothing to choose from.
-FREE = ("B:L", "BYTES", "DAYS", "EXPR", "FINDING", "I/N", "N", "REV", "SIZE", "SPEC", "X")
+FREE = (
+    "B:L",
+    "BYTES",
+    "COMMAND",
+    "DAYS",
+    "EXPR",
+    "FINDING",
+    "I/N",
+    "N",
+    "NAME",
+    "REV",
+    "SECONDS",
+    "SIZE",
+    "SPEC",
+    "X",
+)
 
 
 class PrintCompletion(argparse.Action):
