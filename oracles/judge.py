@@ -23,7 +23,19 @@ from typing import Protocol
 
 import msgspec
 
-from oracles import atomic, consistent, durable, fsck, historical, mounts, ordered, quiet, stable, usable
+from oracles import (
+    application,
+    atomic,
+    consistent,
+    durable,
+    fsck,
+    historical,
+    mounts,
+    ordered,
+    quiet,
+    stable,
+    usable,
+)
 from oracles.case import Case, Prepared
 from oracles.faults import alive, contained, detected, noticed, told
 from oracles.faults.damage import DamageCase, outcome_of, split, tree_key
@@ -33,6 +45,7 @@ from oracles.observation import Observation
 from oracles.ordered import found_snapshot, snapshot
 from oracles.profiles import Profile, promise
 from oracles.spec import place_of
+from oracles.unjudged import OF_HISTORY, without_unjudged
 from oracles.verdict import TIERS, Answer, Tier, Verdict, Violation
 from workloads.history import History
 
@@ -52,10 +65,12 @@ FAULT_ORACLES: tuple[ModuleType, ...] = (told, contained, detected, alive)
 CUT_DATA, STALE = "cut data came back", "stale data"  # of historical
 ALSO_ASKED: tuple[ModuleType, ...] = (mounts, historical, usable, stable, consistent)
 DAMAGE_ORACLES: tuple[ModuleType, ...] = (noticed, detected, alive)
-EVERY_ORACLE = tuple(dict.fromkeys((*ORACLES, *FAULT_ORACLES, *DAMAGE_ORACLES)))
+# Of a program that was the workload: asked last, for it looks at what the others said.
+PROGRAM_ORACLES: tuple[ModuleType, ...] = (application,)
+EVERY_ORACLE = tuple(dict.fromkeys((*ORACLES, *PROGRAM_ORACLES, *FAULT_ORACLES, *DAMAGE_ORACLES)))
 _ORACLE = {oracle.NAME: oracle for oracle in ORACLES}
 # Those that ask the model, which is another one for each order of operations that overlapped.
-BY_ORDER = frozenset(oracle.NAME for oracle in (durable, atomic, historical, ordered))
+BY_ORDER = frozenset(OF_HISTORY)
 
 
 def judge_observation(
@@ -64,8 +79,23 @@ def judge_observation(
     observation: Observation,
     anywhere: dict[str, Verdict | None] | None = None,
 ) -> tuple[Verdict, ...]:
-    """Every verdict on the state of that many log entries. anywhere: as of judge_state(). Never fails: what
-    goes wrong is UNKNOWN."""
+    """Every verdict on the state of that many log entries; last that of a program's own script, where one was
+    asked. anywhere: as of judge_state(). Never fails: what goes wrong is UNKNOWN."""
+    verdicts = judge_tree(prepared, prefix, observation, anywhere)
+    try:
+        of_program = application.judge(prepared, prefix, observation, verdicts)
+    except Exception as error:
+        of_program = Verdict(application.NAME, prepared.tier, Answer.UNKNOWN, reason=describe_error(error))
+    return verdicts if of_program is None else (*verdicts, of_program)
+
+
+def judge_tree(
+    prepared: Prepared,
+    prefix: int,
+    observation: Observation,
+    anywhere: dict[str, Verdict | None] | None = None,
+) -> tuple[Verdict, ...]:
+    """The verdicts of ORACLES. Never fails."""
     trouble = observation.trouble or prepared.trouble
     if trouble:
         return unknown(prepared.tier, observation, trouble)
@@ -74,31 +104,9 @@ def judge_observation(
         verdicts = judge_state(case, anywhere)
         if prepared.orders is not None:
             return judge_in_orders(prepared, prefix, case, verdicts)
-        return without_unjudged(prepared.history, prefix, verdicts)
+        return tuple(without_unjudged(prepared.history, prefix, verdict) for verdict in verdicts)
     except Exception as error:
         return unknown(prepared.tier, observation, describe_error(error))
-
-
-def without_unjudged(history: History, prefix: int, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-    """What no word of a workload can say of a program limits only what depends on it."""
-    paths = {one.path for one in history.unjudged if one.entry < prefix}
-    if not paths:
-        return verdicts
-    return tuple(
-        _kept(verdict, paths) if verdict.oracle in BY_ORDER and verdict.violations else verdict
-        for verdict in verdicts
-    )
-
-
-def _kept(verdict: Verdict, paths: Collection[str]) -> Verdict:
-    kept = tuple(
-        each
-        for each in verdict.violations
-        if "" not in paths
-        and not any(each.subject == path or each.subject.startswith(path + "/") for path in paths)
-    )
-    answer = verdict.answer if kept else Answer.HOLDS
-    return msgspec.structs.replace(verdict, violations=kept, answer=answer)
 
 
 def judge_in_orders(

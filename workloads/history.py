@@ -61,15 +61,24 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A line that a program wrote to its standard output; in a prefix of k entries it had when entry < k."""
+    """A line that a program wrote to its standard output.
+
+    text:  without its newline.
+    entry: its place in the log; in a prefix of k entries it was written when entry < k.
+    """
 
     text: str
     entry: int
 
 
 class Unjudged(msgspec.Struct, frozen=True):
-    """What no oracle judges by the history: the object that has or had this path, "" for the whole tree.
-    call: why, which no word says; from entry on, -1 for always."""
+    """What no oracle judges by the history.
+
+    path:  of the object that has or had it, "" for the whole tree.
+    call:  the system call after which it is so.
+    why:   what no word of a workload says.
+    entry: from which on, -1 for always.
+    """
 
     path: str
     call: str

@@ -42,7 +42,7 @@ LISTED: dict[str, tuple[str, Sequence[str]]] = {
     "STEP,...": ("_powercut_steps", STEPS),
 }
 FOLDERS = ("DIR", "PATH")
-FILES = ("FILE", "PROGRAM")
+FILES = ("FILE", "PROGRAM", "SCRIPT")
 # By metavar: nothing to choose from.
 FREE = (
     "B:L",
@@ -58,6 +58,7 @@ FREE = (
     "SECONDS",
     "SIZE",
     "SPEC",
+    "TEXT",
     "X",
 )
 

@@ -68,6 +68,7 @@ from reports.formats import UnknownFormat
 from workloads.generate.space import BadBounds
 from workloads.library import BadSelection
 from workloads.perf.experiment import BadExperiment
+from workloads.programs import BadProgram
 from workloads.text import BadWorkload
 
 BAD_INPUT = (
@@ -78,6 +79,7 @@ BAD_INPUT = (
     BadImport,
     BadKernel,
     BadLog,
+    BadProgram,
     BadSelection,
     BadSpec,
     BadWorkload,

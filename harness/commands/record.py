@@ -64,6 +64,19 @@ def add_record(command: argparse.ArgumentParser) -> None:
         help="a file that the program finds as /program/NAME; may be given several times",
     )
     command.add_argument(
+        "--oracle",
+        type=Path,
+        metavar="SCRIPT",
+        help="run on each different recovered tree, in the same folder, with the lines on its input that the "
+        "program had printed: exit status 0 keeps the program's promise, 1 breaks it, others are UNKNOWN",
+    )
+    command.add_argument(
+        "--promise",
+        default="",
+        metavar="TEXT",
+        help="what the oracle checks, in one line, for the report",
+    )
+    command.add_argument(
         "--timeout",
         type=positive,
         default=60,
@@ -170,6 +183,10 @@ def workload_of(arguments: argparse.Namespace, stdin: bytes) -> Workload:
             f"there is no program {program!r} in /usr/bin or /usr/sbin, which the guest shares with this "
             "machine. Install it, or give the path of a file"
         )
+    oracle: tuple[str, ...] = ()
+    if arguments.oracle is not None:
+        files.append(program_file(arguments.oracle, executable=True))
+        oracle = (f"/program/{files[-1].name}",)
     total = sum(len(file.content) for file in files) + len(stdin)
     if total > FILES_BYTES_MAX:
         raise BadSelection(
@@ -185,6 +202,8 @@ def workload_of(arguments: argparse.Namespace, stdin: bytes) -> Workload:
         program=Program(
             arguments=(program, *others),
             setup=("/bin/sh", "-ec", arguments.setup) if arguments.setup else (),
+            oracle=oracle,
+            promise=arguments.promise or (f"{arguments.oracle.name} ends with 0" if oracle else ""),
             files=tuple(files),
             stdin=stdin,
             timeout_s=float(arguments.timeout),

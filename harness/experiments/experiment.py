@@ -20,7 +20,6 @@ from harness.evidence.store import (
     keep_recoveries,
     write_experiment,
 )
-from harness.experiments.crash_states import CrashStates
 from harness.experiments.damage import DamageSweep
 from harness.experiments.examination import (
     UNEXAMINED,
@@ -32,6 +31,7 @@ from harness.experiments.examination import (
 )
 from harness.experiments.faults import FaultSweep
 from harness.experiments.plan import Plan
+from harness.experiments.program_states import crash_states
 from harness.guests.guest import GuestSlot, LostGuest
 from harness.local.root import executable
 from harness.stages.explore import StatePlan
@@ -59,7 +59,7 @@ Tell = Callable[[int], None]
 
 # What a kind of experiment makes of a recording, by results.KINDS.
 EXAMINATIONS: dict[str, Callable[[Setting, Recording, Log, StatePlan], Examination]] = {
-    CRASH: CrashStates,
+    CRASH: crash_states,
     FAULTS: FaultSweep,
     DAMAGE: DamageSweep,
 }

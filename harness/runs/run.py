@@ -77,6 +77,8 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 # What an experiment leaves, pages included; a run that has less than this is not started.
 EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
+# The setup of a program is in the log, too: it may write much. The log is a file with holes.
+PROGRAM_LOG_BYTES = 256 << 20
 # Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
 COMPARED_RECORDINGS = 3
 
@@ -312,7 +314,7 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
                 run_spec.damages,
             ),
             FAULTS if workload.faulty else part.kind or run_spec.kind,
-            run_spec.log_bytes,
+            run_spec.log_bytes if workload.program is None else max(run_spec.log_bytes, PROGRAM_LOG_BYTES),
         )
         for number, (part, workload, config) in enumerate(wanted, 1)
     ]

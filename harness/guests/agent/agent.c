@@ -24,6 +24,8 @@
  *   leave                                       left ERRNO MILLISECONDS
  *   program BYTES                               report BYTES      program in the inbox, report in the outbox, and
  *                                               behind it what the program wrote (tracer.c)
+ *   application BYTES                           report BYTES      program in the inbox: its script, on the disk of
+ *                                               the state as it stands (application.c)
  *   off
  *
  * OPTIONS is "-" for none. A state in the inbox is a struct request, its writes, padding to a
@@ -404,6 +406,8 @@ static void obey(char *line)
 		command_execute(a, seconds);
 	else if (sscanf(line, "program %llu", &a) == 1)
 		command_program(trace_record, a);
+	else if (sscanf(line, "application %llu", &a) == 1)
+		command_program(application, a);
 	else if (!strcmp(word, "leave"))
 		programs_leave();
 	else if (!strcmp(word, "off"))

@@ -248,6 +248,9 @@ void program_become(char **words, char **environment) __attribute__((noreturn));
 int program_plain(char **words, char **environment, double seconds);
 void program_put_output(struct text *out);
 
+/* application.c: its script, asked about a recovered tree. */
+void application(char *text);
+
 /* tracer.c: one that is traced, while its writes are recorded. */
 void trace_record(char *text);
 
