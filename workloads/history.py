@@ -61,15 +61,21 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A line that a program wrote to its standard output; in a prefix of k entries it had when entry < k."""
+    """A line that a program wrote to its standard output.
+
+    text: the line. entry: in a prefix of k entries it had been written when entry < k.
+    """
 
     text: str
     entry: int
 
 
 class Unjudged(msgspec.Struct, frozen=True):
-    """What no oracle judges by the history: the object that has or had this path, "" for the whole tree.
-    call: why, which no word says; from entry on, -1 for always."""
+    """What no oracle judges by the history.
+
+    path: of an object that has or had it, "" for the whole tree. call: the system call that is to blame.
+    why: a sentence. entry: from there on, -1 for always.
+    """
 
     path: str
     call: str
@@ -92,7 +98,9 @@ class History(msgspec.Struct, frozen=True):
     live:         then the mounted filesystem as a walk saw it after the last operation, JSON as of
                   oracles/observation.py's Tree; else null.
     blocks:       of a program: the bytes that it wrote, by content hash (Step.data).
-    said, unjudged, remarks: of a program: its output, what is not judged, what a reader should know.
+    said:         of a program: the lines of its output.
+    unjudged:     of a program: what is not judged.
+    remarks:      of a program: what a reader should know.
     """
 
     workload: Workload
