@@ -63,8 +63,7 @@ class Step(msgspec.Struct, frozen=True):
 class Said(msgspec.Struct, frozen=True):
     """A line that a program wrote to its standard output.
 
-    text:  without its newline.
-    entry: its place in the log; in a prefix of k entries it was written when entry < k.
+    text: the line. entry: in a prefix of k entries it had been written when entry < k.
     """
 
     text: str
@@ -74,10 +73,8 @@ class Said(msgspec.Struct, frozen=True):
 class Unjudged(msgspec.Struct, frozen=True):
     """What no oracle judges by the history.
 
-    path:  of the object that has or had it, "" for the whole tree.
-    call:  the system call after which it is so.
-    why:   what no word of a workload says.
-    entry: from which on, -1 for always.
+    path: of an object that has or had it, "" for the whole tree. call: the system call that is to blame.
+    why: a sentence. entry: from there on, -1 for always.
     """
 
     path: str
@@ -101,7 +98,9 @@ class History(msgspec.Struct, frozen=True):
     live:         then the mounted filesystem as a walk saw it after the last operation, JSON as of
                   oracles/observation.py's Tree; else null.
     blocks:       of a program: the bytes that it wrote, by content hash (Step.data).
-    said, unjudged, remarks: of a program: its output, what is not judged, what a reader should know.
+    said:         of a program: the lines of its output.
+    unjudged:     of a program: what is not judged.
+    remarks:      of a program: what a reader should know.
     """
 
     workload: Workload

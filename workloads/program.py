@@ -14,9 +14,7 @@ FILES_BYTES_MAX = 6 << 20  # they go to the guest as hex, in an inbox that the a
 class ProgramFile(msgspec.Struct, frozen=True):
     """A file that the guest has as /program/NAME.
 
-    name:       its name there.
-    content:    its bytes.
-    executable: whether it may be run.
+    name: NAME. content: its bytes. executable: whether it may be run.
     """
 
     name: str
@@ -25,13 +23,13 @@ class ProgramFile(msgspec.Struct, frozen=True):
 
 
 class Program(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is run in the guest, and with what.
+    """What is run, with which files, and for how long.
 
     arguments:   its own name first, which is looked up in the guest's PATH.
     setup:       the same of what is run before it, not traced and not recorded; empty for nothing.
     oracle:      the same of the script that judges a recovered tree; empty for none.
-    files:       FILES_BYTES_MAX bytes together, with its input.
-    stdin:       its input.
+    files:       FILES_BYTES_MAX bytes together, with stdin.
+    stdin:       what it reads from its standard input.
     environment: beside ours, or in place of ours.
     timeout_s:   of the program, and of its setup.
     promise:     one line: what its oracle expects, for a reader.
