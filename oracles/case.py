@@ -99,7 +99,8 @@ class Prepared:
         if model is not None and self.orders is None:
             kept = {persist.step for persist in model.persists}
             promising = tuple(step for step in run if step.index in kept)
-        return sorted([step.begin_entry for step in run] + [step.end_entry for step in promising])
+        limits = [one.entry for one in self.history.unjudged]
+        return sorted([step.begin_entry for step in run] + [step.end_entry for step in promising] + limits)
 
     def moment(self, prefix: int) -> int:
         """Equal for cuts at which the same is judged alike."""

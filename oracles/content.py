@@ -17,10 +17,14 @@ from workloads.history import CELL_BYTES, stamped
 
 class Source(NamedTuple):
     """Where bytes come from: stamp 0 is zeros, else operation stamp - 1; `moved` bytes away from
-    the offset they were written for (fallocate collapse-range and insert-range move content)."""
+    the offset they were written for (fallocate collapse-range and insert-range move content).
+    data: of a program's write the bytes themselves, which were written for the offset `at`; else empty,
+    and they are stamped()."""
 
     stamp: int
     moved: int = 0
+    data: bytes = b""
+    at: int = 0
 
 
 class Extent(NamedTuple):
@@ -98,7 +102,9 @@ def shifted(content: Content, by: int) -> Content:
         Extent(
             extent.start + by,
             extent.end + by,
-            extent.source if extent.source == ZERO else Source(extent.source.stamp, extent.source.moved + by),
+            extent.source
+            if extent.source == ZERO
+            else extent.source._replace(moved=extent.source.moved + by),
         )
         for extent in content
     )
@@ -184,6 +190,9 @@ def merged_pieces(contents: Iterable[Content], zero_from: int) -> tuple[Piece, .
 def source_bytes(source: Source, start: int, end: int) -> bytes:
     if source.stamp == 0:
         return bytes(end - start)
+    if source.data:
+        first = start - source.moved - source.at
+        return source.data[first : first + end - start]
     return stamped(source.stamp - 1, start - source.moved, end - start)
 
 
@@ -200,6 +209,8 @@ def first_difference(runs: Sequence[Run], pieces: Sequence[Piece], size: int) ->
     are not asked about."""
     starts = [piece.start for piece in pieces]
     for run in runs:
+        if run.kind == "h":
+            continue
         run_end = min(run.offset + run.length, size)
         place = max(bisect_right(starts, run.offset) - 1, 0)
         while place < len(pieces) and pieces[place].start < run_end:
@@ -252,7 +263,7 @@ def runs_of(content: Content) -> tuple[Run, ...]:
     for extent in content:
         inner_start = -(-extent.start // CELL_BYTES) * CELL_BYTES
         inner_end = extent.end // CELL_BYTES * CELL_BYTES
-        whole = extent.source.stamp == 0 or extent.source.moved == 0
+        whole = extent.source.stamp == 0 or (extent.source.moved == 0 and not extent.source.data)
         if not whole or inner_start >= inner_end:
             runs.append(raw_run(extent.source, extent.start, extent.end))
             continue

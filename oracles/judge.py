@@ -24,7 +24,19 @@ from typing import Protocol
 
 import msgspec
 
-from oracles import atomic, consistent, durable, fsck, historical, mounts, ordered, quiet, stable, usable
+from oracles import (
+    application,
+    atomic,
+    consistent,
+    durable,
+    fsck,
+    historical,
+    mounts,
+    ordered,
+    quiet,
+    stable,
+    usable,
+)
 from oracles.case import Case, Prepared
 from oracles.faults import alive, contained, detected, noticed, told
 from oracles.faults.damage import DamageCase, outcome_of, split, tree_key
@@ -34,6 +46,7 @@ from oracles.observation import Observation
 from oracles.ordered import found_snapshot, snapshot
 from oracles.profiles import Profile, promise
 from oracles.spec import place_of
+from oracles.unjudged import OF_HISTORY, without_unjudged
 from oracles.verdict import TIERS, Answer, Tier, Verdict, Violation
 from workloads.history import History
 
@@ -53,10 +66,12 @@ FAULT_ORACLES: tuple[ModuleType, ...] = (told, contained, detected, alive)
 CUT_DATA, STALE = "cut data came back", "stale data"  # of historical
 ALSO_ASKED: tuple[ModuleType, ...] = (mounts, historical, usable, stable, consistent)
 DAMAGE_ORACLES: tuple[ModuleType, ...] = (noticed, detected, alive)
-EVERY_ORACLE = tuple(dict.fromkeys((*ORACLES, *FAULT_ORACLES, *DAMAGE_ORACLES)))
+# Of a program that was the workload: asked last, for it looks at what the others said.
+PROGRAM_ORACLES: tuple[ModuleType, ...] = (application,)
+EVERY_ORACLE = tuple(dict.fromkeys((*ORACLES, *PROGRAM_ORACLES, *FAULT_ORACLES, *DAMAGE_ORACLES)))
 _ORACLE = {oracle.NAME: oracle for oracle in ORACLES}
 # Those that ask the model, which is another one for each order of operations that overlapped.
-BY_ORDER = frozenset(oracle.NAME for oracle in (durable, atomic, historical, ordered))
+BY_ORDER = frozenset(OF_HISTORY)
 
 
 def judge_observation(
@@ -65,8 +80,23 @@ def judge_observation(
     observation: Observation,
     anywhere: dict[str, Verdict | None] | None = None,
 ) -> tuple[Verdict, ...]:
-    """Every verdict on the state of that many log entries. anywhere: as of judge_state(). Never fails: what
-    goes wrong is UNKNOWN."""
+    """Every verdict on the state of that many log entries; last that of a program's own script, where one was
+    asked. anywhere: as of judge_state(). Never fails: what goes wrong is UNKNOWN."""
+    verdicts = judge_tree(prepared, prefix, observation, anywhere)
+    try:
+        of_program = application.judge(prepared, prefix, observation, verdicts)
+    except Exception as error:
+        of_program = Verdict(application.NAME, prepared.tier, Answer.UNKNOWN, reason=describe_error(error))
+    return verdicts if of_program is None else (*verdicts, of_program)
+
+
+def judge_tree(
+    prepared: Prepared,
+    prefix: int,
+    observation: Observation,
+    anywhere: dict[str, Verdict | None] | None = None,
+) -> tuple[Verdict, ...]:
+    """The verdicts of ORACLES. Never fails."""
     known = prepared.history.known
     trouble = observation.trouble or prepared.trouble
     if trouble:
@@ -74,7 +104,9 @@ def judge_observation(
     try:
         case = prepared.case(prefix, observation)
         verdicts = judge_state(case, anywhere)
-        return verdicts if prepared.orders is None else judge_in_orders(prepared, prefix, case, verdicts)
+        if prepared.orders is not None:
+            return judge_in_orders(prepared, prefix, case, verdicts)
+        return tuple(without_unjudged(prepared.history, prefix, verdict) for verdict in verdicts)
     except Exception as error:
         return unknown(prepared.tier, observation, describe_error(error), known)
 

@@ -6,6 +6,8 @@ Out:      Observation with its Tree, plain data; equal bytes in, equal data out.
 Not here: how it was obtained (harness/stages/recover.py), what it means (the oracles).
 """
 
+import hashlib
+
 import msgspec
 
 TREE_SHIFT = 40
@@ -14,6 +16,7 @@ TREE_SHIFT = 40
 class Run(msgspec.Struct, frozen=True, array_like=True):
     """A run of equal content in a file.
 
+    kind "h": `hex` is a hash of the bytes, of which no more is known: equal for equal bytes.
     kind "w": whole 8-byte cells (workloads.history.stamped) of operation `stamp` - 1, at the
               offsets they were written for; "z": zeros; "x": `hex` holds the bytes themselves.
     offset, length: bytes.
@@ -71,6 +74,16 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 Tree = tuple[Node, ...]  # sorted by path bytes, the root first
+
+
+def identity(tree: Tree) -> bytes:
+    """Equal for trees that a program cannot tell apart, but by inode numbers, places on the disk and clocks.
+    32 bytes."""
+    digest = hashlib.sha256()
+    for node in tree:
+        alike = msgspec.structs.replace(node, ino=0, blocks=0, mtime=-1, data=(), times=None, extents=None)
+        digest.update(msgspec.json.encode(alike))
+    return digest.digest()
 
 
 def noun(kind: str) -> str:
@@ -143,6 +156,23 @@ class FaultRun(msgspec.Struct, frozen=True, omit_defaults=True):
     kernel_log: tuple[str, ...] = ()
 
 
+class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the script of a program said of the recovered tree.
+
+    status:  its exit status; 128 and the signal's number where one ended it, -1 where its time was up.
+    text:    what it printed, or the end of it.
+    said:    how many lines the program had printed before the power failed.
+    promise: what the program promises, in one line.
+    trouble: "" or why the script could not be asked.
+    """
+
+    status: int = 0
+    text: str = ""
+    said: int = 0
+    promise: str = ""
+    trouble: str = ""
+
+
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One state, recovered.
 
@@ -172,6 +202,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     mended:       of a damaged state: the damaged block was on the disk as it had been before the damage when
                   the first mount had ended.
     used_up:      an unmount failed: the report ends there, and the guest was replaced.
+    application:  of a program that has a script of its own: what that said of `tree`.
     """
 
     mount_errno: int = 0
@@ -194,3 +225,4 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     reads: tuple[tuple[int, int], ...] = ()
     mended: bool = False
     used_up: bool = False
+    application: Asked | None = None

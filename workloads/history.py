@@ -35,6 +35,10 @@ class Step(msgspec.Struct, frozen=True):
     file:        of a call that failed and may have changed a file's content, and of fill: that file as it was
                  right after the call, JSON as of oracles/observation.py's LeftFile; else null, also in the
                  histories of earlier versions.
+    made:        permissions, user and group of the object that the operation made, where they are not those
+                 that the agent gives; else empty.
+    data:        of a program's write: the content hash of each block of 4 KiB that it wrote to, in order, as
+                 keys of History.blocks; empty where the bytes are stamped().
     returned:    false for the call in which the kernel died while the workload was recorded.
     reported:    false where the kernel died before the agent could send its report: result is then 0 and
                  says nothing.
@@ -50,8 +54,33 @@ class Step(msgspec.Struct, frozen=True):
     left_inode: int = 0
     times: tuple[int, int] = (0, 0)
     file: msgspec.Raw = msgspec.Raw(b"null")
+    made: tuple[int, ...] = ()
+    data: tuple[str, ...] = ()
     returned: bool = True
     reported: bool = True
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A line that a program wrote to its standard output.
+
+    text: the line. entry: in a prefix of k entries it had been written when entry < k.
+    """
+
+    text: str
+    entry: int
+
+
+class Unjudged(msgspec.Struct, frozen=True):
+    """What no oracle judges by the history.
+
+    path: of an object that has or had it, "" for the whole tree. call: the system call that is to blame.
+    why: a sentence. entry: from there on, -1 for always.
+    """
+
+    path: str
+    call: str
+    why: str
+    entry: int = -1
 
 
 class History(msgspec.Struct, frozen=True):
@@ -70,6 +99,10 @@ class History(msgspec.Struct, frozen=True):
                   oracles/observation.py's Tree; else null.
     known:        false of a log that was recorded elsewhere and came without a history: setup and run are
                   empty then, and say nothing of what was done.
+    blocks:       of a program: the bytes that it wrote, by content hash (Step.data).
+    said:         of a program: the lines of its output.
+    unjudged:     of a program: what is not judged.
+    remarks:      of a program: what a reader should know.
     """
 
     workload: Workload
@@ -82,6 +115,14 @@ class History(msgspec.Struct, frozen=True):
     parallel: bool = False
     live: msgspec.Raw = msgspec.Raw(b"null")
     known: bool = True
+    blocks: dict[str, bytes] = {}
+    said: tuple[Said, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def written(self, step: Step) -> bytes:
+        """What a program's write wrote; empty where the bytes are stamped()."""
+        return b"".join(self.blocks[key] for key in step.data)
 
     def begun_count(self, prefix: int) -> int:
         """How many run operations had begun when the first `prefix` entries were on disk."""

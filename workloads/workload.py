@@ -8,6 +8,8 @@ Not here: the text form (text.py), what happened when it ran (history.py).
 
 import msgspec
 
+from workloads.program import Program
+
 FALLOCATE_MODES = (
     "alloc",
     "keep-size",
@@ -86,6 +88,7 @@ class Workload(msgspec.Struct, frozen=True):
     comment: the header's lines without "# ": the first says what it is for.
     setup:   not recorded; an implicit sync ends it, so everything in it is durable,
              while inodes stay cached as the operations left them.
+    program: what is run instead of setup and run, which are empty then.
     run:     recorded; at its end the power fails, unless its last word is umount.
     """
 
@@ -94,6 +97,7 @@ class Workload(msgspec.Struct, frozen=True):
     run: tuple[Operation, ...]
     comment: tuple[str, ...] = ()
     theme: str = ""
+    program: Program | None = None
 
     @property
     def faulty(self) -> bool:
@@ -114,6 +118,8 @@ class Workload(msgspec.Struct, frozen=True):
     @property
     def config(self) -> tuple[str, ...]:
         """The variants of a kernel's config that it needs, of its header's line "config: debug"."""
+        if self.program is not None:
+            return ("programs",)
         lines = (line.partition(":") for line in self.comment)
         return tuple(
             name for key, _, names in lines if key == "config" for name in names.replace(",", " ").split()

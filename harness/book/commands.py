@@ -38,12 +38,13 @@ from kernel.word import RELEASES
 from oracles.profiles import UnknownProfile, profile
 from oracles.spec import MODELS, BadSpec, is_live
 from oracles.spec import parse as parse_spec
-from workloads import faults, library
+from workloads import faults, library, programs
 from workloads.generate import space
 from workloads.generate.space import BadBounds
 from workloads.library import SUFFIX, BadSelection
 from workloads.perf.experiment import BadExperiment
 from workloads.perf.experiment import select as select_experiments
+from workloads.programs import BadProgram
 from workloads.text import BadWorkload
 from workloads.text import parse as parse_workload
 
@@ -60,6 +61,7 @@ WRONG = (
     BadBounds,
     BadExperiment,
     BadKernel,
+    BadProgram,
     BadSelection,
     BadSpec,
     UnknownProfile,
@@ -346,7 +348,8 @@ def _workloads(arguments: argparse.Namespace, _root: Path, made: Container[str])
     for word in words:
         if is_placeholder(word) or word in made or word.removeprefix("./") in made or word.endswith(SUFFIX):
             continue
-        yield from _refused(functools.partial(library.select, (word,)))
+        choose = programs.select if programs.is_program(word) else library.select
+        yield from _refused(functools.partial(choose, (word,)))
     keyword = getattr(arguments, "keyword", None)
     if keyword and not is_placeholder(keyword):
         yield from _refused(lambda: library.select((), keyword))

@@ -43,9 +43,27 @@ LISTED: dict[str, tuple[str, Sequence[str]]] = {
     "STEP,...": ("_powercut_steps", STEPS),
 }
 FOLDERS = ("DIR", "PATH")
-FILES = ("FILE", "IMAGE", "LOG")
+FILES = ("FILE", "IMAGE", "LOG", "PROGRAM", "SCRIPT")
 # By metavar: nothing to choose from.
-FREE = ("B:L", "BYTES", "DAYS", "EXPR", "FINDING", "I/N", "MARK", "N", "NUMBER", "REV", "SIZE", "SPEC", "X")
+FREE = (
+    "B:L",
+    "BYTES",
+    "COMMAND",
+    "DAYS",
+    "EXPR",
+    "FINDING",
+    "I/N",
+    "MARK",
+    "N",
+    "NAME",
+    "NUMBER",
+    "REV",
+    "SECONDS",
+    "SIZE",
+    "SPEC",
+    "TEXT",
+    "X",
+)
 
 
 class PrintCompletion(argparse.Action):

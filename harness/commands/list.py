@@ -1,5 +1,5 @@
 """
-`powercut list`: workloads, profiles, oracles, experiments, series, each with one line.
+`powercut list`: workloads, programs, profiles, oracles, experiments, series, each with one line.
 
 In:       words to choose workloads by.
 Out:      lines on standard output.
@@ -12,6 +12,7 @@ from harness.commands.names import KINDS, names
 from kernel.build import series
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES
+from workloads import programs
 from workloads.library import library, select
 from workloads.perf.experiment import library as perf_library
 
@@ -35,6 +36,9 @@ def command_list(arguments: argparse.Namespace) -> int:
         )
     if arguments.keyword:
         return 0
+    print("programs:")
+    for workload in programs.library():
+        print(f"  {programs.PREFIX + workload.name:<58} {workload.comment[0]}")
     print("profiles:")
     for one in PROFILES:
         options = f"mount -o {one.mount_options}" if one.mount_options else ""

@@ -40,6 +40,7 @@ from harness.commands.judge import add_judge, command_judge
 from harness.commands.kernel import add_kernel, command_kernel
 from harness.commands.list import add_list, command_list
 from harness.commands.minimize import add_minimize, command_minimize
+from harness.commands.record import add_record, command_record
 from harness.commands.report import add_report, command_report
 from harness.commands.repro import add_repro, command_repro
 from harness.commands.run import add_run, command_run
@@ -70,6 +71,7 @@ from reports.formats import UnknownFormat
 from workloads.generate.space import BadBounds
 from workloads.library import BadSelection
 from workloads.perf.experiment import BadExperiment
+from workloads.programs import BadProgram
 from workloads.text import BadWorkload
 
 BAD_INPUT = (
@@ -81,6 +83,7 @@ BAD_INPUT = (
     BadKernel,
     BadLog,
     BadPack,
+    BadProgram,
     BadSelection,
     BadSource,
     BadSpec,
@@ -165,6 +168,14 @@ def parser() -> argparse.ArgumentParser:
     )
     add_run(bisect)
     add_bisect(bisect)
+    add_record(
+        add(
+            "record",
+            "test a kernel with a program of your own as the workload",
+            "Run a program on the filesystem under test, record its block writes and its system calls, and "
+            "then do what run does: every power failure is rebuilt, recovered and judged.",
+        )
+    )
     add_judge(add("judge", "judge a run again", "Judge a run again from its files; no guest is started."))
     add_report(
         add(
@@ -281,6 +292,7 @@ COMMANDS = {
     "compare": command_compare,
     "bisect": command_bisect,
     "judge": command_judge,
+    "record": command_record,
     "report": command_report,
     "repro": command_repro,
     "attribute": command_attribute,

@@ -32,6 +32,7 @@ from harness.commands.generate import (
 from harness.commands.kernel import config_option
 from harness.evidence.detection import table
 from harness.evidence.store import NoResults
+from harness.evidence.summary import experiment_folders
 from harness.evidence.sweep import plantable, planted_bugs, sweep_parts
 from harness.guests.probe import WANTED
 from harness.guests.spec import UML
@@ -46,8 +47,19 @@ from kernel.fragments import check_variants
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES, profile
 from oracles.verdict import Tier
-from reports.results import CRASH, DAMAGE, DEVICES, FAST, FAULTS, SLOW, read_question
+from reports.results import (
+    CRASH,
+    DAMAGE,
+    DEVICES,
+    FAST,
+    FAULTS,
+    SLOW,
+    read_experiment,
+    read_question,
+)
+from reports.terminal.programs import program_lines, rows_of
 from reports.terminal.terminal import summary_lines
+from workloads import programs
 from workloads.library import DEMONSTRATION, BadSelection, select
 
 
@@ -56,7 +68,8 @@ def add_run(command: argparse.ArgumentParser) -> None:
         "workloads",
         metavar="WORKLOAD",
         nargs="*",
-        help="names or globs of the library, or files of your own (default: the demonstration set)",
+        help="names or globs of the library, programs/NAME, or files of your own (default: the demonstration "
+        "set)",
     )
     command.add_argument(
         "-k",
@@ -197,8 +210,9 @@ def command_cross_check(arguments: argparse.Namespace) -> int:
 
 
 def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
+    workloads = chosen_workloads(arguments)
     run_spec = RunSpec(
-        workloads=chosen_workloads(arguments),
+        workloads=workloads,
         profiles=chosen_profiles("btrfs" if arguments.fs is None else arguments.fs),
         kernels=asked_kernels(arguments),
         config=asked_config(arguments),
@@ -216,6 +230,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         against=arguments.against,
         kind=kind_of(arguments),
         devices=asked_devices(arguments),
+        repeats=all(workload.program is None for workload in workloads),
     )
     return swept(run_spec, arguments) if arguments.planted else run_spec
 
@@ -286,10 +301,19 @@ def do_run(run_spec: RunSpec, arguments: argparse.Namespace, resume: Path | None
         sys.stdout.buffer.write((folder / "summary.json").read_bytes())
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
+        if table_of := program_table(run_spec, folder):
+            print("\n".join(["", *table_of]))
         if summary.detection:
             oracles = [oracle.NAME for oracle in EVERY_ORACLE]
             print("\n".join(["", *table(summary.detection, summary.stock, oracles)]))
     return summary.exit
+
+
+def program_table(run_spec: RunSpec, folder: Path) -> list[str]:
+    """A line for each experiment with a program that has a script of its own."""
+    if all(workload.program is None for workload in run_spec.workloads):
+        return []
+    return program_lines(rows_of(read_experiment(one) for one in experiment_folders(folder)))
 
 
 def tell_comparison(folder: Path, arguments: argparse.Namespace) -> int:
@@ -369,8 +393,28 @@ def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[ty
     refuse_part(arguments)
     if not arguments.workloads and arguments.keyword is None:
         return select(DEMONSTRATION)
-    chosen = select(tuple(arguments.workloads), arguments.keyword)
+    words = tuple(word for word in arguments.workloads if not programs.is_program(word))
+    of_programs = programs.select(word for word in arguments.workloads if programs.is_program(word))
+    if of_programs:
+        require_plain(arguments)
+        return (*of_programs, *(select(words, arguments.keyword) if words else ()))
+    chosen = select(words, arguments.keyword)
     return done_alone(chosen, arguments) if arguments.faults or arguments.cross_check else chosen
+
+
+def require_plain(arguments: argparse.Namespace) -> None:
+    """What can be asked of a program. Errors: BadSelection."""
+    for option in ("faults", "damage", "cross_check", "planted"):
+        if getattr(arguments, option):
+            raise BadSelection(
+                f"--{option.replace('_', '-')} cannot be combined with a program: it runs workloads whose "
+                "operations are known. Leave it out"
+            )
+    if arguments.guest != UML:
+        raise BadSelection(
+            f"a program runs in guests of kind uml alone, for it is a program of this machine. Leave --guest "
+            f"{arguments.guest} out"
+        )
 
 
 def done_alone(chosen: tuple, arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]

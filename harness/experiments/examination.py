@@ -19,6 +19,7 @@ from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
 from harness.stages.judge import Ledger
 from harness.stages.live import Died
 from harness.stages.record import NotRecorded, Recording, record
+from harness.stages.trace import record_program
 from harness.states.disk import BadEntry
 from harness.states.log import BadLog, Log, open_log
 from oracles.profiles import Profile
@@ -91,6 +92,8 @@ def record_in(setting: Setting, workload: Workload) -> Recording:
     comes again during the same operation is the kernel's. Errors: UNRECORDED; of them Died where the kernel
     ended."""
     guest, device = setting.guest_slot.guest(), setting.device
+    if workload.program is not None:
+        return record_program(guest, setting.profile, workload, setting.pristine, setting.kernel)
     try:
         return record(guest, setting.profile, workload, setting.pristine, setting.kernel, device=device)
     except LostGuest as lost:

@@ -20,7 +20,6 @@ from harness.evidence.store import (
     keep_recoveries,
     write_experiment,
 )
-from harness.experiments.crash_states import CrashStates
 from harness.experiments.damage import DamageSweep
 from harness.experiments.examination import (
     UNEXAMINED,
@@ -32,6 +31,7 @@ from harness.experiments.examination import (
 )
 from harness.experiments.faults import FaultSweep
 from harness.experiments.plan import Plan
+from harness.experiments.program_states import crash_states
 from harness.guests.guest import GuestSlot, LostGuest
 from harness.local.root import executable
 from harness.stages.explore import StatePlan
@@ -59,7 +59,7 @@ Tell = Callable[[int], None]
 
 # What a kind of experiment makes of a recording, by results.KINDS.
 EXAMINATIONS: dict[str, Callable[[Setting, Recording, Log, StatePlan], Examination]] = {
-    CRASH: CrashStates,
+    CRASH: crash_states,
     FAULTS: FaultSweep,
     DAMAGE: DamageSweep,
 }
@@ -142,6 +142,8 @@ def keep_evidence(
     with experiment_folder(run, plan.number) as folder:
         compress_file(recording.log, folder / "log.zst")
         keep_base(recording.base, folder)
+        if recording.trace is not None:
+            compress_file(recording.trace, folder / "trace.json.zst")
         if examination.recoveries is not None:
             keep_recoveries(examination.recoveries, folder)
         write_in(folder, plan, run, facts, recording.history, examination.ledger, "\n".join(lines))
@@ -231,7 +233,7 @@ def write_in(
     write_experiment(
         folder,
         facts,
-        format_workload(plan.workload),
+        format_workload(history.workload if plan.workload.program and history else plan.workload),
         history,
         ledger.judgement(),
         ledger.observations(),

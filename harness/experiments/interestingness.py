@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from harness.experiments.crash_states import CrashStates
 from harness.experiments.damage import DamageSweep
 from harness.experiments.examination import UNRECORDED, Judged, Setting, recorded
 from harness.experiments.faults import FaultSweep
+from harness.experiments.program_states import crash_states
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot
 from harness.guests.spec import GuestSpec
@@ -201,7 +201,7 @@ class InterestingnessTest:
                 yield from late.judged_alone(State(prefix) for prefix in range(len(log) - LATE, len(log) + 1))
                 if self._has_all(first):
                     return
-            yield from CrashStates(
+            yield from crash_states(
                 self._setting, recording, log, StatePlan((model,)), judge, lambda: self._has_all(first)
             ).judged()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.evidence.store import write_whole
+from harness.evidence.store import NoResults, write_whole
 from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown, status_of
 from harness.evidence.triage import learnt
 from harness.experiments.interestingness import Answered, InterestingnessTest, Target, trigger_of
@@ -214,9 +214,15 @@ def is_steady(tried: Tried, finding: Finding) -> bool:
 def minimize(
     finding: Finding, experiment: Experiment, budget: int, progress: Progress
 ) -> tuple[list[Reduction], int]:
-    """The steps, from the workload as found to the smallest, and how many recordings they took."""
+    """The steps, from the workload as found to the smallest, and how many recordings they took.
+    Errors: NoResults of a program."""
     facts, history = experiment.facts, experiment.history
     assert history is not None
+    if history.workload.program is not None:
+        raise NoResults(
+            f"{finding.id} was shown by a program, and only a workload in words can be made smaller. "
+            f"The steps in experiments/{experiment.folder}/workload say what the program did"
+        )
     own, stock = facts.kernel, source_word(facts.kernel)
     with contextlib.ExitStack() as stack:
         interesting, *beside = (

@@ -18,8 +18,8 @@ import msgspec
 
 from harness.evidence.store import NoResults, base_disk, copy_image, expand_file, reading
 from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
-from harness.experiments.crash_states import CrashStates
 from harness.experiments.examination import Setting
+from harness.experiments.program_states import crash_states
 from harness.findings.repro_damage import outcome_lines, recover_damaged
 from harness.findings.repro_fault import point_of, run_again, run_lines
 from harness.findings.repro_live import live_lines, record_again
@@ -232,7 +232,7 @@ def _examine(
     setting = Setting(guest_slot, one, Tier(facts.tier), facts.kernel, scratch, scratch, with_fsck)
     recording = Recording(scratch / "base", scratch / "state.log", history, {}, ())
     with open_log(recording.log) as log:
-        examination = CrashStates(setting, recording, log, StatePlan())
+        examination = crash_states(setting, recording, log, StatePlan())
         (judged,) = examination.judged_alone([state])
     (observation,) = examination.ledger.seen
     return observation, judged.verdicts

@@ -61,6 +61,11 @@ Showing = Sequence[tuple[JudgedState, Violation]]
 def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator[Reproducer]:
     """Errors: NoExport, NoResults."""
     require_workload(run, experiment)
+    if experiment.history is not None and experiment.history.workload.program is not None:
+        raise NoExport(
+            f"{finding.id} was shown by a program, and only a workload in words can be exported. "
+            f"The program itself shows it, and so does {itself(finding)}"
+        )
     kind = {FAULTS: failed, DAMAGE: damaged}.get(experiment.facts.kind, crashed)
     if is_live(finding.state):
         kind = died

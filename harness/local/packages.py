@@ -10,6 +10,7 @@ exists, and at every start.
 """
 
 import contextlib
+import fnmatch
 import itertools
 import os
 from collections.abc import Iterable, Sequence
@@ -66,6 +67,8 @@ SHELLS = (
     Requirement("man-db", "man", "the tests look at the manual page"),
 )
 PERF_LIBRARY = ROOT / "workloads" / "perf" / "library"
+PROGRAM_LIBRARY = ROOT / "workloads" / "programs"
+PROGRAMS = "programs/"  # workloads/programs.py
 # For compare --perf, beside what the experiments themselves name.
 PERF = Requirement("linux-perf", "perf", "samples where the kernel of a guest spends its time")
 # By the marker of a suite's tests.
@@ -99,6 +102,7 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         needed = for_guests((option(arguments, "--fs") or default).split(","))
         needed += EXPORT if first == "export" else ()
         needed += QEMU if option(arguments, "--guest") == "qemu" else ()
+        needed += for_programs(arguments)
         return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))
     if first == "kernel" and {"build", "show"} & set(arguments):
         x86_64 = option(arguments, "--arch") == "x86_64"
@@ -131,6 +135,36 @@ def for_perf(arguments: Sequence[str]) -> tuple[Requirement, ...]:
                 Requirement(package, program, f"the experiment {place.stem}") for program, package in needs
             ]
     return tuple(found)
+
+
+def for_programs(words: Iterable[str]) -> tuple[Requirement, ...]:
+    """What the programs among these words run. A file that cannot be read needs nothing: that it cannot is
+    said later."""
+    import tomllib  # noqa: PLC0415  only here
+
+    found: list[Requirement] = []
+    for word in words:
+        if not word.startswith(PROGRAMS) and not word.endswith(".toml"):
+            continue
+        for place in program_files(word):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                needs = tomllib.loads(place.read_text()).get("needs", {}).items()
+                found += [Requirement(package, name, f"the program {place.stem}") for name, package in needs]
+    return tuple(found)
+
+
+def program_files(word: str) -> list[Path]:
+    """Of the library those that may mean it: NAME.toml has the programs NAME or NAME-VARIANT."""
+    if not word.startswith(PROGRAMS):
+        return [Path(word)]
+    wanted = word.removeprefix(PROGRAMS)
+    return [
+        place
+        for place in sorted(PROGRAM_LIBRARY.glob("*.toml"))
+        if fnmatch.fnmatchcase(place.stem, wanted)
+        or wanted.startswith(f"{place.stem}-")
+        or fnmatch.fnmatchcase(f"{place.stem}-", wanted)
+    ]
 
 
 def only_plain_steps(arguments: Sequence[str]) -> bool:

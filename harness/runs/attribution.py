@@ -74,6 +74,8 @@ def unexplained(run: Path) -> Iterator[Shown]:
         facts, history = experiment.facts, experiment.history
         if facts.kind != CRASH or history is None or history.parallel or not history.known:
             continue
+        if history.workload.program:
+            continue
         place = (facts.profile, facts.workload)
         verdicts = [verdict for each in experiment.judgement.verdict_sets for verdict in each]
         new = {

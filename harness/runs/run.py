@@ -77,6 +77,7 @@ from reports.results import (
     read_experiment,
     read_question,
 )
+from workloads.library import BadSelection
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -86,6 +87,8 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 # What an experiment leaves, pages included; a run that has less than this is not started.
 EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
+# The setup of a program is in the log, too: it may write much. The log is a file with holes.
+PROGRAM_LOG_BYTES = 256 << 20
 # Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
 COMPARED_RECORDINGS = 3
 
@@ -144,6 +147,7 @@ def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = 
     for part in parts_of(run_spec):
         for workload in part.workloads:
             require_sectors(workload, part.profile)
+    require_for_programs(run_spec)
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     guest = prefer(run_spec.guest, parts_of(run_spec)[0].kernel, run_spec.config, progress)
@@ -233,6 +237,19 @@ def require_room(folder: Path, needed_bytes: int) -> None:
         )
 
 
+def require_for_programs(run_spec: RunSpec) -> None:
+    """The host's programs are in a guest by hostfs; and only a power failure is asked about them.
+    Errors: BadSelection."""
+    programs = [one.name for part in parts_of(run_spec) for one in part.workloads if one.program is not None]
+    if programs and run_spec.guest != UML:
+        raise BadSelection(
+            f"{programs[0]} is a program, which needs a guest of User Mode Linux: it has the host's /usr. "
+            "Leave --guest out"
+        )
+    if programs and run_spec.kind != CRASH:
+        raise BadSelection(f"{programs[0]} is a program: leave --faults and --damage out")
+
+
 def require_sectors(workload: Workload, profile: Profile) -> None:
     """A sector that fails must be one of the device's. Errors: BadWorkload."""
     count = profile.size_bytes // SECTOR_BYTES
@@ -277,6 +294,8 @@ def builds_of(run_spec: RunSpec) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def on_profile(workload: Workload, profile: Profile) -> Workload:
     """The workload, its setup after the profile's own; which is there already in one that a run left."""
+    if workload.program is not None:
+        return workload
     first = parse(f"setup\n{indent(profile.setup, '  ')}\nrun\n  sync\n").setup if profile.setup else ()
     if [words(each) for each in workload.setup[: len(first)]] == [words(each) for each in first]:
         return workload
@@ -322,7 +341,7 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
                 run_spec.prefixes,
             ),
             FAULTS if workload.faulty else part.kind or run_spec.kind,
-            run_spec.log_bytes,
+            run_spec.log_bytes if workload.program is None else max(run_spec.log_bytes, PROGRAM_LOG_BYTES),
             device_of(run_spec, part.device, workload),
         )
         for number, (part, workload, config) in enumerate(wanted, 1)
@@ -343,6 +362,8 @@ def job_count(run_spec: RunSpec, plan_count: int) -> int:
 
 def require_same(plan: Plan, folder: Path) -> None:
     """What is done must be what would be done now. Errors: NoResults."""
+    if plan.workload.program is not None:  # the steps that it made are there, and come again or not
+        return
     if (folder / "workload").read_text() != format_workload(plan.workload):
         raise NoResults(
             f"{folder}: the workload {plan.workload.name} has changed since the run was started. "

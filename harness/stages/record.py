@@ -13,6 +13,7 @@ cached, as it would in life.
 
 from collections import Counter
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -69,7 +70,8 @@ class Recording(msgspec.Struct, frozen=True):
     """What there is to examine, whatever its source: record() gives it of a workload, and nothing that
     examines it asks for more. base: the disk's image where the log begins. log: the file with the writes from
     there on and the marks of the operations. history: of history_of(). device: its queue's attributes.
-    live: what the kernel that recorded it did wrong; None where it was content."""
+    live: what the kernel that recorded it did wrong; None where it was content. trace: of a program, the file
+    with its Trace, JSON."""
 
     base: Path
     log: Path
@@ -77,6 +79,7 @@ class Recording(msgspec.Struct, frozen=True):
     device: dict[str, str]
     kernel_log: tuple[str, ...]
     live: Live | None = None
+    trace: Path | None = None
 
 
 def program(profile: Profile, workload: Workload) -> str:
@@ -168,7 +171,7 @@ def recorded(
     answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
     guest.stage = ""
     report = _read_report(guest.read(OUTBOX, 0, int(answer[1])))
-    _check(report, profile, guest.size(LOG))
+    check_recorded(report, profile, guest.size(LOG))
     return report
 
 
@@ -179,7 +182,21 @@ def _read_report(raw: bytes) -> RecordReport:
         raise NotRecorded(f"the report of the agent is invalid: {error}") from error
 
 
-def _check(report: RecordReport, profile: Profile, log_bytes: int) -> None:
+class Recorded(Protocol):
+    """What the report of any recording says of its device."""
+
+    @property
+    def mount_errno(self) -> int: ...
+
+    @property
+    def device(self) -> dict[str, str]: ...
+
+    @property
+    def kernel_log(self) -> tuple[str, ...]: ...
+
+
+def check_recorded(report: Recorded, profile: Profile, log_bytes: int) -> None:
+    """Errors: NotRecorded."""
     if report.mount_errno:
         log = "; ".join(report.kernel_log[-3:])
         raise NotRecorded(

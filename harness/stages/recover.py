@@ -59,6 +59,7 @@ REPLY_MAGIC = 0x50435250
 WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE, WANT_EXTENTS, WANT_TIMES = 1, 2, 4, 8, 16, 32, 64
 WANT_READS = 128
 WANT_DIRECTORY_TIMES = 256
+WANT_HASHES = 512
 # The words after which the walk tells inode flags, extents, times.
 ASKED_AFTER = {
     WANT_FLAGS: {"chattr"},
@@ -268,7 +269,9 @@ class Session:
 
 def walk_flags(history: History) -> int:
     """What its walk must tell beyond the usual, each at one more call an object or a longer report."""
-    return walk_flags_of_words(step.operation.word for step in (*history.setup, *history.run))
+    program = history.workload.program
+    hashes = WANT_HASHES if program is not None and not program.content else 0
+    return hashes | walk_flags_of_words(step.operation.word for step in (*history.setup, *history.run))
 
 
 def walk_flags_of_words(words: Iterable[str]) -> int:

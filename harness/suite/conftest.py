@@ -35,6 +35,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--replay-log", default="", help="of test_explore.py: src/log-writes/replay-log of a built fstests"
     )
+    parser.addoption("--traced", default="*", help="of test_traced.py: workloads, as a glob of THEME/NAME")
     parser.addoption("--keep", default="", help="folder whose rows test_minimize.py takes as they are")
 
 

@@ -19,11 +19,14 @@ import pytest
 from harness.evidence.pack import unpack
 from harness.evidence.store import write_question
 from harness.evidence.summary import sum_up
+from harness.experiments.crash_states import CrashStates
+from harness.experiments.examination import Setting, recorded
 from harness.experiments.plan import encoded
 from harness.guests.agent_binary import agent_hash
 from harness.guests.guest import GuestTrouble
 from harness.local.progress import Progress
 from harness.runs.run import RunSpec, plans_of, question_of, run
+from harness.stages.explore import StatePlan
 from harness.stages.judge import decode
 from harness.stages.record import NotRecorded, record
 from harness.stages.recover import Recovery
@@ -32,8 +35,11 @@ from harness.states.disk import open_disk, writes_of
 from harness.states.log import open_log
 from oracles.profiles import profile
 from oracles.spec import State
+from oracles.verdict import Answer, Tier
 from workloads.library import DEMONSTRATION, load, select
+from workloads.program import Program
 from workloads.text import parse
+from workloads.workload import Workload
 
 pytestmark = pytest.mark.smoke
 ROOT = Path(__file__).parent.parent.parent
@@ -308,3 +314,23 @@ def test_a_call_that_fails_leaves_kept_descriptors_open(keeper_for):
     clone, fsync = recording.history.run[-2:]
     assert clone.result < 0  # ext4 has no shared blocks
     assert fsync.result == 0
+
+
+def test_a_program_is_recorded_and_judged(keeper_for, kernel_word):
+    """By a kernel without seccomp filters: every call is stopped, and only those of interest are told. A line
+    of output has its place after the fsync that it tells of."""
+    program = Program(("/bin/sh", "-c", "echo hello >a; sync a; echo done; mv a b; mkdir d"))
+    workload = Workload("shell", (), (), program=program)
+    with keeper_for(profile("ext4")) as (guest_slot, scratch):
+        setting = Setting(guest_slot, profile("ext4"), Tier.FS, kernel_word, scratch / "pristine", scratch)
+        with recorded(setting, workload) as (recording, log):
+            history = recording.history
+            states = list(CrashStates(setting, recording, log, StatePlan()).judged())
+    assert [step.operation.word for step in history.run] == ["creat", "write", "fsync", "rename", "mkdir"]
+    assert history.written(history.run[1]) == b"hello\n"
+    (said,) = history.said
+    assert said.text == "done"
+    assert history.run[2].end_entry < said.entry < history.run[3].begin_entry
+    assert len(states) == history.entry_count + 1
+    answers = {verdict.answer for state in states for verdict in state.verdicts}
+    assert answers == {Answer.HOLDS}

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from oracles import content as contents
-from oracles.content import Content
+from oracles.content import Content, Source
 from oracles.model.model import (
     ALL_BYTES,
     BY_NAME,
@@ -51,6 +51,7 @@ class Builder:
         self.kept: dict[str, tuple[int, str]] = {}  # descriptor to (inode, flags)
         self.looked_up: int | None = None  # the time as of which paths are followed, None for now
         self.beside: list[tuple[Step, int, int, int]] = []  # (step, inode, start, end) that threads wrote
+        self._written = history.written
         self._new_inode(history.root_inode, "dir", "the root")
 
     def left(self) -> LeftFile | None:
@@ -69,6 +70,12 @@ class Builder:
     def how(self, operation: Operation) -> str:
         """The flags with which a write goes out."""
         return self.kept[operation.path][1] if operation.path in self.kept else operation.mode
+
+    def source(self, start: int) -> Source:
+        """Of the bytes that the step wrote at `start`."""
+        assert self.step is not None
+        data = self._written(self.step) if self.step.data else b""
+        return Source(self.step.index + 1, 0, data, start if data else 0)
 
     def fork(self) -> "Builder":
         """A copy that goes its own way from here on."""
@@ -188,6 +195,9 @@ class Builder:
         model.nlink[id_] = Timeline(self.time, 0)
         model.modes[id_] = Timeline(self.time, CREATED_MODE[kind])
         model.owners[id_] = Timeline(self.time, (0, 0))
+        if self.step is not None and self.step.made and self.step.inode == number:
+            model.modes[id_] = Timeline(self.time, self.step.made[0])
+            model.owners[id_] = Timeline(self.time, (self.step.made[1], self.step.made[2]))
         model.chains_of[id_] = []
         if kind == "file":
             model.content[id_] = Timeline(self.time, contents.EMPTY)

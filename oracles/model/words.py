@@ -9,7 +9,7 @@ Not here: a call that failed (failed.py), the steps of a history (steps.py).
 from collections.abc import Callable
 
 from oracles import content as contents
-from oracles.content import Content, Source
+from oracles.content import Content
 from oracles.model.builder import Builder
 from oracles.model.model import (
     ALL_BYTES,
@@ -144,7 +144,7 @@ def _write(fs: Builder, operation: Operation) -> None:
     end = start + operation.length
     if operation.parallel:
         fs.refuse_mixture(inode, start, end)
-    fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
+    fs.change(inode, contents.written(old, start, end, fs.source(start)))
     fs.allocate(inode, start, end)
     how = fs.how(operation)
     if "sync" in how and start < end:
@@ -270,7 +270,7 @@ def _mmapwrite(fs: Builder, operation: Operation) -> None:
     if end > contents.size_of(old):
         raise fs._wrong("the range reaches beyond the end of the file")
     fs.model.mapped.append((fs.time, inode))
-    fs.change(inode, contents.written(old, start, end, Source(fs.step.index + 1)))
+    fs.change(inode, contents.written(old, start, end, fs.source(start)))
     fs.allocate(inode, start, end)
 
 

@@ -403,6 +403,7 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "facts": experiment.facts,
         "script": script,
         "of_fault": of_fault,
+        "of_program": experiment.history is not None and experiment.history.workload.program is not None,
         "of_live": of_live,
         "of_crash": experiment.facts.kind
         == CRASH,  # what is done next knows only those (harness/evidence/triage.py)

@@ -23,6 +23,10 @@
  *   enter FS OPTIONS                            entered ERRNO MILLISECONDS: the plain disk is mounted
  *   execute BYTES SECONDS                       executed BYTES      script in the inbox, report in the outbox
  *   leave                                       left ERRNO MILLISECONDS
+ *   program BYTES                               report BYTES      program in the inbox, report in the outbox, and
+ *                                               behind it what the program wrote (tracer.c)
+ *   application BYTES                           report BYTES      program in the inbox: its script, on the disk of
+ *                                               the state as it stands (application.c)
  *   off
  *
  * OPTIONS is "-" for none. A state in the inbox is a struct request, its writes, padding to a
@@ -59,6 +63,7 @@ enum {
 	WANT_TIMES = 64,
 	WANT_READS = 128,
 	WANT_DIRECTORY_TIMES = 256,
+	WANT_HASHES = 512,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -155,6 +160,13 @@ static void write_outbox(size_t bytes, uint64_t offset)
 {
 	bytes = (bytes + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
 	if (pwrite(outbox, out, bytes, offset) != (ssize_t)bytes)
+		die(OUTBOX);
+}
+
+/* From a buffer that is aligned to blocks; length and offset are sectors. */
+void outbox_put(const void *bytes, size_t length, uint64_t offset)
+{
+	if (pwrite(outbox, bytes, length, offset) != (ssize_t)length)
 		die(OUTBOX);
 }
 
@@ -269,7 +281,7 @@ static void reply_by_line(const struct request *request)
 static void set_walk_asks(uint32_t flags)
 {
 	walk_asks = (struct walk_asks){ flags & WANT_FLAGS, flags & WANT_EXTENTS, flags & WANT_TIMES,
-					flags & WANT_DIRECTORY_TIMES };
+					flags & WANT_DIRECTORY_TIMES, flags & WANT_HASHES };
 }
 
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,
@@ -395,6 +407,10 @@ static void obey(char *line)
 		programs_enter(filesystem, or_none(options));
 	else if (sscanf(line, "execute %llu %lf", &a, &seconds) == 2)
 		command_execute(a, seconds);
+	else if (sscanf(line, "program %llu", &a) == 1)
+		command_program(trace_record, a);
+	else if (sscanf(line, "application %llu", &a) == 1)
+		command_program(application, a);
 	else if (!strcmp(word, "leave"))
 		programs_leave();
 	else if (!strcmp(word, "off"))

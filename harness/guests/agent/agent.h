@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <signal.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define MOUNT_POINT "/mnt"
 #define RECORDED_DISK "/dev/disk"
@@ -102,9 +104,11 @@ extern struct walked walked;
 /* What the walk reports only when asked: inode flags, extents, times of files and of directories. */
 extern struct walk_asks {
 	bool flags, extents, times, directory_times;
+	bool hashes; /* of a file's content its hash alone */
 } walk_asks;
 struct timespec;
 long long nanoseconds(const struct timespec *time);
+const char *kind_name(unsigned int mode);
 void walk(struct text *out);
 void put_left_file(struct text *out, const char *path);
 
@@ -220,12 +224,42 @@ void bare_loop(const char *device, const char *filesystem, const char *options, 
 void restart_loop(const char *filesystem, const char *options, uint64_t first, int count);
 
 /* programs.c: the host's programs, a script with a deadline. */
+void programs_mount_folders(void);
 void programs_mount(void);
+int programs_wait(pid_t child, double deadline_ms, const sigset_t *child_ended);
+void programs_end_all(void);
 void programs_enter(const char *filesystem, const char *options);
 void programs_execute(const char *script, size_t bytes, double seconds);
 void programs_leave(void);
 
+/* start.c: a program beside the filesystem under test. */
+#define WORDS_MAX 512
+#define PROGRAM_SAID "/tmp/.said" /* its standard output */
+#define BEGIN_OF_RUN "/powercut/run" /* mkdir of it: the setup that is a part of a program ends here */
+
+struct start {
+	struct program mount;
+	double seconds;
+	bool within; /* its setup is a part of it */
+	bool hashes; /* of the walk_asks */
+	char *setup[WORDS_MAX], *arguments[WORDS_MAX], *environment[WORDS_MAX];
+	size_t setup_count, argument_count, environment_count;
+};
+
+void program_root(void);
+struct start program_parse(char *text);
+void program_become(char **words, char **environment) __attribute__((noreturn));
+int program_plain(char **words, char **environment, double seconds);
+void program_put_output(struct text *out);
+
+/* application.c: its script, asked about a recovered tree. */
+void application(char *text);
+
+/* tracer.c: one that is traced, while its writes are recorded. */
+void trace_record(char *text);
+
 /* agent.c */
+void outbox_put(const void *bytes, size_t length, uint64_t offset);
 void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void die(const char *what) __attribute__((noreturn));
 double now_ms(void);

@@ -25,7 +25,7 @@
 #define SAID_BYTES (2 << 20) /* of each; its end is cut off */
 #define DEADLINE_PASSED (-1)
 
-void programs_mount(void)
+void programs_mount_folders(void)
 {
 	static const char *const folders[] = { "/usr", "/etc" };
 
@@ -35,6 +35,11 @@ void programs_mount(void)
 	}
 	if (mount("tmp", "/tmp", "tmpfs", 0, "mode=1777"))
 		die("/tmp");
+}
+
+void programs_mount(void)
+{
+	programs_mount_folders();
 	answer("programs");
 }
 
@@ -84,7 +89,7 @@ static __attribute__((noreturn)) void become_script(const sigset_t *before)
 }
 
 /* We are init: whoever lost his parent is ours, too. Its exit status as a shell tells it. */
-static int wait_for(pid_t script, double deadline_ms, const sigset_t *child_ended)
+int programs_wait(pid_t script, double deadline_ms, const sigset_t *child_ended)
 {
 	for (;;) {
 		int status;
@@ -104,7 +109,7 @@ static int wait_for(pid_t script, double deadline_ms, const sigset_t *child_ende
 	}
 }
 
-static void end_all(void)
+void programs_end_all(void)
 {
 	kill(-1, SIGKILL); /* all but us */
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
@@ -144,10 +149,10 @@ void programs_execute(const char *script, size_t bytes, double seconds)
 		die("fork");
 	if (!child)
 		become_script(&before);
-	int status = wait_for(child, start + seconds * 1e3, &child_ended);
+	int status = programs_wait(child, start + seconds * 1e3, &child_ended);
 	double took = now_ms() - start;
 
-	end_all();
+	programs_end_all();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	report.length = 0;
 	put(&report, "{\"status\":%d,\"took_ms\":%.3f", status, took);

@@ -8,7 +8,7 @@ import pytest
 
 from harness.evidence.store import write_summary
 from harness.evidence.summary import EXIT_BROKEN, EXIT_UNKNOWN, sum_up
-from harness.experiments import experiment as experiments
+from harness.experiments.crash_states import CrashStates
 from harness.experiments.experiment import run_experiment
 from harness.experiments.interestingness import InterestingnessTest, Target, Trigger, trigger_of
 from harness.experiments.plan import Plan
@@ -46,7 +46,7 @@ def done(folder: Path, slot: DyingGuestSlot, kind: str = CRASH) -> tuple[Experim
 @pytest.fixture
 def no_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is recovered: the fake guest records alone."""
-    monkeypatch.setattr(experiments.CrashStates, "judged", lambda self: iter(()))
+    monkeypatch.setattr(CrashStates, "judged", lambda self: iter(()))
 
 
 @pytest.mark.parametrize("kind", KINDS)

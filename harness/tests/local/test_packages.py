@@ -121,3 +121,18 @@ def test_the_container_has_what_a_run_on_every_profile_needs() -> None:
     (installed,) = (line for line in lines if line.startswith("RUN apt-get") and "btrfs-progs" in line)
     words = installed.partition("--no-install-recommends")[2].partition("&&")[0].split()
     assert set(words) == {*names(for_guests(packages.FILESYSTEMS)), "python3", "ca-certificates"}
+
+
+@pytest.mark.parametrize(
+    ("words", "packages_"),
+    [
+        ("run programs/sqlite-wal-full", {"sqlite3"}),
+        ("run programs/sqlite-*", {"sqlite3"}),
+        ("run programs/*", {"sqlite3"}),
+        ("run programs/append-log", set()),
+        ("run no-such.toml", set()),
+    ],
+)
+def test_a_program_needs_what_its_scripts_run(words: str, packages_: set[str]) -> None:
+    needed = set(names(needed_by(words.split())))
+    assert needed & {"sqlite3"} == packages_
