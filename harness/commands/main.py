@@ -28,6 +28,7 @@ from harness.commands.compare import (
 )
 from harness.commands.completion import SHELLS, PrintCompletion
 from harness.commands.export import add_export, command_export
+from harness.commands.fstests import add_fstests, command_fstests
 from harness.commands.generate import (
     BadImport,
     add_generate,
@@ -52,6 +53,9 @@ from harness.evidence.sweep import NothingToSweep
 from harness.findings.minimize import NotShown
 from harness.findings.reproducers import NoExport
 from harness.fstests.check import NoCheckout
+from harness.fstests.checkout import NoSuchTest
+from harness.fstests.machine import NoRoomForDisks
+from harness.fstests.suite import BadKnown
 from harness.guests.agent_binary import AgentError
 from harness.guests.filesystem import NoFilesystemTool
 from harness.guests.guest import GuestTrouble, LostGuest
@@ -76,6 +80,7 @@ BAD_INPUT = (
     BadExperiment,
     BadImport,
     BadKernel,
+    BadKnown,
     BadLog,
     BadSelection,
     BadSpec,
@@ -84,6 +89,7 @@ BAD_INPUT = (
     NoExport,
     NoHistory,
     NoResults,
+    NoSuchTest,
     NothingToSweep,
     UnknownFormat,
     UnknownProfile,
@@ -96,6 +102,7 @@ NOT_DONE = (
     NoFilesystemTool,
     NoGuest,
     NoRoom,
+    NoRoomForDisks,
     NotBisected,
     NotMeasured,
     NotShown,
@@ -234,6 +241,15 @@ def parser() -> argparse.ArgumentParser:
             "Measure the speed of Powercut itself, as ratios within one run.",
         )
     )
+    add_fstests(
+        add(
+            "fstests",
+            "run tests of fstests on a kernel, each in a guest of its own",
+            "Run tests of fstests by its own ./check, each in a User Mode Linux guest of its own with a "
+            "deadline. A "
+            "test that was not run is not a pass.",
+        )
+    )
     add_test(
         add(
             "test",
@@ -267,6 +283,7 @@ COMMANDS = {
     "export": command_export,
     "kernel": command_kernel,
     "list": command_list,
+    "fstests": command_fstests,
     "generate": command_generate,
     "import": command_import,
     "doctor": command_doctor,

@@ -14,6 +14,7 @@ import selectors
 import shlex
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -54,16 +55,20 @@ def run_in_guest(
     space: Workspace,
     beside: Path | None = None,
     timeout_s: float = TIMEOUT_S,
+    disks: Sequence[Path] = (),
+    memory_mib: int = MEMORY_MIB,
+    options: Sequence[str] = (),
 ) -> Ran:
     """command: for a shell whose working directory has the folder's content. beside: a folder that the guest
-    has as /mnt/beside, read only. Errors: OSError."""
+    has as /mnt/beside, read only. disks: files of this machine that are /dev/ubda, /dev/ubdb ... options:
+    more words for the kernel's command line. Errors: OSError."""
     init = space.path / "bare-init"
     bind = f"mkdir beside; mount --bind {shlex.quote(str(beside.resolve()))} beside" if beside else ":"
     init.write_text(INIT.format(folder=folder, command=command, bind=bind))
     init.chmod(0o755)
     started = [
         str(kernel),
-        f"mem={MEMORY_MIB}M",
+        f"mem={memory_mib}M",
         f"lpj={LOOPS_PER_JIFFY}",
         "quiet",
         "seccomp=auto",
@@ -72,6 +77,8 @@ def run_in_guest(
         "rootflags=/",
         "ro",
         f"init={init}",
+        *(f"ubd{number}={disk}" for number, disk in enumerate(disks)),
+        *options,
         "con=null",
         "con0=null,fd:1",
         "ssl=null",

@@ -1,0 +1,159 @@
+"""Many tests of fstests: order, again, baseline, known failures. No guest: attempts are made up."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness.fstests.suite import BadKnown, FstestsWish, concluded, examine, keep, read_known, results
+from reports.fstests.results import (
+    DEADLINE,
+    DIED,
+    ENDED,
+    FAIL,
+    KNOWN,
+    NOTRUN,
+    PANIC,
+    PASS,
+    FstestsAttempt,
+    FstestsResult,
+    FstestsRun,
+    read_fstests,
+)
+
+WISH = FstestsWish(
+    Path("/nowhere"), {"btrfs": ("generic/001", "generic/002"), "xfs": ("generic/001",)}, "6.12"
+)
+FAILED = FstestsAttempt("6.12", FAIL, "output mismatch")
+PASSED = FstestsAttempt("6.12", PASS)
+
+
+class Said:
+    """Attempts in turn, by kernel; the last one again and again."""
+
+    def __init__(self, **by_kernel: list[FstestsAttempt]) -> None:
+        self.by_kernel = by_kernel
+        self.asked: list[str] = []
+
+    def __call__(self, word: str, test: str, filesystem: str) -> FstestsAttempt:
+        self.asked.append(word)
+        left = self.by_kernel[word]
+        return left.pop(0) if len(left) > 1 else left[0]
+
+
+def test_results_have_their_places_in_the_plan_whatever_the_number_of_jobs() -> None:
+    def one(word: str, test: str, filesystem: str) -> FstestsAttempt:
+        return FstestsAttempt(word, PASS, f"{test} {filesystem}")
+
+    for jobs in (1, 4):
+        found = dict(results(msgspec.structs.replace(WISH, jobs=jobs), one))
+        assert [found[at].attempts[0].reason for at in range(3)] == [
+            "generic/001 btrfs",
+            "generic/002 btrfs",
+            "generic/001 xfs",
+        ]
+
+
+def test_an_error_of_ours_ends_the_suite() -> None:
+    def one(word: str, test: str, filesystem: str) -> FstestsAttempt:
+        raise OSError("no space")
+
+    with pytest.raises(OSError, match="no space"):
+        list(results(WISH, one))
+
+
+def test_a_test_that_failed_is_run_again_and_stays_failed() -> None:
+    said = Said(**{"6.12": [FAILED, PASSED]})
+    found = examine(WISH, said, "generic/001", "btrfs")
+    assert (found.result, found.reason) == (FAIL, "output mismatch (failed 1 of 2 times)")
+    assert said.asked == ["6.12", "6.12"]
+
+
+@pytest.mark.parametrize("first", [PASSED, FstestsAttempt("6.12", NOTRUN, "no fio")])
+def test_nothing_else_is_run_again(first: FstestsAttempt) -> None:
+    said = Said(**{"6.12": [first], "6.1": [PASSED]})
+    found = examine(msgspec.structs.replace(WISH, against="6.1"), said, "generic/001", "btrfs")
+    assert (found.result, said.asked) == (first.result, ["6.12"])
+
+
+def test_a_guest_that_ended_without_a_word_is_replaced() -> None:
+    lost = FstestsAttempt("6.12", DIED, "the guest ended", ENDED)
+    found = examine(WISH, Said(**{"6.12": [lost, PASSED]}), "generic/001", "btrfs")
+    assert (found.result, found.attempts) == (PASS, (PASSED,))
+    assert examine(WISH, Said(**{"6.12": [lost]}), "generic/001", "btrfs").is_unknown
+
+
+def test_a_failure_that_the_baseline_has_is_known() -> None:
+    wish = msgspec.structs.replace(WISH, against="6.1")
+    said = Said(**{"6.12": [FAILED], "6.1": [FstestsAttempt("6.1", FAIL, "output mismatch")]})
+    found = examine(wish, said, "generic/001", "btrfs")
+    assert (found.result, found.reason) == (
+        KNOWN,
+        "6.1 fails, too; output mismatch (failed 2 of 2 times)",
+    )
+    only_here = examine(wish, Said(**{"6.12": [FAILED], "6.1": [PASSED]}), "generic/001", "btrfs")
+    assert only_here.is_broken
+    assert only_here.baseline == PASSED
+
+
+def test_the_list_of_known_failures_is_by_test_and_filesystem(tmp_path: Path) -> None:
+    path = tmp_path / "known"
+    path.write_text("# ours\ngeneric/475 btrfs aborts on EIO\n\ngeneric/019 * needs luck # really\n")
+    known = read_known(path)
+    assert known == {("generic/475", "btrfs"): "aborts on EIO", ("generic/019", "*"): "needs luck"}
+    assert concluded("generic/475", "btrfs", (FAILED,), None, known).result == KNOWN
+    assert concluded("generic/475", "xfs", (FAILED,), None, known).result == FAIL
+    assert concluded("generic/019", "xfs", (FAILED,), None, known).result == KNOWN
+    assert concluded("generic/019", "xfs", (PASSED,), None, known).result == PASS
+
+
+def test_a_list_that_cannot_be_read_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "known"
+    path.write_text("generic/475 btrfs x\ngeneric/476\n")
+    with pytest.raises(BadKnown, match="line 2"):
+        read_known(path)
+    with pytest.raises(BadKnown, match="nosuch"):
+        read_known(tmp_path / "nosuch")
+
+
+def run_of(*found: FstestsResult, planned: int = 0) -> FstestsRun:
+    return FstestsRun("6.12", "", {}, (), ("btrfs",), "", 600, "", planned or len(found), found)
+
+
+def result_of(result: str, death: str = "") -> FstestsResult:
+    return FstestsResult("generic/001", "btrfs", result, "", (FstestsAttempt("6.12", result, "", death),))
+
+
+@pytest.mark.parametrize(
+    ("found", "exit_status"),
+    [
+        ((PASS, PASS), 0),
+        ((PASS, NOTRUN), 0),
+        ((PASS, KNOWN), 0),
+        ((PASS, FAIL), 1),
+        ((FAIL, NOTRUN), 1),
+        ((NOTRUN, NOTRUN), 3),
+        ((KNOWN, NOTRUN), 3),
+        ((), 3),
+    ],
+)
+def test_exit_status(found: tuple[str, ...], exit_status: int) -> None:
+    """Nothing that ran is never 0."""
+    assert run_of(*map(result_of, found)).exit == exit_status
+
+
+def test_a_kernel_that_ended_is_a_failure_and_a_deadline_is_not() -> None:
+    passed = result_of(PASS)
+    assert run_of(passed, result_of(DIED, PANIC)).exit == 1
+    assert run_of(passed, result_of(DIED, DEADLINE)).exit == 3
+
+
+def test_a_run_that_is_not_whole_is_never_0() -> None:
+    assert run_of(result_of(PASS), planned=2).exit == 3
+
+
+def test_what_is_kept_is_what_is_read(tmp_path: Path) -> None:
+    kept = run_of(concluded("generic/001", "btrfs", (FAILED,), PASSED, {}))
+    keep(tmp_path, kept)
+    assert read_fstests(tmp_path) == kept
+    assert read_fstests(tmp_path / "other") is None
