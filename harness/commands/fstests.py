@@ -13,14 +13,14 @@ from pathlib import Path
 
 from harness.commands.arguments import positive
 from harness.commands.kernel import config_option
-from harness.evidence.store import new_run, only_one, point_latest, reading
+from harness.evidence.store import NoResults, new_run, only_one, point_latest, reading
 from harness.evidence.summary import shown
 from harness.fstests import checkout, suite
 from harness.fstests.machine import MKFS
 from harness.guests.spec import UML
 from harness.local import version
 from harness.local.progress import Progress
-from harness.runs.run import machine_facts, processors
+from harness.runs.run import machine_facts
 from oracles.profiles import UnknownProfile
 from oracles.verdict import Tier
 from reports.ci.fstests import write_ci
@@ -106,6 +106,12 @@ def add_fstests(command: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where the run is stored (default: results)",
     )
+    command.add_argument(
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="continue this run, which was stopped: the same command, without the tests that are done",
+    )
     command.add_argument("--json", action="store_true", help="print fstests.json and no other text")
     command.add_argument("--quiet", action="store_true", help="do not show progress")
 
@@ -139,15 +145,19 @@ def filesystems(text: str) -> tuple[str, ...]:
 
 
 def command_fstests(arguments: argparse.Namespace) -> int:
-    """Errors: NoCheckout, NoSuchTest, BadKnown, UnknownProfile; as run_suite()."""
+    """Errors: NoCheckout, NoSuchTest, BadKnown, BadResume, NoResults, UnknownProfile; as run_suite()."""
     wish = wish_of(arguments)
-    folder = new_run(arguments.out, question_of(arguments, wish))
-    point_latest(folder)
+    before = resumed(arguments.resume) if arguments.resume else None
+    if before:
+        suite.done_before(wish, before)  # before a kernel is built
+    folder = arguments.resume or new_run(arguments.out, question_of(arguments, wish))
+    if not before:
+        point_latest(folder)
     with only_one(folder), Progress(arguments.quiet or arguments.json) as progress:
         try:
-            found = suite.run_suite(wish, folder, progress)
+            found = suite.run_suite(wish, folder, progress, before)
         except KeyboardInterrupt:
-            progress.line(f"the tests that are done are kept in {shown(folder)}/{FILE}")
+            progress.line(f"the tests that are done are kept; continue with --resume {shown(folder)}")
             raise
         finally:
             if (kept := read_fstests(folder)) is not None:
@@ -168,9 +178,18 @@ def wish_of(arguments: argparse.Namespace) -> suite.FstestsWish:
         config=arguments.config,
         deadline_s=arguments.deadline,
         again=arguments.again,
-        jobs=arguments.jobs or len(processors()),
+        jobs=arguments.jobs or len(suite.processors()),
         known=suite.read_known(arguments.known) if arguments.known else {},
     )
+
+
+def resumed(folder: Path) -> FstestsRun:
+    """Errors: NoResults."""
+    with reading(folder):
+        found = read_fstests(folder)
+    if found is None:
+        raise NoResults(f"--resume {folder}: it is no run of fstests")
+    return found
 
 
 def write_all(folder: Path, found: FstestsRun) -> None:

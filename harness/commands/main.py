@@ -55,7 +55,7 @@ from harness.findings.reproducers import NoExport
 from harness.fstests.check import NoCheckout
 from harness.fstests.checkout import NoSuchTest
 from harness.fstests.machine import NoRoomForDisks
-from harness.fstests.suite import BadKnown
+from harness.fstests.suite import BadKnown, BadResume
 from harness.guests.agent_binary import AgentError
 from harness.guests.filesystem import NoFilesystemTool
 from harness.guests.guest import GuestTrouble, LostGuest
@@ -81,6 +81,7 @@ BAD_INPUT = (
     BadImport,
     BadKernel,
     BadKnown,
+    BadResume,
     BadLog,
     BadSelection,
     BadSpec,

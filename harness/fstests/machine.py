@@ -43,7 +43,8 @@ MKFS = {
 USERS = ("fsgqa", "fsgqa2", "123456-fsgqa")  # README of fstests
 FIRST_ID = 61000
 
-# Programs that would wait for a daemon that the guest has not: udev, systemd, syslog.
+# Programs that would wait for a daemon that the guest has not: udev, systemd, syslog. sysctl complains about
+# what the kernel has not, in the middle of what ./check says.
 SCRIPT = """\
 hostname powercut
 mkdir -p /tmp/bin /mnt/test /mnt/scratch /mnt/results
@@ -51,6 +52,8 @@ for name in udevadm systemctl systemd-run systemd-cat logger coredumpctl; do
 	printf '#!/bin/sh\\nexit {no_daemon}\\n' >/tmp/bin/$name
 	chmod +x /tmp/bin/$name
 done
+printf '#!/bin/sh\nexec /usr/sbin/sysctl "$@" 2>/dev/null\n' >/tmp/bin/sysctl
+chmod +x /tmp/bin/sysctl
 cp {disguise}/passwd {disguise}/group /tmp/
 mount --bind /tmp/passwd /etc/passwd
 mount --bind /tmp/group /etc/group
@@ -90,8 +93,11 @@ def require_room() -> None:
         )
 
 
-def attempt(bench: Bench, test: str, filesystem: str, space: Workspace) -> FstestsAttempt:
-    """space: of this test alone. Errors: NoRoomForDisks, NoFilesystemTool, OSError."""
+def attempt(
+    bench: Bench, test: str, filesystem: str, space: Workspace, processor: int | None = None
+) -> FstestsAttempt:
+    """space: of this test alone. processor: as of GuestSpec.
+    Errors: NoRoomForDisks, NoFilesystemTool, OSError."""
     require_room()
     started = time.monotonic()
     results = space.path / "results"
@@ -108,6 +114,7 @@ def attempt(bench: Bench, test: str, filesystem: str, space: Workspace) -> Fstes
         disks=disks,
         memory_mib=MEMORY_MIB,
         options=("oops=panic",),  # a kernel that goes on after one hangs sooner or later
+        processor=processor,
     )
     said, notrun = text_of(results / "said"), text_of(results / f"{test}.notrun")
     console = ran.lines[-CONSOLE_LINES:]

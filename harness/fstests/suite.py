@@ -6,6 +6,8 @@ Out:      FstestsRun, kept in fstests.json of the run's folder after each test.
 Not here: one test (machine.py), which tests there are (checkout.py), pages and CI files (reports/).
 """
 
+import os
+import queue
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -41,6 +43,10 @@ class BadKnown(Exception):
     """The file of known failures cannot be read; the message names the line."""
 
 
+class BadResume(Exception):
+    """The run to be continued is not the one that is asked for; the message says why."""
+
+
 class FstestsWish(msgspec.Struct, frozen=True):
     """tests: by filesystem. against: "" for no baseline. config: variants beside fstests' own. again: how
     often a test that failed is run again. known: by (test, filesystem), "*" for each filesystem, why its
@@ -66,9 +72,11 @@ class FstestsWish(msgspec.Struct, frozen=True):
 Attempt = Callable[[str, str, str], FstestsAttempt]  # kernel spec, test, filesystem
 
 
-def run_suite(wish: FstestsWish, folder: Path, progress: Progress) -> FstestsRun:
-    """Errors: KernelError; machine.NoRoomForDisks, NoFilesystemTool, OSError, with what was done until then
-    kept."""
+def run_suite(
+    wish: FstestsWish, folder: Path, progress: Progress, before: FstestsRun | None = None
+) -> FstestsRun:
+    """before: what was done of the same plan, which is not done again. Errors: BadResume; KernelError;
+    machine.NoRoomForDisks, NoFilesystemTool, OSError, with what was done until then kept."""
     machine.require_tools(tuple(wish.tests))
     kernels = build_kernels(wish, progress)
     found = FstestsRun(
@@ -82,14 +90,38 @@ def run_suite(wish: FstestsWish, folder: Path, progress: Progress) -> FstestsRun
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         planned=len(wish.planned),
     )
-    done: dict[int, FstestsResult] = {}
+    done = done_before(wish, before) if before else {}
+    if before:
+        found = msgspec.structs.replace(found, started=before.started, results=tuple(done.values()))
     keep(folder, found)
-    for index, result in results(wish, in_guests(wish, kernels)):
+    for index, result in results(wish, in_guests(wish, kernels), frozenset(done)):
         done[index] = result
         found = msgspec.structs.replace(found, results=tuple(done[at] for at in sorted(done)))
         keep(folder, found)
         tell(progress, len(done), found.planned, result)
     return found
+
+
+def done_before(wish: FstestsWish, before: FstestsRun) -> dict[int, FstestsResult]:
+    """By their places in the plan, the results that need no other run. Errors: BadResume."""
+    asked = (wish.kernel, wish.against, wish.deadline_s)
+    if asked != (before.kernel, before.against, before.deadline_s):
+        raise BadResume(
+            f"--resume: that run is of --kernel {before.kernel}"
+            f"{f' --against {before.against}' if before.against else ''} --deadline {before.deadline_s:g}, "
+            "and this command is not. Repeat its options"
+        )
+    known = {(one.filesystem, one.test): one for one in before.results}
+    planned = list(enumerate(wish.planned))
+    if left := known.keys() - set(wish.planned):
+        name, test = sorted(left)[0]
+        raise BadResume(f"--resume: that run has {test} on {name}, and this command does not ask for it")
+    return {at: known[one] for at, one in planned if one in known}
+
+
+def processors() -> list[int]:
+    """Those we may use."""
+    return sorted(os.sched_getaffinity(0))
 
 
 def keep(folder: Path, found: FstestsRun) -> None:
@@ -117,16 +149,27 @@ def in_guests(wish: FstestsWish, kernels: dict[str, Kernel]) -> Attempt:
         for word, kernel in kernels.items()
     }
 
+    idle: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for at in range(wish.jobs):
+        idle.put(processors()[-1 - at % len(processors())])
+
     def one(word: str, test: str, filesystem: str) -> FstestsAttempt:
-        with workspace() as space:
-            return machine.attempt(benches[word], test, filesystem, space)
+        processor = idle.get()
+        try:
+            with workspace() as space:
+                return machine.attempt(benches[word], test, filesystem, space, processor)
+        finally:
+            idle.put(processor)
 
     return one
 
 
-def results(wish: FstestsWish, attempt: Attempt) -> Iterator[tuple[int, FstestsResult]]:
-    """As they come, with their places in the plan. The first error ends it; what runs then is waited for."""
-    waiting = dict(enumerate(wish.planned))
+def results(
+    wish: FstestsWish, attempt: Attempt, without: frozenset[int] = frozenset()
+) -> Iterator[tuple[int, FstestsResult]]:
+    """As they come, with their places in the plan; without those. The first error ends it; what runs then is
+    waited for."""
+    waiting = {at: one for at, one in enumerate(wish.planned) if at not in without}
     running: dict[Future[FstestsResult], int] = {}
     with ThreadPoolExecutor(max_workers=wish.jobs) as pool:
         while waiting or running:

@@ -58,15 +58,17 @@ def run_in_guest(
     disks: Sequence[Path] = (),
     memory_mib: int = MEMORY_MIB,
     options: Sequence[str] = (),
+    processor: int | None = None,
 ) -> Ran:
     """command: for a shell whose working directory has the folder's content. beside: a folder that the guest
     has as /mnt/beside, read only. disks: files of this machine that are /dev/ubda, /dev/ubdb ... options:
-    more words for the kernel's command line. Errors: OSError."""
+    more words for the kernel's command line. processor: as of GuestSpec. Errors: OSError."""
     init = space.path / "bare-init"
     bind = f"mkdir beside; mount --bind {shlex.quote(str(beside.resolve()))} beside" if beside else ":"
     init.write_text(INIT.format(folder=folder, command=command, bind=bind))
     init.chmod(0o755)
     started = [
+        *(("taskset", "-c", str(processor)) if processor is not None else ()),
         str(kernel),
         f"mem={memory_mib}M",
         f"lpj={LOOPS_PER_JIFFY}",

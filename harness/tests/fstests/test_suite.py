@@ -5,7 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.fstests.suite import BadKnown, FstestsWish, concluded, examine, keep, read_known, results
+from harness.fstests.suite import (
+    BadKnown,
+    BadResume,
+    FstestsWish,
+    concluded,
+    done_before,
+    examine,
+    keep,
+    read_known,
+    results,
+)
 from reports.fstests.results import (
     DEADLINE,
     DIED,
@@ -157,3 +167,22 @@ def test_what_is_kept_is_what_is_read(tmp_path: Path) -> None:
     keep(tmp_path, kept)
     assert read_fstests(tmp_path) == kept
     assert read_fstests(tmp_path / "other") is None
+
+
+def test_a_run_goes_on_where_it_stopped() -> None:
+    before = msgspec.structs.replace(run_of(result_of(FAIL)), planned=3)
+    done = done_before(WISH, before)
+    assert list(done) == [0]
+
+    def one(word: str, test: str, filesystem: str) -> FstestsAttempt:
+        return PASSED
+
+    assert [at for at, _ in results(WISH, one, frozenset(done))] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "change", [{"kernel": "6.1"}, {"deadline_s": 7.0}, {"tests": {"btrfs": ("generic/002",)}}]
+)
+def test_another_question_continues_nothing(change: dict) -> None:
+    with pytest.raises(BadResume, match="--resume"):
+        done_before(msgspec.structs.replace(WISH, **change), run_of(result_of(PASS), planned=3))
