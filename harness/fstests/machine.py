@@ -1,14 +1,13 @@
 """
-One test of fstests in a guest of its own, by the checkout's own `./check`.
+Tests of fstests in a guest, by the checkout's own `./check`.
 
-In:       a kernel, a built checkout, the name of a test, a filesystem, a deadline.
-Out:      attempt(): a FstestsAttempt.
+In:       a kernel, a built checkout, names of tests, a filesystem, a deadline for each test.
+Out:      attempts(): a FstestsAttempt for each test that the guest came to.
 Not here: the guest (guests/bare.py), what the output means (said.py), which tests, again and on which kernel
           (suite.py).
 
-Each test gets a guest of its own, so what one leaves in the kernel does not reach the next, and a guest that
-dies costs one test. The guest sees the host's programs and the checkout read only; it writes to its own
-memory, to its disks, and to one folder of results. The disks are sparse files in memory.
+The guest sees the host's programs and the checkout read only. It writes to its own memory, to its disks, and
+to one folder of results. The disks are sparse files in memory.
 """
 
 import shlex
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.fstests.said import answer, last_lines
+from harness.fstests.said import TOO_LONG, answer, last_lines, not_started, sections
 from harness.guests.bare import run_in_guest
 from harness.guests.filesystem import find_tool, run_tool
 from harness.local.workspace import Workspace, memory_folder, room_bytes
@@ -31,7 +30,7 @@ SCRATCH_BYTES = 12 << 30
 LOGWRITES_BYTES = 12 << 30
 MEMORY_MIB = 1536  # fsx and fsstress of several processes, and what the tests keep in /tmp
 ROOM_BYTES = 4 << 30  # of disks and memory: measured at most 3.4 GiB (generic/048)
-GRACE_S = 20.0  # for the start of the guest, beside the deadline of the test
+START_S = 120.0  # of the guest and of ./check: about 300 processes, measured 5 s on a quiet machine
 CONSOLE_LINES = 30
 # By filesystem: mkfs for the test device, and the package that has it.
 MKFS = {
@@ -54,9 +53,8 @@ for name in udevadm systemctl systemd-run systemd-cat logger coredumpctl; do
 done
 printf '#!/bin/sh\nexec /usr/sbin/sysctl "$@" 2>/dev/null\n' >/tmp/bin/sysctl
 chmod +x /tmp/bin/sysctl
-cp {disguise}/passwd {disguise}/group /tmp/
-mount --bind /tmp/passwd /etc/passwd
-mount --bind /tmp/group /etc/group
+mount --bind /mnt/passwd /etc/passwd
+mount --bind /mnt/group /etc/group
 mount -t debugfs debugfs /sys/kernel/debug
 mount -t devpts devpts /dev/pts
 mount -t hostfs none /mnt/results -o {results} || mount -t hostfs none /mnt/results -o hostfs={results} ||
@@ -64,8 +62,8 @@ exit 99
 export PATH=/tmp/bin:$PATH FSTYP={filesystem}
 export TEST_DEV=/dev/ubda TEST_DIR=/mnt/test SCRATCH_DEV=/dev/ubdb SCRATCH_MNT=/mnt/scratch
 export LOGWRITES_DEV=/dev/ubdc RESULT_BASE=/mnt/results HOST_OPTIONS=/dev/null
-{more}cd /mnt/beside
-./check {test} >/mnt/results/said 2>&1 </dev/null
+cd /mnt/beside
+./check {tests} >/mnt/results/said 2>&1 </dev/null
 """
 
 
@@ -93,40 +91,79 @@ def require_room() -> None:
         )
 
 
-def attempt(
-    bench: Bench, test: str, filesystem: str, space: Workspace, processor: int | None = None
-) -> FstestsAttempt:
-    """space: of this test alone. processor: as of GuestSpec.
+def attempts(
+    bench: Bench, tests: Sequence[str], filesystem: str, space: Workspace, processor: int | None = None
+) -> list[FstestsAttempt]:
+    """One after another in one guest, as far as it came: each test that was taken up, at least the first.
+    space: of this guest alone. processor: as of GuestSpec.
     Errors: NoRoomForDisks, NoFilesystemTool, OSError."""
     require_room()
-    started = time.monotonic()
     results = space.path / "results"
     results.mkdir()
     disks = disks_for(filesystem, space)
-    script = script_for(test, filesystem, results, disguise(space))
+    folder = script_for(tests, filesystem, results)
+    watch = Watch(results / "said", tests, bench.deadline_s)
     ran = run_in_guest(
         bench.kernel,
-        script.parent,
+        folder,
         "bash ./try",
         space,
         beside=bench.checkout,
-        timeout_s=bench.deadline_s + GRACE_S,
+        timeout_s=len(tests) * bench.deadline_s + START_S,
         disks=disks,
         memory_mib=MEMORY_MIB,
         options=("oops=panic",),  # a kernel that goes on after one hangs sooner or later
         processor=processor,
+        watch=watch,
     )
-    said, notrun = text_of(results / "said"), text_of(results / f"{test}.notrun")
-    console = ran.lines[-CONSOLE_LINES:]
-    result, reason, death = answer(test, said, notrun, ran.status != -1, console)
-    return FstestsAttempt(
-        kernel=bench.word,
-        result=result,
-        reason=reason,
-        death=death,
-        seconds=round(time.monotonic() - started, 1),
-        output=last_lines(said, console, result),
-    )
+    watch()
+    said, console = text_of(results / "said"), ran.lines[-CONSOLE_LINES:]
+    found = sections(tests, said)
+    lost = (console[-1] if console else "lost") if ran.status == -1 else ""
+    if not found:
+        answered = answer(tests[0], "", "", lost, console) if lost else not_started(said)
+        return [attempt_of(bench, answered, watch.seconds(""), (said, console))]
+    *whole, last = found
+    made = []
+    for test in (*whole, last):
+        notrun = text_of(results / f"{test}.notrun")
+        answered = answer(test, found[test], notrun, lost if test == last else "", console)
+        made.append(attempt_of(bench, answered, watch.seconds(test), (found[test], console)))
+    return made
+
+
+def attempt_of(
+    bench: Bench, answered: tuple[str, str, str], seconds: float, output: tuple[str, Sequence[str]]
+) -> FstestsAttempt:
+    result, reason, death = answered
+    return FstestsAttempt(bench.word, result, reason, death, seconds, last_lines(*output, result))
+
+
+class Watch:
+    """Sees which test ./check is at, by what it has printed, and how long each takes."""
+
+    def __init__(self, said: Path, tests: Sequence[str], deadline_s: float) -> None:
+        self._said, self._tests, self._deadline_s = said, tests, deadline_s
+        self._since = {"": time.monotonic()}  # by test, when it was seen first; "" for the start of the guest
+        self._seen = self._since[""]
+
+    def __call__(self) -> str:
+        """Why the guest is to be stopped, or ""."""
+        self._seen = time.monotonic()
+        for test in sections(self._tests, text_of(self._said)):
+            self._since.setdefault(test, self._seen)
+        current = list(self._since)[-1]
+        allowed_s = self._deadline_s if current else START_S + self._deadline_s
+        late = self._seen - self._since[current] > allowed_s
+        return f"{TOO_LONG} {allowed_s:g} s" if late else ""
+
+    def seconds(self, test: str) -> float:
+        """How long it took; the first test has the start of the guest and of ./check."""
+        since = list(self._since.items())
+        at = next((index for index, (name, _) in enumerate(since) if name == test), 0)
+        end = since[at + 1][1] if at + 1 < len(since) else self._seen
+        begin = since[0][1] if at == 1 else since[at][1]
+        return round(end - begin, 1)
 
 
 def disks_for(filesystem: str, space: Workspace) -> tuple[Path, ...]:
@@ -141,28 +178,16 @@ def disks_for(filesystem: str, space: Workspace) -> tuple[Path, ...]:
     return test, scratch, logwrites
 
 
-def script_for(test: str, filesystem: str, results: Path, disguise: Path, more: str = "") -> Path:
-    """A folder of its own with the script `try`. more: lines before ./check."""
+def script_for(tests: Sequence[str], filesystem: str, results: Path) -> Path:
+    """A folder whose content the guest gets: the script `try`; passwd and group of this machine with the
+    users that fstests wants."""
     folder = results.parent / "script"
     folder.mkdir()
-    place = folder / "try"
-    place.write_text(
+    (folder / "try").write_text(
         SCRIPT.format(
-            no_daemon=1,
-            disguise=shlex.quote(str(disguise)),
-            results=shlex.quote(str(results)),
-            filesystem=filesystem,
-            test=shlex.quote(test),
-            more=more,
+            no_daemon=1, results=shlex.quote(str(results)), filesystem=filesystem, tests=shlex.join(tests)
         )
     )
-    return place
-
-
-def disguise(space: Workspace) -> Path:
-    """passwd and group of this machine with the users that fstests wants, for the guest alone."""
-    folder = space.path / "etc"
-    folder.mkdir()
     users, groups = Path("/etc/passwd").read_text(), Path("/etc/group").read_text()
     for number, name in enumerate(USERS, start=FIRST_ID):
         users += "" if f"\n{name}:" in users else f"{name}:x:{number}:{number}::/tmp:/bin/bash\n"

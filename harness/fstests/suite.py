@@ -8,9 +8,10 @@ Not here: one test (machine.py), which tests there are (checkout.py), pages and 
 
 import os
 import queue
+import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -37,6 +38,8 @@ from reports.fstests.results import (
 from reports.text.counting import number
 
 VARIANT = "fstests"  # kernel/config/fstests.config
+# What ./check does before its first test takes as long as a short test; one that fails is run again alone.
+TESTS_OF_A_GUEST = 8
 
 
 class BadKnown(Exception):
@@ -69,7 +72,8 @@ class FstestsWish(msgspec.Struct, frozen=True):
         return tuple((name, test) for name, tests in self.tests.items() for test in tests)
 
 
-Attempt = Callable[[str, str, str], FstestsAttempt]  # kernel spec, test, filesystem
+# Kernel spec, tests, filesystem; an attempt of each test that the guest came to, at least of the first.
+Attempts = Callable[[str, tuple[str, ...], str], list[FstestsAttempt]]
 
 
 def run_suite(
@@ -143,56 +147,95 @@ def build_kernels(wish: FstestsWish, progress: Progress) -> dict[str, Kernel]:
     return {word: build(word, progress.building(word), variants) for word in words}
 
 
-def in_guests(wish: FstestsWish, kernels: dict[str, Kernel]) -> Attempt:
+def in_guests(wish: FstestsWish, kernels: dict[str, Kernel]) -> Attempts:
     benches = {
         word: Bench(Path(kernel.path), word, wish.checkout, wish.deadline_s)
         for word, kernel in kernels.items()
     }
-
     idle: queue.SimpleQueue[int] = queue.SimpleQueue()
     for at in range(wish.jobs):
         idle.put(processors()[-1 - at % len(processors())])
 
-    def one(word: str, test: str, filesystem: str) -> FstestsAttempt:
+    def some(word: str, tests: tuple[str, ...], filesystem: str) -> list[FstestsAttempt]:
         processor = idle.get()
         try:
             with workspace() as space:
-                return machine.attempt(benches[word], test, filesystem, space, processor)
+                return machine.attempts(benches[word], tests, filesystem, space, processor)
         finally:
             idle.put(processor)
 
-    return one
+    return some
 
 
 def results(
-    wish: FstestsWish, attempt: Attempt, without: frozenset[int] = frozenset()
+    wish: FstestsWish, attempts: Attempts, without: frozenset[int] = frozenset()
 ) -> Iterator[tuple[int, FstestsResult]]:
-    """As they come, with their places in the plan; without those. The first error ends it; what runs then is
-    waited for."""
-    waiting = {at: one for at, one in enumerate(wish.planned) if at not in without}
-    running: dict[Future[FstestsResult], int] = {}
+    """As they come, with their places in the plan; without those. The first error ends it, when
+    what runs then has ended."""
+    places = {one: at for at, one in enumerate(wish.planned) if at not in without}
+    told: queue.SimpleQueue[FstestsResult | BaseException | None] = queue.SimpleQueue()
+    stop = threading.Event()
+
+    def work(filesystem: str, tests: tuple[str, ...]) -> None:
+        try:
+            for result in examine_all(wish, attempts, tests, filesystem):
+                told.put(result)
+                if stop.is_set():
+                    return
+        except BaseException as error:
+            told.put(error)
+        finally:
+            told.put(None)
+
     with ThreadPoolExecutor(max_workers=wish.jobs) as pool:
-        while waiting or running:
-            while waiting and len(running) < wish.jobs:
-                index = next(iter(waiting))
-                filesystem, test = waiting.pop(index)
-                running[pool.submit(examine, wish, attempt, test, filesystem)] = index
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                index = running.pop(future)
-                yield index, future.result()
+        running = [pool.submit(work, *batch) for batch in batches(wish, frozenset(places))]
+        left = len(running)
+        try:
+            while left:
+                one = told.get()
+                if one is None:
+                    left -= 1
+                elif isinstance(one, BaseException):
+                    raise one
+                else:
+                    yield places[one.filesystem, one.test], one
+        finally:
+            stop.set()
+            for future in running:
+                future.cancel()
 
 
-def examine(wish: FstestsWish, attempt: Attempt, test: str, filesystem: str) -> FstestsResult:
-    """One test: again when it failed or when its guest was lost without a reason; then on the baseline."""
-    attempts = [attempt(wish.kernel, test, filesystem)]
-    first = attempts[0]
-    if first.result == FAIL or first.death == ENDED:
-        attempts += [attempt(wish.kernel, test, filesystem) for _ in range(wish.again)]
+def batches(wish: FstestsWish, wanted: frozenset[tuple[str, str]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What is wanted of the plan, as filesystem and tests of a guest."""
+    for filesystem, tests in wish.tests.items():
+        left = [test for test in tests if (filesystem, test) in wanted]
+        for start in range(0, len(left), TESTS_OF_A_GUEST):
+            yield filesystem, tuple(left[start : start + TESTS_OF_A_GUEST])
+
+
+def examine_all(
+    wish: FstestsWish, attempts: Attempts, tests: tuple[str, ...], filesystem: str
+) -> Iterator[FstestsResult]:
+    """One guest after another, until all tests are done."""
+    while tests:
+        found = attempts(wish.kernel, tests, filesystem)
+        assert found, "at least the first test has an answer"
+        for test, first in zip(tests, found, strict=False):
+            yield examine(wish, attempts, test, filesystem, first)
+        tests = tests[len(found) :]
+
+
+def examine(
+    wish: FstestsWish, attempts: Attempts, test: str, filesystem: str, first: FstestsAttempt
+) -> FstestsResult:
+    """One test: again, in a guest of its own, when it failed or its guest was lost without a reason; then on
+    the baseline."""
+    again = wish.again if first.result == FAIL or first.death == ENDED else 0
+    done = [first, *(attempts(wish.kernel, (test,), filesystem)[0] for _ in range(again))]
     baseline = None
     if wish.against and first.result in (FAIL, DIED):
-        baseline = attempt(wish.against, test, filesystem)
-    return concluded(test, filesystem, tuple(attempts), baseline, wish.known)
+        baseline = attempts(wish.against, (test,), filesystem)[0]
+    return concluded(test, filesystem, tuple(done), baseline, wish.known)
 
 
 def concluded(

@@ -2,7 +2,15 @@
 
 import pytest
 
-from harness.fstests.said import OUTPUT_LINES, REASON_COLUMNS, answer, failure, last_lines
+from harness.fstests.said import (
+    OUTPUT_LINES,
+    REASON_COLUMNS,
+    answer,
+    failure,
+    last_lines,
+    not_started,
+    sections,
+)
 from reports.fstests.results import DEADLINE, DIED, ENDED, FAIL, NO_START, NOTRUN, PANIC, PASS
 
 HEAD = "FSTYP         -- btrfs\nPLATFORM      -- Linux/x86_64 powercut 6.12\n\n"
@@ -20,47 +28,66 @@ MISMATCH = (
 )
 
 
+def judged(
+    said: str, notrun: str = "", lost: str = "", console: tuple[str, ...] = ()
+) -> tuple[str, str, str]:
+    test = "generic/547"
+    return answer(test, sections((test,), said).get(test, ""), notrun, lost, console)
+
+
 def test_a_test_that_passed_has_no_reason() -> None:
-    assert answer("generic/547", PASSED, "", True, ()) == (PASS, "", "")
+    assert judged(PASSED) == (PASS, "", "")
+    assert judged(PASSED.replace("        7s", " 12s ...  7s")) == (PASS, "", "")
 
 
 def test_not_run_is_not_a_pass_though_check_prints_passed_all() -> None:
-    said = answer("generic/547", NOT_RUN, "this test requires a valid $SCRATCH_DEV\n", True, ())
-    assert said == (NOTRUN, "this test requires a valid $SCRATCH_DEV", "")
-
-
-def test_not_run_is_seen_without_the_file_with_its_reason() -> None:
-    assert answer("generic/547", NOT_RUN, "", True, ())[0] == NOTRUN
+    reason = "this test requires a valid $SCRATCH_DEV"
+    assert judged(NOT_RUN, f"{reason}\n") == judged(NOT_RUN) == (NOTRUN, reason, "")
 
 
 def test_a_failure_names_the_first_line_that_differs() -> None:
-    result, reason, _ = answer("generic/547", MISMATCH, "", True, ())
-    assert (result, reason) == (FAIL, "output mismatch; first line that differs: file has 0 bytes")
+    assert judged(MISMATCH) == (FAIL, "output mismatch; first line that differs: file has 0 bytes", "")
+
+
+def test_a_line_of_a_diff_makes_no_pass() -> None:
+    """What a test printed may look like the seconds that it took."""
+    assert judged(MISMATCH.replace("file has 0 bytes", "took 7s"))[0] == FAIL
 
 
 def test_a_failure_has_all_that_check_complains_about() -> None:
-    said = (
+    section = (
         "generic/475 12s ... [failed, exit status 1]\n"
-        "_check_dmesg: something found in dmesg (see /mnt/results/generic/475.dmesg)\n\nRan: generic/475\n"
-        "Failures: generic/475\nFailed 1 of 1 tests\n"
+        "_check_dmesg: something found in dmesg (see /mnt/results/generic/475.dmesg)\n"
     )
-    assert failure("generic/475", said) == "[failed, exit status 1]; _check_dmesg: something found in dmesg"
+    said = "[failed, exit status 1]; _check_dmesg: something found in dmesg"
+    assert failure("generic/475", section) == said
+    assert answer("generic/475", section, "", "", ()) == (FAIL, said, "")
 
 
-def test_another_tests_name_decides_nothing() -> None:
-    assert answer("generic/54", PASSED.replace("Passed all 1", "Passed all 0"), "", True, ())[0] == DIED
+def test_several_tests_are_told_apart_and_the_last_lines_belong_to_none() -> None:
+    said = (
+        f"{HEAD}generic/054        [not run] no logstate\n"
+        "generic/547 7s ...  8s\n"
+        "generic/552       - output mismatch (see x)\n    +a line\n"
+        "Ran: generic/054 generic/547 generic/552\nNot run: generic/054\nFailures: generic/552\n"
+    )
+    found = sections(("generic/054", "generic/547", "generic/552", "generic/560"), said)
+    assert list(found) == ["generic/054", "generic/547", "generic/552"]
+    assert [answer(test, lines, "", "", ())[0] for test, lines in found.items()] == [NOTRUN, PASS, FAIL]
+    assert "Failures" not in found["generic/552"]
 
 
 def test_check_that_did_not_reach_the_test_is_no_pass() -> None:
     said = (
         f"{HEAD}our local _scratch_mkfs routine\ncheck: failed to mkfs $SCRATCH_DEV using specified options\n"
     )
-    assert answer("generic/547", said, "", True, ()) == (
+    assert sections(("generic/547",), said) == {}
+    assert not_started(said) == (
         DIED,
         "./check did not run the test: check: failed to mkfs $SCRATCH_DEV using specified options",
         NO_START,
     )
-    assert answer("generic/547", "", "", True, ())[2] == NO_START
+    assert not_started("")[2] == NO_START
 
 
 @pytest.mark.parametrize(
@@ -69,21 +96,16 @@ def test_check_that_did_not_reach_the_test_is_no_pass() -> None:
         (("[ 12.0] Kernel panic - not syncing: Fatal exception", "the guest ended"), PANIC),
         (("it did not end within 600 s",), DEADLINE),
         (("the guest ended",), ENDED),
-        ((), ENDED),
     ],
 )
 def test_a_guest_that_was_lost_says_why(console: tuple[str, ...], death: str) -> None:
-    result, reason, found = answer("generic/475", f"{HEAD}generic/475       ", "", False, console)
+    result, reason, found = judged(f"{HEAD}generic/547       ", "", console[-1], console)
     assert (result, found) == (DIED, death)
     assert reason
 
 
-def test_a_kernel_that_ended_counts_though_the_test_had_passed() -> None:
-    assert answer("generic/547", PASSED, "", True, ("Kernel panic - not syncing: Oops",))[2] == PANIC
-
-
 def test_a_reason_is_one_line_and_not_long() -> None:
-    reason = answer("generic/547", NOT_RUN, "a\nb " + "c" * 500, True, ())[1]
+    reason = judged(NOT_RUN, "a\nb " + "c" * 500)[1]
     assert len(reason) == REASON_COLUMNS
     assert reason.startswith("a b ccc")
 

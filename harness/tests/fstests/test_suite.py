@@ -6,12 +6,13 @@ import msgspec
 import pytest
 
 from harness.fstests.suite import (
+    TESTS_OF_A_GUEST,
     BadKnown,
     BadResume,
     FstestsWish,
     concluded,
     done_before,
-    examine,
+    examine_all,
     keep,
     read_known,
     results,
@@ -45,36 +46,47 @@ class Said:
         self.by_kernel = by_kernel
         self.asked: list[str] = []
 
-    def __call__(self, word: str, test: str, filesystem: str) -> FstestsAttempt:
+    def __call__(self, word: str, tests: tuple[str, ...], filesystem: str) -> list[FstestsAttempt]:
         self.asked.append(word)
         left = self.by_kernel[word]
-        return left.pop(0) if len(left) > 1 else left[0]
+        return [left.pop(0) if len(left) > 1 else left[0]]
 
 
-def test_results_have_their_places_in_the_plan_whatever_the_number_of_jobs() -> None:
-    def one(word: str, test: str, filesystem: str) -> FstestsAttempt:
-        return FstestsAttempt(word, PASS, f"{test} {filesystem}")
+def one_of(said: Said, wish: FstestsWish = WISH) -> FstestsResult:
+    (found,) = examine_all(wish, said, ("generic/001",), "btrfs")
+    return found
 
-    for jobs in (1, 4):
-        found = dict(results(msgspec.structs.replace(WISH, jobs=jobs), one))
-        assert [found[at].attempts[0].reason for at in range(3)] == [
-            "generic/001 btrfs",
-            "generic/002 btrfs",
-            "generic/001 xfs",
-        ]
+
+@pytest.mark.parametrize("jobs", [1, 4])
+@pytest.mark.parametrize("reached", [1, 2, 8])
+def test_results_have_their_places_in_the_plan(jobs: int, reached: int) -> None:
+    """Whatever the number of guests at once, and however many tests each guest comes to."""
+    guests = []
+
+    def some(word: str, tests: tuple[str, ...], filesystem: str) -> list[FstestsAttempt]:
+        guests.append(tests)
+        return [FstestsAttempt(word, PASS, f"{test} {filesystem}") for test in tests[:reached]]
+
+    many = tuple(f"generic/{number:03}" for number in range(TESTS_OF_A_GUEST + 3))
+    wish = msgspec.structs.replace(WISH, tests={"btrfs": many, "xfs": ("generic/001",)}, jobs=jobs)
+    found = dict(results(wish, some))
+    assert [found[at].attempts[0].reason for at in sorted(found)] == [
+        f"{test} {name}" for name, test in wish.planned
+    ]
+    assert max(map(len, guests)) == TESTS_OF_A_GUEST
 
 
 def test_an_error_of_ours_ends_the_suite() -> None:
-    def one(word: str, test: str, filesystem: str) -> FstestsAttempt:
+    def some(word: str, tests: tuple[str, ...], filesystem: str) -> list[FstestsAttempt]:
         raise OSError("no space")
 
     with pytest.raises(OSError, match="no space"):
-        list(results(WISH, one))
+        list(results(WISH, some))
 
 
 def test_a_test_that_failed_is_run_again_and_stays_failed() -> None:
     said = Said(**{"6.12": [FAILED, PASSED]})
-    found = examine(WISH, said, "generic/001", "btrfs")
+    found = one_of(said)
     assert (found.result, found.reason) == (FAIL, "output mismatch (failed 1 of 2 times)")
     assert said.asked == ["6.12", "6.12"]
 
@@ -82,26 +94,26 @@ def test_a_test_that_failed_is_run_again_and_stays_failed() -> None:
 @pytest.mark.parametrize("first", [PASSED, FstestsAttempt("6.12", NOTRUN, "no fio")])
 def test_nothing_else_is_run_again(first: FstestsAttempt) -> None:
     said = Said(**{"6.12": [first], "6.1": [PASSED]})
-    found = examine(msgspec.structs.replace(WISH, against="6.1"), said, "generic/001", "btrfs")
+    found = one_of(said, msgspec.structs.replace(WISH, against="6.1"))
     assert (found.result, said.asked) == (first.result, ["6.12"])
 
 
 def test_a_guest_that_ended_without_a_word_is_replaced() -> None:
     lost = FstestsAttempt("6.12", DIED, "the guest ended", ENDED)
-    found = examine(WISH, Said(**{"6.12": [lost, PASSED]}), "generic/001", "btrfs")
+    found = one_of(Said(**{"6.12": [lost, PASSED]}))
     assert (found.result, found.attempts) == (PASS, (PASSED,))
-    assert examine(WISH, Said(**{"6.12": [lost]}), "generic/001", "btrfs").is_unknown
+    assert one_of(Said(**{"6.12": [lost]})).is_unknown
 
 
 def test_a_failure_that_the_baseline_has_is_known() -> None:
     wish = msgspec.structs.replace(WISH, against="6.1")
     said = Said(**{"6.12": [FAILED], "6.1": [FstestsAttempt("6.1", FAIL, "output mismatch")]})
-    found = examine(wish, said, "generic/001", "btrfs")
+    found = one_of(said, wish)
     assert (found.result, found.reason) == (
         KNOWN,
         "6.1 fails, too; output mismatch (failed 2 of 2 times)",
     )
-    only_here = examine(wish, Said(**{"6.12": [FAILED], "6.1": [PASSED]}), "generic/001", "btrfs")
+    only_here = one_of(Said(**{"6.12": [FAILED], "6.1": [PASSED]}), wish)
     assert only_here.is_broken
     assert only_here.baseline == PASSED
 
@@ -174,10 +186,8 @@ def test_a_run_goes_on_where_it_stopped() -> None:
     done = done_before(WISH, before)
     assert list(done) == [0]
 
-    def one(word: str, test: str, filesystem: str) -> FstestsAttempt:
-        return PASSED
-
-    assert [at for at, _ in results(WISH, one, frozenset(done))] == [1, 2]
+    said = Said(**{"6.12": [PASSED]})
+    assert [at for at, _ in results(WISH, said, frozenset(done))] == [1, 2]
 
 
 @pytest.mark.parametrize(
