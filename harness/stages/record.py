@@ -21,6 +21,7 @@ from harness.guests.symbols import with_functions
 from harness.stages.live import Live, died, live_of
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import Log, open_log, write_log
+from harness.states.overtaken import overtaken, suspects
 from oracles.profiles import Profile
 from workloads import acl
 from workloads.history import History, NoHistory, Step, history_of
@@ -119,12 +120,23 @@ def record(
         if death := died(lost, workload, profile.name, kernel, console, hung):
             raise death from lost
         raise
-    with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
+    with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as logged:
+        log = _in_order(guest, path, logged, report.umount_errno)
         recording = _split(log, report, profile, workload, pristine, kernel, guest.scratch)
     lines_by_step = [(step.index, step.log_lines) for step in report.steps]
     live = live_of(report.kernel_log, report.umount_errno, lines_by_step)
     guest.used_up |= live is not None
     return msgspec.structs.replace(recording, live=live)
+
+
+def _in_order(guest: Guest, path: Path, log: Log, umount_errno: int) -> Log:
+    """The log with each plain write in front of the write with FUA that came after it."""
+    pairs = suspects(log)
+    if not pairs or umount_errno:  # what is still mounted writes on, and not all of it is in the log
+        return log
+    with open_log(path) as whole:
+        moves = overtaken(whole, pairs, lambda offset, length: guest.read(DISK, offset, length))
+    return log.moved(moves)
 
 
 def recorded(

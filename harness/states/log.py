@@ -105,6 +105,26 @@ class Log:
                 return entry_index
         raise BadLog(f"{self._file.name}: none of its {len(self)} entries is the mark {text!r}")
 
+    def moved(self, moves: Iterable[tuple[int, int]]) -> "Log":
+        """The same entries in another order. moves: (index, in front of which index), the indices those of
+        this log. What moves in front of one entry keeps its order."""
+        in_front: dict[int, list[int]] = {}
+        for index, place in moves:
+            in_front.setdefault(place, []).append(index)
+        gone = {index for indices in in_front.values() for index in indices}
+        order = [
+            one
+            for index in range(len(self))
+            for one in (*in_front.get(index, ()), *(() if index in gone else (index,)))
+        ]
+        moved = Log(self._file, self.sector_size)
+        moved._sectors = array("Q", (self._sectors[index] for index in order))
+        moved._counts = array("Q", (self._counts[index] for index in order))
+        moved._flags = array("B", (self._flags[index] for index in order))
+        moved._places = array("Q", (self._places[index] for index in order))
+        moved.marks = {new: self.marks[old] for new, old in enumerate(order) if old in self.marks}
+        return moved
+
     def _read_superblock(self, size_bytes: int) -> int:
         raw = self._file.read(SUPERBLOCK.size)
         if len(raw) < SUPERBLOCK.size:
