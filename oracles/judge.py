@@ -9,7 +9,8 @@ Not here: what each asks (its own file), grouping verdicts into findings (findin
 
 An oracle gives no verdict at all when there is nothing for it to look at: those of the tree when
 the mount failed or the kernel died before the walk (mounts reports that), fsck when it was not
-run, ordered in tier posix. Trouble of ours makes them all UNKNOWN.
+run, ordered in tier posix, those that need a history where there is none. Trouble of ours makes them all
+UNKNOWN.
 
 After a fault a sound device shows a disk on which all must be in order once it is mounted, so the oracles
 that compare a recovered tree with itself, and with all that ever was, are asked, too. Not where the fault
@@ -66,15 +67,16 @@ def judge_observation(
 ) -> tuple[Verdict, ...]:
     """Every verdict on the state of that many log entries. anywhere: as of judge_state(). Never fails: what
     goes wrong is UNKNOWN."""
+    known = prepared.history.known
     trouble = observation.trouble or prepared.trouble
     if trouble:
-        return unknown(prepared.tier, observation, trouble)
+        return unknown(prepared.tier, observation, trouble, known)
     try:
         case = prepared.case(prefix, observation)
         verdicts = judge_state(case, anywhere)
         return verdicts if prepared.orders is None else judge_in_orders(prepared, prefix, case, verdicts)
     except Exception as error:
-        return unknown(prepared.tier, observation, describe_error(error))
+        return unknown(prepared.tier, observation, describe_error(error), known)
 
 
 def judge_in_orders(
@@ -136,11 +138,12 @@ def _in_orders(verdict: Verdict, count: int) -> Verdict:
 def judge_state(case: Case, anywhere: dict[str, Verdict | None] | None = None) -> tuple[Verdict, ...]:
     """anywhere: what oracles that do not ask the model said of this observation at another cut of this
     history, for they would say it again; filled in here."""
+    known = case.history.known
     if case.observation.trouble:
-        return unknown(case.tier, case.observation, case.observation.trouble)
+        return unknown(case.tier, case.observation, case.observation.trouble, known)
     said = {} if anywhere is None else anywhere
     verdicts = []
-    for oracle in ORACLES:
+    for oracle in oracles_for(known):
         if oracle.NAME in BY_ORDER:
             verdicts.append(ask(oracle, case))
             continue
@@ -148,6 +151,12 @@ def judge_state(case: Case, anywhere: dict[str, Verdict | None] | None = None) -
             said[oracle.NAME] = ask(oracle, case)
         verdicts.append(said[oracle.NAME])
     return tuple(verdict for verdict in verdicts if verdict is not None)
+
+
+def oracles_for(known: bool) -> tuple[ModuleType, ...]:
+    """Those that are asked of a power failure. known: of History; what was done is not known of a log that
+    came without a history, and then nobody can say what had to be there."""
+    return ORACLES if known else tuple(oracle for oracle in ORACLES if oracle.NAME not in BY_ORDER)
 
 
 # --- a device that fails --------------------------------------------------------------------------
@@ -272,11 +281,11 @@ def ask(oracle: ModuleType, case: HasTier) -> Verdict | None:
     return verdict
 
 
-def unknown(tier: Tier, observation: Observation, reason: str) -> tuple[Verdict, ...]:
-    """UNKNOWN of every oracle that would have been asked."""
+def unknown(tier: Tier, observation: Observation, reason: str, known: bool = True) -> tuple[Verdict, ...]:
+    """UNKNOWN of every oracle that would have been asked. known: of oracles_for()."""
     names = [
         oracle.NAME
-        for oracle in ORACLES
+        for oracle in oracles_for(known)
         if (oracle is not fsck or observation.fsck is not None)
         and (oracle is not ordered or TIERS.index(tier) >= TIERS.index(Tier.SOMC))
     ]

@@ -304,6 +304,11 @@ def profile(name: str) -> Profile:
     raise UnknownProfile(f"there is no profile {name}. The profiles are {known}")
 
 
+def on_device(of: Profile, size_bytes: int) -> Profile:
+    """The profile on a device of this size, as a log from elsewhere has one; 0: on its own."""
+    return msgspec.structs.replace(of, size_bytes=size_bytes) if size_bytes else of
+
+
 def promises_of(of: Profile) -> dict[str, Promise]:
     """By key: the filesystem's own and every filesystem's, without those that it does not make."""
     denied = {each.key for each in of.denies}

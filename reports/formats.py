@@ -63,13 +63,18 @@ def pretty(name: str, data: msgspec.Struct) -> bytes:
 
 def read(path: Path, kind: type[Kept]) -> Kept:
     """Errors: UnknownFormat; OSError, msgspec.DecodeError when it is missing or no such file."""
-    content, newest = path.read_bytes(), FORMATS[path.name]
+    return read_as(path.name, path, kind)
+
+
+def read_as(name: str, path: Path, kind: type[Kept]) -> Kept:
+    """The file of that name, wherever it lies now. Errors: as read()."""
+    content, newest = path.read_bytes(), FORMATS[name]
     version = msgspec.json.decode(content, type=_Head).format
     if version > newest or version < 0:
         raise UnknownFormat(
             f"{path}: format {version}, written by another release of Powercut; this one reads 0 to {newest}"
         )
-    steps = [step for step in OLDER.get(path.name, ())[version:] if step is not numbered]
+    steps = [step for step in OLDER.get(name, ())[version:] if step is not numbered]
     for step in steps:
         content = _converted(step, content, path.parent)
     return msgspec.json.decode(content, type=kind)

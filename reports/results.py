@@ -44,9 +44,10 @@ class Coverage(msgspec.Struct, frozen=True):
     """How many of all states of one model were examined in one experiment, those that equal one of model O
     included.
 
-    model:      R, T or N; D for damage at rest, which is no crash model.
-    places:     R: cuts at which writes were volatile. T: writes that can be torn. N: recoveries that differ.
-                D: blocks that a mount reads, each once with one content.
+    model:      R, T or N; O where not every prefix was examined; D for damage at rest, which is no crash
+                model.
+    places:     O: windows between two FLUSHes. R: cuts at which writes were volatile. T: writes that can be
+                torn. N: recoveries that differ. D: blocks that a mount reads, each once with one content.
     whole:      places of which every state was examined; D: of which one was.
     examined:   states that were examined.
     space:      how many states there are.
@@ -113,7 +114,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     other_recordings: what other recordings of the same workload amounted to; only this one was recovered.
     guest:      its kind: uml, or qemu with its accelerator.
     planned:    states by model; all of model O are planned when it is empty.
-    coverage:   of the models other than O.
+    coverage:   of the models other than O, and of O where not every prefix was examined.
     kind:       what its states are: crash, faults or damage.
     points_unmet: of a run with --faults, points that no read or write came to; they are no states.
     points_left_out: of a run with --faults, points left out because there were too many.
@@ -314,7 +315,7 @@ class ModelCounts(msgspec.Struct, frozen=True):
     skipped_identical: bytes equal to those of an earlier state; judged from its recovery.
     unknown:           states for which some oracle has no answer.
     broken:            states in which some oracle reported a broken promise.
-    coverage:          over all experiments; null of model O, of which every state is examined.
+    coverage:          over all experiments; null where every state is examined, as of model O.
     """
 
     planned: int = 0

@@ -68,6 +68,8 @@ class History(msgspec.Struct, frozen=True):
                   have had its effect before or after that one.
     live:         then the mounted filesystem as a walk saw it after the last operation, JSON as of
                   oracles/observation.py's Tree; else null.
+    known:        false of a log that was recorded elsewhere and came without a history: setup and run are
+                  empty then, and say nothing of what was done.
     """
 
     workload: Workload
@@ -79,6 +81,7 @@ class History(msgspec.Struct, frozen=True):
     root_inode: int
     parallel: bool = False
     live: msgspec.Raw = msgspec.Raw(b"null")
+    known: bool = True
 
     def begun_count(self, prefix: int) -> int:
         """How many run operations had begun when the first `prefix` entries were on disk."""

@@ -5,8 +5,11 @@ In:       a Workload, and a question about a Workload (one that costs: each is a
 Out:      the smallest Workload for which the answer was yes; what was taken away, as it goes.
 Not here: the question (harness/findings/minimize.py), which operations go (ddmin.py).
 
-After ddmin every move of MOVES is tried in turn, each on what the moves before it left, until none helps.
-A move never makes a workload longer, so it ends. The same workload and answers give the same result.
+First, what the witness says is left out at once: what had not begun when the power failed, and what has
+nothing to do with the path in question. Of a history of hundreds of operations few are left then; ddmin alone
+would ask hundreds of times. After ddmin every move of MOVES is tried in turn, each on what the moves before
+it left, until none helps. A move never makes a workload longer, so it ends. The same workload and answers
+give the same result.
 """
 
 import itertools
@@ -33,23 +36,41 @@ Tell = Callable[[Workload, str], None]
 PATHS = (Kind.ANYWHERE, Kind.BELOW_ROOT, Kind.FILE, Kind.ANYTHING, Kind.DESCRIPTOR)
 
 
-class Shrinker:
-    """smallest: so far. Whatever `still` raises ends it early, with what it has."""
+class Seen(msgspec.Struct, frozen=True):
+    """Where the smallest so far showed it. begun: how many operations of run had begun when the power failed,
+    -1 where that is not known. path: what it is about, "" where it is about no path."""
 
-    def __init__(self, workload: Workload, still: Still, tell: Tell) -> None:
+    begun: int = -1
+    path: str = ""
+
+
+class Shrinker:
+    """smallest: so far. seen: of the last yes. Whatever `still` raises ends it early, with what it has."""
+
+    def __init__(self, workload: Workload, still: Still, tell: Tell, seen: Callable[[], Seen] = Seen) -> None:
         self.smallest = workload
         self._still = still
         self._tell = tell
+        self._seen = seen
         self._known = {text_of(workload): True}
 
     def run(self) -> Workload:
         before = None
         while before != text_of(self.smallest):
             before = text_of(self.smallest)
+            while self._less_at_once():
+                pass
             self._fewer_operations()
             for name, move in MOVES:
                 self._simpler(name, move)
         return self.smallest
+
+    def _less_at_once(self) -> bool:
+        """Whether one of the leaps helped."""
+        items = items_of(self.smallest)
+        return any(
+            len(left) < len(items) and self._try(left, name) for name, left in leaps(items, self._seen())
+        )
 
     def _fewer_operations(self) -> None:
         ddmin(items_of(self.smallest), lambda items: self._try(items, "fewer operations"))
@@ -101,6 +122,59 @@ def text_of(workload: Workload) -> str:
 
 def operation_count(workload: Workload) -> int:
     return len(workload.setup) + len(workload.run)
+
+
+# --- leaps: what the witness says is of no account ------------------------------------------------
+
+EVERYWHERE = ("sync", "syncfs", "remount", "umount", "wait")
+
+
+def leaps(items: Sequence[Item], seen: Seen) -> Iterator[tuple[str, list[Item]]]:
+    """The boldest first. Where threads run, no order of the text says what had begun."""
+    if any(operation.parallel for _, operation in items):
+        return
+    begun = list(items)
+    if seen.begun >= 0:
+        setup = [item for item in items if item[0] == "setup"]
+        run = [item for item in items if item[0] == "run"]
+        begun = [*setup, *run[: seen.begun]]
+    if seen.path not in ("", "."):
+        near = related(begun, seen.path)
+        last = [item for item in begun[-1:] if item not in near]
+        yield "what the path is about", [*near, *last]
+        yield (
+            "what the path is about, and syncs",
+            [item for item in begun if item in near or item[1].word in EVERYWHERE or item in last],
+        )
+    yield "nothing after the power failure", begun
+
+
+def related(items: Sequence[Item], path: str) -> list[Item]:
+    """Operations on the path, on whatever had it or was had by it at another name, on the directories above
+    them, and on descriptors of them."""
+    names, before = {path}, set[str]()
+    while names != before:
+        before = set(names)
+        for _, operation in items:
+            own = {getattr(operation, field) for field in path_fields(operation)} - {"", "."}
+            if operation.word == "snapshot" and operation.path in ("", "."):
+                continue  # of everything
+            if own & names or any(_is_above(each, names) and operation.path2 for each in own):
+                names |= own
+    return [
+        item
+        for item in items
+        if any(
+            each in names
+            or (_is_above(each, names) and item[1].word in ("mkdir", "subvol", "symlink", "rename"))
+            for field in path_fields(item[1])
+            if (each := getattr(item[1], field)) not in ("", ".")
+        )
+    ]
+
+
+def _is_above(path: str, names: set[str]) -> bool:
+    return any(name.startswith(f"{path}/") for name in names)
 
 
 # --- moves: from items, the candidates that are simpler in one way, the boldest first -------------

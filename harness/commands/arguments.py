@@ -47,6 +47,16 @@ def sectors(text: str) -> int:
     return int(text)
 
 
+def add_prefixes(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--prefixes",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="model O: check at most N disks of each log, spread over the whole log (default: all)",
+    )
+
+
 def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]
     """Errors: UnknownProfile, NoFilesystemTool before anything is built."""
     profiles = tuple(dict.fromkeys(profile(name.strip()) for name in text.split(",") if name.strip()))

@@ -30,6 +30,7 @@ SHELLS = ("bash", "zsh", "fish")
 ASKED = {
     "WORKLOAD": "_powercut_workload_or_file",
     "P,...": "_powercut_profiles",
+    "P": "_powercut_profiles",
     "K": "_powercut_kernel_or_dir",
     "KERNEL": "_powercut_kernel_or_dir",
     "EXPERIMENT": "_powercut_experiments",
@@ -46,9 +47,24 @@ LISTED: dict[str, tuple[str, Sequence[str]]] = {
     "FS,...": ("_powercut_filesystems", tuple(MKFS)),
 }
 FOLDERS = ("DIR", "PATH")
-FILES = ("FILE",)
+FILES = ("FILE", "IMAGE", "LOG")
 # By metavar: nothing to choose from.
-FREE = ("B:L", "BYTES", "DAYS", "EXPR", "FINDING", "I/N", "N", "REV", "SIZE", "SPEC", "TEST", "X")
+FREE = (
+    "B:L",
+    "BYTES",
+    "DAYS",
+    "EXPR",
+    "FINDING",
+    "I/N",
+    "MARK",
+    "N",
+    "NUMBER",
+    "REV",
+    "SIZE",
+    "SPEC",
+    "TEST",
+    "X",
+)
 
 
 class PrintCompletion(argparse.Action):

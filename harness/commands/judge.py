@@ -21,7 +21,7 @@ from harness.evidence.summary import (
 )
 from harness.runs.run import finish
 from harness.stages.judge import judge_again
-from oracles.profiles import profile
+from oracles.profiles import on_device, profile
 from oracles.verdict import Tier
 from reports import formats
 from reports.fstests.results import FILE as FSTESTS
@@ -68,7 +68,8 @@ def judge_experiment(place: Path, tier: Tier) -> None:
         experiment = read_experiment(place)
     if experiment.history is None:
         return
-    judgement = judge_again(experiment, profile(experiment.facts.profile), tier)
+    one = on_device(profile(experiment.facts.profile), experiment.facts.device_bytes)
+    judgement = judge_again(experiment, one, tier)
     write_whole(place / "verdicts.json.zst", compress(msgspec.json.encode(judgement)))
     facts = msgspec.structs.replace(experiment.facts, tier=tier)
     write_whole(place / "experiment.json", formats.encode("experiment.json", facts))

@@ -27,6 +27,7 @@ from harness.commands.compare import (
     command_compare,
 )
 from harness.commands.completion import SHELLS, PrintCompletion
+from harness.commands.explore import add_explore, add_pack, command_explore, command_pack
 from harness.commands.export import add_export, command_export
 from harness.commands.fstests import add_fstests, command_fstests
 from harness.commands.generate import (
@@ -44,6 +45,7 @@ from harness.commands.report import add_report, command_report
 from harness.commands.repro import add_repro, command_repro
 from harness.commands.run import add_run, command_run
 from harness.commands.test import add_test, test
+from harness.evidence.pack import BadPack
 from harness.evidence.store import NoResults, RunInUse
 from harness.evidence.summary import (
     EXIT_BAD_INPUT,
@@ -62,6 +64,7 @@ from harness.guests.guest import GuestTrouble, LostGuest
 from harness.local.version import title
 from harness.perf.boot import NotMeasured
 from harness.runs.run import NoGuest, NoRoom, WorkerFailed
+from harness.stages.elsewhere import BadSource
 from harness.states.disk import BadEntry
 from harness.states.log import BadLog
 from kernel.kernel import BadKernel, KernelError
@@ -83,7 +86,9 @@ BAD_INPUT = (
     BadKnown,
     BadResume,
     BadLog,
+    BadPack,
     BadSelection,
+    BadSource,
     BadSpec,
     BadWorkload,
     NoCheckout,
@@ -207,6 +212,22 @@ def parser() -> argparse.ArgumentParser:
             "that a fix takes away is that bug.",
         )
     )
+    add_explore(
+        add(
+            "explore",
+            "examine a dm-log-writes log that was recorded elsewhere",
+            "Rebuild every crash state of a dm-log-writes log that was recorded elsewhere, let the kernel "
+            "recover it, judge what came back, and write a report.",
+        )
+    )
+    add_pack(
+        add(
+            "pack",
+            "make one file of an experiment's log, base disk and history",
+            "Make one file of the log, the base disk and the history of an experiment, which "
+            "`powercut explore` reads on another machine.",
+        )
+    )
     add_kernel(add("kernel", "build, show, list and delete kernels", "Kernels in the cache."))
     add_list(
         add(
@@ -282,6 +303,8 @@ COMMANDS = {
     "attribute": command_attribute,
     "minimize": command_minimize,
     "export": command_export,
+    "explore": command_explore,
+    "pack": command_pack,
     "kernel": command_kernel,
     "list": command_list,
     "fstests": command_fstests,

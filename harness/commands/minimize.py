@@ -10,8 +10,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.evidence.store import NoResults, point_latest
-from harness.evidence.triage import find
+from harness.evidence.store import point_latest
+from harness.evidence.triage import find, require_workload
 from harness.findings.minimize import (
     BUDGET,
     Tried,
@@ -54,8 +54,7 @@ def add_minimize(command: argparse.ArgumentParser, positive: Callable[[str], int
 def command_minimize(arguments: argparse.Namespace) -> int:
     """Errors: NoResults, NotShown, KernelError, NoFilesystemTool, LostGuest, OSError."""
     finding, experiment = find(arguments.run, arguments.finding)
-    if experiment.history is None:
-        raise NoResults(f"{arguments.run} has no recording: {experiment.facts.trouble}")
+    require_workload(arguments.run, experiment)
     tried: list[Tried] = []
     with Progress(arguments.quiet) as progress:
         steps, asked = minimize(finding, experiment, arguments.budget, progress)

@@ -14,6 +14,7 @@ import msgspec
 
 from harness.commands import perf
 from harness.commands.arguments import (
+    add_prefixes,
     chosen_profiles,
     compare_lines,
     compare_status,
@@ -85,6 +86,7 @@ def add_run(command: argparse.ArgumentParser) -> None:
         help="states to check of each model except O, and damages to try, in each experiment "
         f"(default: {DEFAULT_BUDGET})",
     )
+    add_prefixes(command)
     command.add_argument(
         "--atomic",
         type=sectors,
@@ -197,6 +199,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         tier=Tier(arguments.tier),
         models=parse_models(arguments.models),
         budget=arguments.budget,
+        prefixes=arguments.prefixes,
         atomic_bytes=arguments.atomic,
         jobs=arguments.jobs,
         seed=arguments.seed,
@@ -212,6 +215,10 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
 
 def kind_of(arguments: argparse.Namespace) -> str:
     """Errors: BadSelection."""
+    if arguments.prefixes and (arguments.damage or arguments.faults):
+        raise BadSelection(
+            "--prefixes is about power failures. It cannot be combined with --faults and --damage"
+        )
     if not arguments.damage:
         return FAULTS if arguments.faults else CRASH
     if arguments.faults:
@@ -284,6 +291,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         tier=Tier(question.tier),
         models=parse_models(original.models),
         budget=original.budget,
+        prefixes=original.prefixes,
         atomic_bytes=original.atomic,
         jobs=arguments.jobs or question.jobs,
         seed=question.seed,

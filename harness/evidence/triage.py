@@ -77,6 +77,17 @@ def learnt(run: Path, finding: Finding, after: Triage) -> Summary:
     return summary
 
 
+def require_workload(run: Path, experiment: Experiment) -> None:
+    """For what records the workload of a finding again. Errors: NoResults."""
+    if experiment.history is None:
+        raise NoResults(f"{run} has no recording: {experiment.facts.trouble}")
+    if not experiment.history.known:
+        raise NoResults(
+            f"{run} is of a log that was recorded elsewhere and came without a history, so there is no "
+            "workload that could be recorded again. To keep the disk of a state: powercut repro --keep FILE"
+        )
+
+
 def find(run: Path, wanted: str) -> tuple[Finding, Experiment]:
     """A finding of a run and its witness. wanted: "F1", or "" for the first. Errors: NoResults."""
     if not (run / "summary.json").exists():

@@ -79,7 +79,22 @@ def run_experiment(
         recording = record_in(setting, plan.workload)
     except UNRECORDED as error:
         return not_recorded(plan, guest_slot, run, error)
-    seconds = {"record": time.monotonic() - started}
+    recorded_s = time.monotonic() - started
+    return examine(plan, setting, recording, run, tell, {"record": recorded_s}, others)
+
+
+def examine(
+    plan: Plan,
+    setting: Setting,
+    recording: Recording,
+    run: Path,
+    tell: Tell,
+    seconds: dict[str, float],
+    others: tuple[LogFigures, ...] = (),
+) -> Outcome:
+    """A recording, whatever its source, with every state recovered, judged and kept. seconds: by stage, what
+    was spent before. others: other recordings of the same. Errors: as run_experiment()."""
+    guest_slot = setting.guest_slot
     with open_log(recording.log) as log:
         examination = EXAMINATIONS[plan.kind](setting, recording, log, plan.state_plan)
         if recording.live is not None:
@@ -93,7 +108,7 @@ def run_experiment(
         except UNEXAMINED as error:
             guest_slot.drop()
             trouble = f"{examination.stage}: {error}"
-        seconds |= examination.seconds(time.monotonic() - started)
+        seconds = seconds | examination.seconds(time.monotonic() - started)
         facts = facts_of(plan, trouble or examination.trouble(), recording, log)
     facts = msgspec.structs.replace(
         facts,

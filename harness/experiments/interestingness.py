@@ -35,10 +35,11 @@ from oracles.faults.damage import split
 from oracles.finding import signature
 from oracles.live import judge_live
 from oracles.profiles import Profile
-from oracles.spec import LIVE, MODELS, Damage, is_live, model_of
+from oracles.spec import LIVE, MODELS, Damage, State, is_live, model_of, place_of
 from oracles.verdict import Tier, Verdict
 from reports.results import DAMAGE, FAULTS, Experiment, Finding
 from workloads.faults import parse_point
+from workloads.shrinking import Seen
 from workloads.workload import Workload
 
 
@@ -90,17 +91,20 @@ class Target(msgspec.Struct, frozen=True):
         return any(f" {fsck.NAME}: " in one for one in self.signatures)
 
 
+LATE = 300  # prefixes at the end of a long log that are asked first
 DAMAGES = 150  # drawn in a recording: a second or two of recovery
 
 
 class Answered(msgspec.Struct, frozen=True):
     """By signature the spec of the first state that shows it; entry_count: of the log.
-    trouble: "" or why the workload could not be examined. failed: operations that failed."""
+    trouble: "" or why the workload could not be examined. failed: operations that failed. seen: by signature
+    what that state says of the workload; of power failures only."""
 
     first: dict[str, str]
     entry_count: int = 0
     trouble: str = ""
     failed: int = 0
+    seen: dict[str, Seen] = {}
 
 
 class InterestingnessTest:
@@ -133,8 +137,9 @@ class InterestingnessTest:
         self.recordings += 1
         try:
             with recorded(self._setting, workload) as (recording, log):
-                first = self._first_shown(recording, log)
-                return Answered(first, len(log), failed=failed_in(recording))
+                seen: dict[str, Seen] = {}
+                first = self._first_shown(recording, log, seen)
+                return Answered(first, len(log), failed=failed_in(recording), seen=seen)
         except Died as death:
             self._guest_slot.drop()
             first = self._of_live(death.live)
@@ -149,13 +154,15 @@ class InterestingnessTest:
         shown = signatures_of(self.target.profile, verdicts) & {*self.target.signatures}
         return dict.fromkeys(shown, live.spec)
 
-    def _first_shown(self, recording: Recording, log: Log) -> dict[str, str]:
-        """By signature the first state that shows it."""
+    def _first_shown(self, recording: Recording, log: Log, seen: dict[str, Seen]) -> dict[str, str]:
+        """By signature the first state that shows it; seen: filled in."""
         first = self._of_live(recording.live) if recording.live is not None else {}
         if self._has_all(first):
             return first
         for judged in self._judged(recording, log, first):
             for name in signatures_of(self.target.profile, judged.verdicts) & {*self.target.signatures}:
+                if name not in first and self.target.trigger is None:
+                    seen[name] = seen_in(self.target.profile, recording, name, judged)
                 first.setdefault(name, judged.spec)
             # Of a model beyond O all states are judged: its first state in their order is the answer.
             if self._has_all(first) and model_of(judged.spec) not in MODELS:
@@ -185,9 +192,27 @@ class InterestingnessTest:
             if self._has_all(first):
                 return
             shutil.rmtree(self._space.path / FOLDER, ignore_errors=True)
+            if (
+                model == "O" and len(log) > 2 * LATE
+            ):  # a workload that was cut behind its witness ends with it
+                late = CrashStates(self._setting, recording, log, StatePlan(), judge)
+                yield from late.judged_alone(State(prefix) for prefix in range(len(log) - LATE, len(log) + 1))
+                if self._has_all(first):
+                    return
             yield from CrashStates(
                 self._setting, recording, log, StatePlan((model,)), judge, lambda: self._has_all(first)
             ).judged()
+
+
+def seen_in(profile: Profile, recording: Recording, name: str, judged: Judged) -> Seen:
+    """What the state that shows a signature says of the workload."""
+    history = recording.history
+    for verdict in judged.verdicts:
+        for violation in verdict.violations:
+            if signature(profile.name, verdict.oracle, violation) == name:
+                begun = -1 if history.parallel else history.begun_count(place_of(judged.spec))
+                return Seen(begun, violation.subject)
+    return Seen()
 
 
 def failed_in(recording: Recording) -> int:

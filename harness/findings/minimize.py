@@ -35,19 +35,20 @@ from harness.states.crash import DEFAULT_MODELS
 from kernel.build import build
 from kernel.word import source_word
 from oracles.faults.damage import split
-from oracles.profiles import profile
+from oracles.profiles import on_device, profile
 from oracles.spec import LIVE, MODELS, model_of
 from oracles.verdict import Tier
 from reports.results import CRASH, DAMAGE, Experiment, Finding
 from reports.text.reruns import rerun_words
 from workloads.library import SUFFIX
-from workloads.shrinking import Shrinker, config_lines, operation_count
+from workloads.shrinking import Seen, Shrinker, config_lines, operation_count
 from workloads.text import format as format_workload
 from workloads.workload import Workload
 
 BUDGET = 300
 # Of a failing device or a damaged disk one recording is a sweep over all its points, and no race was seen.
 YESES = 3
+LONG = 40  # operations
 NAME = "minimal"
 TELL_EVERY_S = 10.0
 
@@ -74,7 +75,8 @@ class Question:
     A workload in which more operations fail is no step: what they leave on a disk is an accident, and no
     program can say it.
 
-    yeses: how often it must show it before the answer is yes.
+    yeses: how often it must show it before the answer is yes; once while it has more than LONG operations:
+    what races is seen when it is small, and the steps are gone back then.
     stock: asked, too, after each yes: what the series alone shows is not to become what every kernel shows.
     Not where it shows the first workload itself."""
 
@@ -98,6 +100,7 @@ class Question:
         self._failed = 0  # operations of the last step
         self.smallest = 0
         self.state = ""
+        self.seen = Seen()
         self.steps: list[Reduction] = []
 
     @property
@@ -107,7 +110,8 @@ class Question:
     def __call__(self, workload: Workload) -> bool:
         """Errors: BudgetSpent."""
         results = [self._shown(workload)]
-        while results[-1] is not None and results[-1].failed <= self._failed and len(results) < self._yeses:
+        yeses = self._yeses if operation_count(workload) <= LONG else 1
+        while results[-1] is not None and results[-1].failed <= self._failed and len(results) < yeses:
             results.append(self._shown(workload))
         last = results[-1]
         if last is None or last.failed > self._failed or self._stock_shows(workload):
@@ -128,6 +132,7 @@ class Question:
 
     def _take(self, result: Answered) -> None:
         self.state, self._failed = result.first[self._signature], result.failed
+        self.seen = result.seen.get(self._signature, Seen())
 
     def _stock_shows(self, workload: Workload) -> bool:
         if self._stock is None:
@@ -230,7 +235,7 @@ def minimize(
             f"{finding.signature}: {count} operations, state {question.state}, "
             f"{result.entry_count} log entries"
         )
-        shrinker = Shrinker(history.workload, question, question.tell)
+        shrinker = Shrinker(history.workload, question, question.tell, lambda: question.seen)
         try:
             shrinker.run()
         except BudgetSpent:
@@ -248,7 +253,7 @@ def target_on(word: str, finding: Finding, experiment: Experiment, progress: Pro
     return Target(
         word,
         spec_of(kernel, experiment),
-        profile(finding.profile),
+        on_device(profile(finding.profile), facts.device_bytes),
         Tier(facts.tier),
         (finding.signature,),
         models_up_to(finding),
@@ -290,7 +295,7 @@ def run_spec_of(
     facts = experiment.facts
     return RunSpec(
         workloads=(workload,),
-        profiles=(profile(finding.profile),),
+        profiles=(on_device(profile(finding.profile), facts.device_bytes),),
         kernels=(facts.kernel,),
         config=facts.config,
         tier=Tier(facts.tier),

@@ -27,7 +27,7 @@ from harness.findings.verdict_text import verdict_lines
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import accelerated, prefer
-from harness.guests.spec import UML, arch_of
+from harness.guests.spec import UML, arch_of, memory_for
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES, processors
@@ -35,12 +35,13 @@ from harness.stages.explore import StatePlan
 from harness.stages.record import Recording
 from harness.stages.recover import block_writes
 from harness.states.crash import parse_spec
+from harness.states.disk import BLOCK_BYTES, data_blocks
 from harness.states.log import open_log
 from harness.states.nested import FOLDER, file_name
 from harness.states.rebuild import Rebuilding
 from kernel.build import build
 from oracles.observation import Observation, Tree
-from oracles.profiles import profile
+from oracles.profiles import on_device, profile
 from oracles.spec import PRESUMES, BadSpec, State, disk_words, is_live
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import FAULTS, Experiment, read_experiment, read_summary
@@ -150,6 +151,8 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
             print("\n".join(describe_fault(experiment, shown, seen, judged)))
             return status(judged)
         image = _rebuild(shown.folder, state, experiment, space.path)
+        held_bytes = BLOCK_BYTES * sum(1 for _ in data_blocks(space.path / "base"))
+        spec = msgspec.structs.replace(spec, memory_mib=memory_for(held_bytes))
         if keep is not None:
             copy_image(image, keep)
         if shell:
@@ -224,9 +227,8 @@ def _examine(
     facts, history = experiment.facts, experiment.history
     assert history is not None
     with_fsck = any(seen.fsck is not None for seen in experiment.observations)
-    setting = Setting(
-        guest_slot, profile(facts.profile), Tier(facts.tier), facts.kernel, scratch, scratch, with_fsck
-    )
+    one = on_device(profile(facts.profile), facts.device_bytes)
+    setting = Setting(guest_slot, one, Tier(facts.tier), facts.kernel, scratch, scratch, with_fsck)
     recording = Recording(scratch / "base", scratch / "state.log", history, {}, ())
     with open_log(recording.log) as log:
         examination = CrashStates(setting, recording, log, StatePlan())

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.evidence.store import NoResults
+from harness.evidence.triage import require_workload
 from harness.stages.fault_points import with_sectors
 from harness.states.block_names import OTHER
 from oracles.case import Case, Prepared, prepare
@@ -59,8 +59,7 @@ Showing = Sequence[tuple[JudgedState, Violation]]
 
 def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator[Reproducer]:
     """Errors: NoExport, NoResults."""
-    if experiment.history is None:
-        raise NoResults(f"{run} has no recording: {experiment.facts.trouble}")
+    require_workload(run, experiment)
     kind = {FAULTS: failed, DAMAGE: damaged}.get(experiment.facts.kind, crashed)
     if is_live(finding.state):
         kind = died

@@ -72,7 +72,7 @@ def unexplained(run: Path) -> Iterator[Shown]:
         with reading(folder):
             experiment = read_experiment(folder)
         facts, history = experiment.facts, experiment.history
-        if facts.kind != CRASH or history is None or history.parallel:
+        if facts.kind != CRASH or history is None or history.parallel or not history.known:
             continue
         place = (facts.profile, facts.workload)
         verdicts = [verdict for each in experiment.judgement.verdict_sets for verdict in each]

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from harness.evidence.store import reading
-from harness.evidence.triage import find, keep_triage, learnt
+from harness.evidence.triage import find, keep_triage, learnt, require_workload
 from harness.experiments.interestingness import InterestingnessTest, Target, Trigger, trigger_of
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSpec
@@ -32,7 +32,7 @@ from kernel.build import build
 from kernel.build import find as find_built
 from kernel.kernel import Kernel
 from kernel.word import source_word
-from oracles.profiles import profile
+from oracles.profiles import on_device, profile
 from oracles.spec import LIVE, in_order, is_live, model_of
 from oracles.verdict import Tier
 from reports.results import CRASH, Experiment, Finding, Repeat, Summary, read_experiment
@@ -73,6 +73,7 @@ def rerun_new(run: Path, summary: Summary, progress: Progress) -> Summary:
 def rerun_one(run: Path, wanted: str, times: int, progress: Progress) -> tuple[Finding, Summary]:
     """Errors: NoResults, KernelError, NoFilesystemTool, LostGuest, OSError."""
     finding, experiment = find(run, wanted)
+    require_workload(run, experiment)
     repeats = repeated(
         experiment,
         [finding.signature],
@@ -118,7 +119,7 @@ def repeated(
         subject = Target(
             word,
             spec_of(kernel, experiment),
-            profile(facts.profile),
+            on_device(profile(facts.profile), facts.device_bytes),
             Tier(facts.tier),
             tuple(signatures),
             models,

@@ -90,7 +90,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against.
     kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
-    repeats: whether new findings are repeated (reruns.py). damages: of StatePlan."""
+    repeats: whether new findings are repeated (reruns.py). damages, prefixes: of StatePlan."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -111,6 +111,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     kind: str = CRASH
     repeats: bool = True
     damages: tuple[Damage, ...] = ()
+    prefixes: int = 0
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -293,6 +294,7 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
                 run_spec.seed,
                 run_spec.atomic_bytes,
                 run_spec.damages,
+                run_spec.prefixes,
             ),
             FAULTS if workload.faulty else part.kind or run_spec.kind,
             run_spec.log_bytes,

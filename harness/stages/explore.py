@@ -18,6 +18,7 @@ from harness.states.log import SECTOR_BYTES, Log
 from harness.states.nested import FOLDER, Nesting, Recoveries
 from harness.states.reorder import Reordering
 from harness.states.spread import even
+from harness.states.spread_prefixes import Prefixes
 from harness.states.tear import Tearing
 from oracles.spec import Damage, State, model_of
 from reports.results import Coverage
@@ -28,15 +29,17 @@ UNTOUCHED = b'"untouched":true'
 
 
 class StatePlan(msgspec.Struct, frozen=True):
-    """What is asked. budget: states of an experiment for each model but O. seed: of what is drawn.
-    atomic_bytes: what a device does not tear, 0 for what the profile says. damages: at rest, done beside
-    those that are drawn, in every state whose mount reads their block."""
+    """What is asked. budget: states of an experiment for each model but O. prefixes: of model O, how many
+    disks of a log, 0 for all. seed: of what is drawn. atomic_bytes: what a device does not tear, 0 for what
+    the profile says. damages: at rest, done beside those that are drawn, in every state whose mount reads
+    their block."""
 
     models: tuple[str, ...] = DEFAULT_MODELS
     budget: int = DEFAULT_BUDGET
     seed: int = 0
     atomic_bytes: int = 0
     damages: tuple[Damage, ...] = ()
+    prefixes: int = 0
 
 
 def may_write(report: bytes) -> bool:
@@ -83,9 +86,7 @@ class Explorer:
         found: list[Iterator[State]] = []
         budget, seed = self._state_plan.budget, self._state_plan.seed
         if "O" in self._state_plan.models:
-            self.planned["O"] = len(self._log) + 1
-            every = states(len(self._log))
-            found.append(itertools.takewhile(lambda _: not self._enough(), every))
+            found.append(itertools.takewhile(lambda _: not self._enough(), self._ordered()))
         if "R" in self._state_plan.models:
             reordering = Reordering(self._log, budget, seed)
             self.planned["R"] = reordering.count
@@ -97,6 +98,15 @@ class Explorer:
             self._coverage.append(tearing.coverage)
             found.append(tearing.states())
         return itertools.chain.from_iterable(found)
+
+    def _ordered(self) -> Iterator[State]:
+        if not self._state_plan.prefixes:
+            self.planned["O"] = len(self._log) + 1
+            return states(len(self._log))
+        some = Prefixes(self._log, self._state_plan.prefixes)
+        self.planned["O"] = len(some.states)
+        self._coverage.append(some.coverage)
+        return iter(some.states)
 
     def _nested(self, recovery: Recovery, base: Path) -> Iterator[Recovered]:
         outer = sorted(self._outer.values(), key=lambda state: state.prefix)

@@ -1,7 +1,7 @@
 """
 What the long runs share: runs of the main job into a folder that goes with the test, a guest at hand.
 
-In:       pytest options --profile, --kernel, --kills, --seed, --engine, --base, --keep.
+In:       pytest options --profile, --kernel, --kills, --seed, --engine, --base, --replay-log, --keep.
 Out:      fixtures `main_job`, `keeper_for`, `profile_names`, `kernel_word`.
 Not here: the kernels (built once a machine, kernel/), what is expected (the tests, known.py).
 """
@@ -31,6 +31,9 @@ def pytest_addoption(parser):
     parser.addoption("--engine", default="", help="of test_install.py: a container engine, as podman")
     parser.addoption(
         "--base", default="", help="of test_install.py: the image that the Containerfile begins with"
+    )
+    parser.addoption(
+        "--replay-log", default="", help="of test_explore.py: src/log-writes/replay-log of a built fstests"
     )
     parser.addoption("--keep", default="", help="folder whose rows test_minimize.py takes as they are")
 

@@ -8,6 +8,11 @@ Not here: bounded sets that are enumerated (ace.py, own.py); shards (space.py).
 Every word of a workload is drawn but `fault`, and `parallel` with its `await`; none fills the disk. What
 the operations should leave is followed roughly (Tree), so that most of them succeed. One in ten takes any
 path, so some fail, and a mistake here costs no more than that.
+
+From LONG operations on it is a long history (LongTree): its tree grows over more names and directories,
+offsets and sizes stand at and around the boundaries of blocks, leaves, extents and inline data, fsync and
+evict come oftener, subvolumes and remounts more seldom. Shorter ones are as they always were: reports name
+them.
 """
 
 import random
@@ -20,7 +25,8 @@ from workloads.text import K
 from workloads.workload import FALLOCATE_MODES, OPEN_FLAGS, PWRITE_MODES, Workload
 
 BOUNDS = "random"
-LENGTH_MAX = 1000  # operations of run
+LENGTH_MAX = 2000  # operations of run
+LONG = 100
 SETUP_MAX = 12
 NAMES = ("foo", "bar", "baz", "a-name-of-forty-bytes-makes-an-item-long")
 DIRECTORIES = ("A", "B", "C")
@@ -32,6 +38,20 @@ BLOCK = 4 * K
 SIZES = (1, 100, 511, 512, 1000, K, 2 * K, 2048 + 1, 4095, BLOCK, 4097, 6000, 8 * K, 12 * K, 16 * K, 20000)
 LARGE = (32 * K, 64 * K - 1, 64 * K, 64 * K + 1, 100000, 128 * K, 132 * K, 256 * K)
 OFFSET_MAX = 1024 * K
+# Of long histories. A sector; a block of ext4, of 1 KiB; what btrfs keeps inline (max_inline, 2 KiB) and f2fs
+# (3,488 B in its inode); a page and block; a leaf of btrfs; an allocation unit; an extent of compressed data
+# (BTRFS_MAX_COMPRESSED, 128 KiB); what XFS reserves first behind the end of a file (64 KiB).
+BOUNDARIES = (512, K, 2 * K, 3488, BLOCK, 2 * BLOCK, 16 * K, 32 * K, 64 * K, 128 * K, 256 * K, 512 * K)
+AROUND = (0, 0, 0, -1, 1, -8, 8, -512, 512)
+WIDE_OFFSETS = (
+    2 * 1024 * K,
+    8 * 1024 * K,
+)  # far behind the end: a hole, and extents in another block of the tree
+WIDE_MAX = 16 * 1024 * K
+LONG_NAMES = (*NAMES, "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n" * 120, "n" * 250)
+LONG_DIRECTORIES = ("A", "B", "C", "D", "E", "F")
+LONG_XATTR_BYTES = (0, 1, 60, 100, 255, 256, 900, 2000, 3000)
+RARE_IN_LONG = {"remount": 1, "subvol": 2, "snapshot": 2, "chattr": 2, "evict": 35, "fsync": 130, "link": 70}
 XATTRS = ("user.a", "user.b", "user.c")
 XATTR_BYTES = (0, 1, 8, 40, 300, 900, 2000)
 MODES = ("600", "640", "644", "700", "755", "777", "000")
@@ -53,7 +73,12 @@ class Thing:
 
 
 class Tree:
-    """What the operations so far should have left, and the dice for the next."""
+    """What the operations so far should have left, and the dice for the next. names, directories: for new
+    ones. xattr_bytes: sizes of attributes."""
+
+    names: Sequence[str] = NAMES
+    directories: Sequence[str] = DIRECTORIES
+    xattr_bytes: Sequence[int] = XATTR_BYTES
 
     def __init__(self, seed: str) -> None:
         self.dice = random.Random(seed)
@@ -106,14 +131,15 @@ class Tree:
         """A path that may lead to something or to nothing."""
         return self.one([*self.paths(), self.new()])
 
-    def new(self, names: Sequence[str] = NAMES) -> str:
+    def new(self, names: Sequence[str] = ()) -> str:
         """A name in some directory, mostly one that is free; now and then by way of a symlink."""
+        names = names or self.names
         above = [path for path in self.paths("dir") if path.count("/") < DEPTH_MAX - 1]
         links = self.paths("symlink") if self.chance(10) else []
         directory = self.one([".", ".", *above, *links])
         thing = self.at(directory)
         free = [name for name in names if thing is None or name not in thing.below]
-        name = self.one(free if free and self.chance(95) else NAMES + DIRECTORIES)
+        name = self.one(free if free and self.chance(95) else (*self.names, *self.directories))
         return name if directory == "." else f"{directory}/{name}"
 
     def some(self, *kinds: str, kept: str = "") -> str:
@@ -167,12 +193,34 @@ class Tree:
         return f"@d{self.kept_count}"
 
 
+class LongTree(Tree):
+    """Of a long history."""
+
+    names, directories, xattr_bytes = LONG_NAMES, LONG_DIRECTORIES, LONG_XATTR_BYTES
+
+    def length(self) -> int:
+        if self.chance(20):
+            return super().length()
+        return max(self.dice.choice(BOUNDARIES[:9]) + self.dice.choice(AROUND), 1)
+
+    def offset(self, path: str) -> int:
+        """At a boundary of the filesystem, or where the file's data ends, and a little beside it."""
+        if self.chance(30):
+            return super().offset(path)
+        thing = self.at(path)
+        end = thing.size if thing else 0
+        place = end if self.chance(40) else self.dice.choice((0, *BOUNDARIES, *WIDE_OFFSETS))
+        if self.chance(25):  # a boundary counted from the end of the file
+            place += self.dice.choice((-1, 1)) * self.dice.choice(BOUNDARIES)
+        return min(max(place + self.dice.choice(AROUND), 0), WIDE_MAX)
+
+
 # --- names ---------------------------------------------------------------------------------------
 
 
 def _make(kind: str, word: str) -> Callable[[Tree], str]:
     def draw(tree: Tree) -> str:
-        path = tree.new(DIRECTORIES if kind == "dir" else NAMES)
+        path = tree.new(tree.directories if kind == "dir" else tree.names)
         if tree.at(path) is None:
             tree.put(path, Thing(kind))
         return f"{word} {path}"
@@ -188,7 +236,7 @@ def _symlink(tree: Tree) -> str:
     """To something, to nothing, to itself; relative to where it lies, or by chance so."""
     path = tree.new()
     tree.put(path, Thing("symlink"))
-    return f"symlink {tree.any() if tree.chance(70) else tree.one(NAMES + DIRECTORIES)} {path}"
+    return f"symlink {tree.any() if tree.chance(70) else tree.one((*tree.names, *tree.directories))} {path}"
 
 
 def _link(tree: Tree) -> str:
@@ -243,7 +291,7 @@ def _subvol(tree: Tree) -> str:
         path = tree.one(there)
         tree.put(path, None)
         return f"subvol delete {path}"
-    path = tree.one(DIRECTORIES)
+    path = tree.one(tree.directories)
     if tree.at(path) is None:
         tree.put(path, Thing("dir", subvolume=True))
     return f"subvol create {path}"
@@ -252,7 +300,7 @@ def _subvol(tree: Tree) -> str:
 def _snapshot(tree: Tree) -> str:
     there = [path for path, thing in tree.every() if thing.subvolume]
     source = tree.one(there) if there else "."
-    path = tree.one(DIRECTORIES)
+    path = tree.one(tree.directories)
     if tree.at(path) is None:
         tree.put(path, Thing("dir", subvolume=True))
     return f"snapshot {source} {path}"
@@ -370,7 +418,7 @@ def _two_files(word: str) -> Callable[[Tree], str]:
 
 
 def _setxattr(tree: Tree) -> str:
-    value = tree.one("xyz") * tree.dice.choice(XATTR_BYTES)
+    value = tree.one("xyz") * tree.dice.choice(tree.xattr_bytes)
     return f'setxattr {tree.object()} {tree.one(XATTRS)} "{value}"'
 
 
@@ -468,10 +516,12 @@ UMOUNT_PERCENT = 6  # of workloads end without a crash
 def workload(length: int, seed: int, number: int) -> Workload:
     """The number-th of that seed, from 0. Its operations in run are `length`, in setup up to SETUP_MAX."""
     assert 1 <= length <= LENGTH_MAX
-    tree = Tree(f"{BOUNDS} {length} {seed} {number}")
+    is_long = length >= LONG
+    tree = (LongTree if is_long else Tree)(f"{BOUNDS} {length} {seed} {number}")
     made_first = (*FIRST, *(tree.one(MAKING) for _ in range(tree.dice.randrange(SETUP_MAX - len(FIRST) + 1))))
     setup = [WORDS[word][1](tree) for word in made_first[tree.dice.randrange(len(FIRST) + 1) :]]
-    weights = [weight for weight, _ in WORDS.values()]
+    rare = RARE_IN_LONG if is_long else {}
+    weights = [rare.get(word, weight) for word, (weight, _) in WORDS.items()]
     drawn = tree.dice.choices([draw for _, draw in WORDS.values()], weights, k=length)
     run = [draw(tree) for draw in drawn]
     # Where the last operation closes a descriptor, that is open still when umount comes in its place.
