@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from harness.commands.arguments import positive
+from harness.commands.arguments import add_prefixes, positive
 from harness.commands.kernel import config_option
 from harness.evidence.store import NoResults, new_run, only_one, point_latest, reading
 from harness.evidence.summary import shown
@@ -20,6 +20,7 @@ from harness.fstests.machine import MKFS
 from harness.guests.spec import UML
 from harness.local import version
 from harness.local.progress import Progress
+from harness.runs.recorded_tests import examiner
 from harness.runs.run import machine_facts
 from oracles.profiles import UnknownProfile
 from oracles.verdict import Tier
@@ -28,6 +29,7 @@ from reports.fstests.lines import fstests_lines
 from reports.fstests.results import FILE, FstestsRun, read_fstests
 from reports.pages.fstests import write_fstests_page
 from reports.results import Question
+from workloads.library import BadSelection
 
 DEADLINE_S = 600
 DEFAULT_FILESYSTEM = "btrfs"
@@ -107,6 +109,12 @@ def add_fstests(command: argparse.ArgumentParser) -> None:
         help="where the run is stored (default: results)",
     )
     command.add_argument(
+        "--record",
+        action="store_true",
+        help="record the scratch device while a test runs, and examine the crash states of that log",
+    )
+    add_prefixes(command)
+    command.add_argument(
         "--resume",
         type=Path,
         metavar="DIR",
@@ -155,7 +163,14 @@ def command_fstests(arguments: argparse.Namespace) -> int:
         point_latest(folder)
     with only_one(folder), Progress(arguments.quiet or arguments.json) as progress:
         try:
-            found = suite.run_suite(wish, folder, progress, before)
+            examine = (
+                examiner(
+                    folder, arguments.config, arguments.prefixes, ("powercut", *arguments.words), progress
+                )
+                if arguments.record
+                else None
+            )
+            found = suite.run_suite(wish, folder, progress, before, examine)
         except KeyboardInterrupt:
             progress.line(f"the tests that are done are kept; continue with --resume {shown(folder)}")
             raise
@@ -167,6 +182,10 @@ def command_fstests(arguments: argparse.Namespace) -> int:
 
 def wish_of(arguments: argparse.Namespace) -> suite.FstestsWish:
     """Errors: NoCheckout, NoSuchTest, BadKnown, UnknownProfile."""
+    if arguments.prefixes and not arguments.record:
+        raise BadSelection(
+            "--prefixes is about the crash states of --record. Add it, or leave --prefixes out"
+        )
     place = checkout.folder_of(arguments.fstests)
     groups = arguments.groups or (() if arguments.tests else checkout.CRASH_GROUPS)
     return suite.FstestsWish(
@@ -178,7 +197,7 @@ def wish_of(arguments: argparse.Namespace) -> suite.FstestsWish:
         config=arguments.config,
         deadline_s=arguments.deadline,
         again=arguments.again,
-        jobs=arguments.jobs or len(suite.processors()),
+        jobs=1 if arguments.record else arguments.jobs or len(suite.processors()),
         known=suite.read_known(arguments.known) if arguments.known else {},
     )
 

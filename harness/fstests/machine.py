@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from harness.fstests import recording
 from harness.fstests.said import TOO_LONG, answer, last_lines, not_started, sections
 from harness.guests.bare import run_in_guest
 from harness.guests.filesystem import find_tool, run_tool
@@ -62,9 +63,9 @@ exit 99
 export PATH=/tmp/bin:$PATH FSTYP={filesystem}
 export TEST_DEV=/dev/ubda TEST_DIR=/mnt/test SCRATCH_DEV=/dev/ubdb SCRATCH_MNT=/mnt/scratch
 export LOGWRITES_DEV=/dev/ubdc RESULT_BASE=/mnt/results HOST_OPTIONS=/dev/null
-cd /mnt/beside
-./check {tests} >/mnt/results/said 2>&1 </dev/null
-"""
+{before}cd /mnt/beside
+./check --exact-order {tests} >/mnt/results/said 2>&1 </dev/null
+{after}"""
 
 
 class Bench(msgspec.Struct, frozen=True):
@@ -92,16 +93,22 @@ def require_room() -> None:
 
 
 def attempts(
-    bench: Bench, tests: Sequence[str], filesystem: str, space: Workspace, processor: int | None = None
+    bench: Bench,
+    tests: Sequence[str],
+    filesystem: str,
+    space: Workspace,
+    processor: int | None = None,
+    recorded: bool = False,
 ) -> list[FstestsAttempt]:
     """One after another in one guest, as far as it came: each test that was taken up, at least the first.
-    space: of this guest alone. processor: as of GuestSpec.
+    space: of this guest alone. processor: as of GuestSpec. recorded: with the scratch device recorded
+    (recording.py).
     Errors: NoRoomForDisks, NoFilesystemTool, OSError."""
     require_room()
     results = space.path / "results"
     results.mkdir()
-    disks = disks_for(filesystem, space)
-    folder = script_for(tests, filesystem, results)
+    disks = disks_for(filesystem, space, recorded)
+    folder = script_for(tests, filesystem, results, recorded)
     watch = Watch(results / "said", tests, bench.deadline_s)
     ran = run_in_guest(
         bench.kernel,
@@ -166,28 +173,35 @@ class Watch:
         return round(end - begin, 1)
 
 
-def disks_for(filesystem: str, space: Workspace) -> tuple[Path, ...]:
-    """The test device with a filesystem, the scratch device and the one for dm-log-writes, both empty.
-    Errors: NoFilesystemTool, OSError."""
+def disks_for(filesystem: str, space: Workspace, recorded: bool = False) -> tuple[Path, ...]:
+    """The test device with a filesystem; the scratch device and the one for dm-log-writes, empty; ours for the
+    log. Errors: NoFilesystemTool, OSError."""
     command, package = MKFS[filesystem]
-    test, scratch, logwrites = (
-        space.file(name, size)
-        for name, size in (("test", TEST_BYTES), ("scratch", SCRATCH_BYTES), ("logwrites", LOGWRITES_BYTES))
-    )
+    scratch_bytes = recording.SCRATCH_BYTES if recorded else SCRATCH_BYTES
+    test = space.file("test", TEST_BYTES)
+    scratch = space.file("scratch", scratch_bytes)
+    disks = [test, scratch, space.file(recording.OWN_LOG, LOGWRITES_BYTES)]
+    disks += [space.file(recording.RECORD, recording.LOG_BYTES)] if recorded else []
     run_tool([find_tool(command[0], package), *command[1:], str(test)])
-    return test, scratch, logwrites
+    return tuple(disks)
 
 
-def script_for(tests: Sequence[str], filesystem: str, results: Path) -> Path:
+def script_for(tests: Sequence[str], filesystem: str, results: Path, recorded: bool = False) -> Path:
     """A folder whose content the guest gets: the script `try`; passwd and group of this machine with the
     users that fstests wants."""
     folder = results.parent / "script"
     folder.mkdir()
     (folder / "try").write_text(
         SCRIPT.format(
-            no_daemon=1, results=shlex.quote(str(results)), filesystem=filesystem, tests=shlex.join(tests)
+            no_daemon=1,
+            results=shlex.quote(str(results)),
+            filesystem=filesystem,
+            tests=shlex.join(tests),
+            before=recording.SETUP if recorded else "",
+            after=recording.TEARDOWN if recorded else "",
         )
     )
+    (folder / "wrapper").write_text(recording.WRAPPER)
     users, groups = Path("/etc/passwd").read_text(), Path("/etc/group").read_text()
     for number, name in enumerate(USERS, start=FIRST_ID):
         users += "" if f"\n{name}:" in users else f"{name}:x:{number}:{number}::/tmp:/bin/bash\n"

@@ -31,9 +31,11 @@ from reports.fstests.results import (
     FAIL,
     FILE,
     KNOWN,
+    NOTRUN,
     FstestsAttempt,
     FstestsResult,
     FstestsRun,
+    RecordedLife,
 )
 from reports.text.counting import number
 
@@ -72,15 +74,22 @@ class FstestsWish(msgspec.Struct, frozen=True):
         return tuple((name, test) for name, tests in self.tests.items() for test in tests)
 
 
+# The folder of the guest's devices, kernel spec, test, filesystem; what the recorded log holds.
+ExamineLog = Callable[[Path, str, str, str], tuple[RecordedLife, ...]]
 # Kernel spec, tests, filesystem; an attempt of each test that the guest came to, at least of the first.
 Attempts = Callable[[str, tuple[str, ...], str], list[FstestsAttempt]]
 
 
 def run_suite(
-    wish: FstestsWish, folder: Path, progress: Progress, before: FstestsRun | None = None
+    wish: FstestsWish,
+    folder: Path,
+    progress: Progress,
+    before: FstestsRun | None = None,
+    examine_log: ExamineLog | None = None,
 ) -> FstestsRun:
-    """before: what was done of the same plan, which is not done again. Errors: BadResume; KernelError;
-    machine.NoRoomForDisks, NoFilesystemTool, OSError, with what was done until then kept."""
+    """examine_log: records each test, and is asked for what its log holds. before: what was done of the same
+    plan, which is not done again. Errors: BadResume; KernelError; machine.NoRoomForDisks, NoFilesystemTool,
+    OSError, with what was done until then kept."""
     machine.require_tools(tuple(wish.tests))
     kernels = build_kernels(wish, progress)
     found = FstestsRun(
@@ -98,7 +107,7 @@ def run_suite(
     if before:
         found = msgspec.structs.replace(found, started=before.started, results=tuple(done.values()))
     keep(folder, found)
-    for index, result in results(wish, in_guests(wish, kernels), frozenset(done)):
+    for index, result in results(wish, in_guests(wish, kernels, examine_log), frozenset(done)):
         done[index] = result
         found = msgspec.structs.replace(found, results=tuple(done[at] for at in sorted(done)))
         keep(folder, found)
@@ -147,7 +156,9 @@ def build_kernels(wish: FstestsWish, progress: Progress) -> dict[str, Kernel]:
     return {word: build(word, progress.building(word), variants) for word in words}
 
 
-def in_guests(wish: FstestsWish, kernels: dict[str, Kernel]) -> Attempts:
+def in_guests(
+    wish: FstestsWish, kernels: dict[str, Kernel], examine_log: ExamineLog | None = None
+) -> Attempts:
     benches = {
         word: Bench(Path(kernel.path), word, wish.checkout, wish.deadline_s)
         for word, kernel in kernels.items()
@@ -160,7 +171,13 @@ def in_guests(wish: FstestsWish, kernels: dict[str, Kernel]) -> Attempts:
         processor = idle.get()
         try:
             with workspace() as space:
-                return machine.attempts(benches[word], tests, filesystem, space, processor)
+                if examine_log is None:
+                    return machine.attempts(benches[word], tests, filesystem, space, processor)
+                (one,) = machine.attempts(
+                    benches[word], tests[:1], filesystem, space, processor, recorded=True
+                )
+                lives = examine_log(space.path, word, tests[0], filesystem) if one.result != NOTRUN else ()
+                return [msgspec.structs.replace(one, recorded=lives)]
         finally:
             idle.put(processor)
 

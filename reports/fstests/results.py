@@ -21,6 +21,30 @@ PANIC, DEADLINE, ENDED, NO_START = "panic", "deadline", "ended", "not started"
 DEATHS = (PANIC, DEADLINE, ENDED, NO_START)
 
 
+class RecordedLife(msgspec.Struct, frozen=True):
+    """Of `--record`: one filesystem on the recorded scratch device, from its mkfs to the next one.
+
+    first, last: the marks of the log around it.
+    entries:     log entries between them, without marks.
+    states:      crash states that were recovered and judged, equal ones included.
+    verdicts:    by oracle, how many states HOLD, are BROKEN and UNKNOWN.
+    findings:    signatures of what is BROKEN, those of known bugs with their ids.
+    exit:        as of `powercut explore`.
+    folder:      of the run with its report, relative to the folder of this one; "" when there is none.
+    trouble:     why it could not be examined, "" when it was.
+    """
+
+    first: str
+    last: str
+    entries: int
+    states: int = 0
+    verdicts: dict[str, tuple[int, int, int]] = {}
+    findings: tuple[str, ...] = ()
+    exit: int = 3
+    folder: str = ""
+    trouble: str = ""
+
+
 class FstestsAttempt(msgspec.Struct, frozen=True):
     """One run of one test, in a guest of its own.
 
@@ -32,6 +56,7 @@ class FstestsAttempt(msgspec.Struct, frozen=True):
              its kernel said nothing; not started, `./check` ended before the test.
     seconds: with the start of the guest.
     output:  the last lines of ./check, and of the console of a guest that died; empty of a test that passed.
+    recorded: of `--record`, each filesystem that was on the scratch device.
     """
 
     kernel: str
@@ -40,6 +65,7 @@ class FstestsAttempt(msgspec.Struct, frozen=True):
     death: str = ""
     seconds: float = 0.0
     output: tuple[str, ...] = ()
+    recorded: tuple[RecordedLife, ...] = ()
 
 
 class FstestsResult(msgspec.Struct, frozen=True):
@@ -68,12 +94,19 @@ class FstestsResult(msgspec.Struct, frozen=True):
 
     @property
     def is_broken(self) -> bool:
-        """Whether the kernel is to blame: it failed the test, or ended."""
+        """Whether the kernel is to blame: it failed the test, ended, or broke a promise in a recorded log."""
+        if any(life.exit == 1 for life in self.recorded):
+            return True
         return self.result == FAIL or (self.result == DIED and self.attempts[0].death == PANIC)
 
     @property
     def is_unknown(self) -> bool:
-        return self.result == DIED and not self.is_broken
+        open_question = self.result == DIED or any(life.exit == 3 for life in self.recorded)
+        return open_question and not self.is_broken
+
+    @property
+    def recorded(self) -> tuple[RecordedLife, ...]:
+        return tuple(life for one in self.attempts for life in one.recorded)
 
 
 class FstestsRun(msgspec.Struct, frozen=True):
