@@ -174,8 +174,8 @@ class Watch:
 
 
 def disks_for(filesystem: str, space: Workspace, recorded: bool = False) -> tuple[Path, ...]:
-    """The test device with a filesystem; the scratch device and the one for dm-log-writes, empty; ours for the
-    log. Errors: NoFilesystemTool, OSError."""
+    """The test device with a filesystem; empty: the scratch device, the one for dm-log-writes, and ours for
+    the log. Errors: NoFilesystemTool, OSError."""
     command, package = MKFS[filesystem]
     scratch_bytes = recording.SCRATCH_BYTES if recorded else SCRATCH_BYTES
     test = space.file("test", TEST_BYTES)

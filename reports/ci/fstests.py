@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 from reports.ci.junit import as_text, nothing_examined
 from reports.ci.ktap import VERSION, indented
-from reports.fstests.lines import by_filesystem
-from reports.fstests.results import DEADLINE, DIED, KNOWN, NOTRUN, PASS, FstestsResult, FstestsRun
+from reports.fstests.lines import by_filesystem, life_words
+from reports.fstests.results import DEADLINE, KNOWN, NOTRUN, PASS, FstestsResult, FstestsRun
 from reports.text.tree_words import visible
 
 
@@ -53,6 +53,7 @@ def add_case(suite: ElementTree.Element, one: FstestsResult) -> None:
     if not kind:
         return
     words = f"{one.result}: {one.reason}" if one.result == KNOWN else one.reason
+    words = words or "; ".join(map(life_words, one.recorded))
     made = ElementTree.SubElement(case, kind, message=visible(words))
     if kind != "skipped":
         made.set("type", one.attempts[0].death or one.result)
@@ -96,19 +97,21 @@ def ktap(run: FstestsRun) -> str:
 
 
 def comments(one: FstestsResult) -> Sequence[str]:
-    return one.attempts[0].output if one.is_broken or one.is_unknown else ()
+    if not (one.is_broken or one.is_unknown):
+        return ()
+    return (*one.attempts[0].output, *(f"recorded: {life_words(life)}" for life in one.recorded))
 
 
 def result_line(number: int, one: FstestsResult) -> str:
     reason = visible(one.reason).replace("#", "_")
     match one.result:
-        case result if result == PASS:
+        case result if result == PASS and not one.is_broken and not one.is_unknown:
             return f"ok {number} {one.test}"
         case result if result == NOTRUN:
             return f"ok {number} {one.test} # SKIP {reason}"
         case result if result == KNOWN:
             return f"ok {number} {one.test} # XFAIL {reason}"
-        case result if result == DIED and one.is_unknown:
+        case _ if one.is_unknown:
             word = "TIMEOUT" if one.attempts[0].death == DEADLINE else "ERROR"
             return f"not ok {number} {one.test} # {word} {reason}"
     return f"not ok {number} {one.test}"

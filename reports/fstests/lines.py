@@ -9,7 +9,16 @@ Not here: the page (reports/pages/fstests.py), CI files (reports/ci/fstests.py).
 from collections.abc import Sequence
 from pathlib import Path
 
-from reports.fstests.results import DIED, FAIL, NOTRUN, PASS, FstestsResult, FstestsRun, counts
+from reports.fstests.results import (
+    DIED,
+    FAIL,
+    NOTRUN,
+    PASS,
+    FstestsResult,
+    FstestsRun,
+    RecordedLife,
+    counts,
+)
 from reports.terminal.terminal import line
 from reports.text.counting import number
 
@@ -54,6 +63,7 @@ def fstests_lines(run: FstestsRun, report: Path) -> list[str]:
     ]
     if len(bad) > ROWS_SHOWN:
         lines.append(line("", f"and {len(bad) - ROWS_SHOWN} more; the report has all"))
+    lines += recorded_lines(run)
     reasons = notrun_reasons(run.results)
     lines += [
         line("  notrun", f"{number(count, 'test')}: {reason}") for reason, count in reasons[:ROWS_SHOWN]
@@ -63,6 +73,25 @@ def fstests_lines(run: FstestsRun, report: Path) -> list[str]:
     lines.append(line("answer", f"{headline(run)} (exit status {run.exit})"))
     lines.append(line("report", str(report), cut=False))
     return lines
+
+
+def recorded_lines(run: FstestsRun) -> list[str]:
+    """Of --record: a line a test, and what is BROKEN in its log."""
+    lines = []
+    for one in run.results:
+        for life in one.recorded:
+            lines.append(line("  recorded", f"{one.test} on {one.filesystem}: {life_words(life)}"))
+            lines += [line("    BROKEN", signature) for signature in life.findings]
+    return lines
+
+
+def life_words(life: RecordedLife) -> str:
+    if life.trouble:
+        return f"not examined: {life.trouble}"
+    broken = sum(counts[1] for counts in life.verdicts.values())
+    unknown = sum(counts[2] for counts in life.verdicts.values())
+    words = f"{number(life.entries, 'entry', 'entries')}, {number(life.states, 'state')}"
+    return f"{words}, {number(broken, 'verdict')} BROKEN, {unknown} UNKNOWN"
 
 
 def notrun_reasons(results: Sequence[FstestsResult]) -> list[tuple[str, int]]:

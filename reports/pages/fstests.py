@@ -8,7 +8,7 @@ Not here: its words (reports/fstests/lines.py), CI files (reports/ci/fstests.py)
 
 from pathlib import Path
 
-from reports.fstests.lines import by_filesystem, count_words, headline, notrun_reasons
+from reports.fstests.lines import by_filesystem, count_words, headline, life_words, notrun_reasons
 from reports.fstests.results import DIED, FAIL, KNOWN, NOTRUN, PASS, FstestsRun
 from reports.pages.html import environment, whole_folder, write_glossary, write_page
 
@@ -36,6 +36,7 @@ def write_fstests_page(run: Path, found: FstestsRun) -> Path:
             count_words=count_words,
             notrun=notrun_reasons(found.results),
             marks=MARKS,
+            life_words=life_words,
         )
         write_glossary(pages, folder, run)
     return run / "report" / "index.html"

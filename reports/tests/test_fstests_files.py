@@ -19,6 +19,7 @@ from reports.fstests.results import (
     FstestsAttempt,
     FstestsResult,
     FstestsRun,
+    RecordedLife,
 )
 from reports.pages.fstests import write_fstests_page
 
@@ -120,3 +121,33 @@ def test_the_page_shows_each_test_and_escapes_what_was_said(tmp_path: Path) -> N
 def test_both_files_are_written(tmp_path: Path) -> None:
     write_ci(tmp_path, RUN)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["junit.xml", "results.ktap"]
+
+
+def recorded(life: RecordedLife) -> FstestsRun:
+    attempt = FstestsAttempt("6.12", PASS, recorded=(life,))
+    return msgspec.structs.replace(
+        RUN, planned=2, results=(RESULTS[0], FstestsResult("generic/007", "btrfs", PASS, "", (attempt,)))
+    )
+
+
+def test_a_promise_that_is_broken_in_a_recorded_log_is_a_failure(tmp_path: Path) -> None:
+    """Though the test itself passed: it looked at other moments."""
+    life = RecordedLife(
+        "a", "b", 40, 41, {"fsck": (40, 1, 0)}, ("btrfs fsck: reports errors",), 1, "records/x"
+    )
+    run = recorded(life)
+    assert run.exit == 1
+    assert next(ElementTree.fromstring(junit_xml(run)).iter("failure")).get("message") == (
+        "40 entries, 41 states, 1 verdict BROKEN, 0 UNKNOWN"
+    )
+    assert "not ok 2 generic/007" in ktap(run)
+    assert "BROKEN btrfs fsck: reports errors" in "\n".join(fstests_lines(run, Path("x")))
+    page = write_fstests_page(tmp_path, run).read_text()
+    assert 'href="../records/x/report/index.html"' in page
+
+
+def test_a_log_that_could_not_be_examined_is_no_answer() -> None:
+    run = recorded(RecordedLife("a", "b", 40, trouble="no filesystem"))
+    assert run.exit == 3
+    assert "not ok 2 generic/007 # ERROR" in ktap(run)
+    assert recorded(RecordedLife("a", "b", 40, 41, {"fsck": (41, 0, 0)}, exit=0)).exit == 0
