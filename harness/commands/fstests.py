@@ -1,5 +1,5 @@
 """
-`powercut fstests`: tests of fstests on a kernel, each in a guest of its own.
+`powercut fstests`: tests of fstests on a kernel.
 
 In:       the arguments; a built checkout of fstests.
 Out:      a run's folder with fstests.json, pages, JUnit and KTAP; the last lines; the exit status.

@@ -266,10 +266,9 @@ def parser() -> argparse.ArgumentParser:
     add_fstests(
         add(
             "fstests",
-            "run tests of fstests on a kernel, each in a guest of its own",
-            "Run tests of fstests by its own ./check, each in a User Mode Linux guest of its own with a "
-            "deadline. A "
-            "test that was not run is not a pass.",
+            "run tests of fstests on a kernel",
+            "Run tests of fstests by its own ./check in guests, each test with its own deadline. A test that was "
+            "not run is not a pass.",
         )
     )
     add_test(

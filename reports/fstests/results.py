@@ -46,7 +46,7 @@ class RecordedLife(msgspec.Struct, frozen=True):
 
 
 class FstestsAttempt(msgspec.Struct, frozen=True):
-    """One run of one test, in a guest of its own.
+    """One run of one test, in a guest that may have done other tests before.
 
     kernel:  the kernel, as it was asked for.
     result:  pass, fail, notrun or died.
