@@ -267,8 +267,8 @@ def parser() -> argparse.ArgumentParser:
         add(
             "fstests",
             "run tests of fstests on a kernel",
-            "Run tests of fstests by its own ./check in guests, each test with its own deadline. A test that was "
-            "not run is not a pass.",
+            "Run tests of fstests by its own ./check in guests, each test with its own deadline. A test that "
+            "was not run is not a pass.",
         )
     )
     add_test(

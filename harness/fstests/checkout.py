@@ -70,7 +70,7 @@ def require_built(folder: Path) -> None:
 
 
 def version(folder: Path) -> str:
-    """The commit, or the first line of VERSION, where it is no repository."""
+    """The commit, or the numbers in VERSION where it is no repository."""
     done = subprocess.run(
         ["git", "-C", str(folder), "log", "-1", "--format=%h %cs"],
         capture_output=True,
@@ -79,9 +79,14 @@ def version(folder: Path) -> str:
     )
     if done.returncode == 0 and (folder / ".git").exists():
         return done.stdout.strip()
-    found = folder / "VERSION"
-    lines = found.read_text(errors="replace").split("\n") if found.is_file() else []
-    return " ".join(line for line in lines if not line.startswith("#")).strip()[:60] or "unknown"
+    numbers = re.findall(
+        r"^PACKAGE_(?:MAJOR|MINOR|REVISION)=(\d+)", text_of(folder / "VERSION"), re.MULTILINE
+    )
+    return ".".join(numbers) or "unknown"
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(errors="replace") if path.is_file() else ""
 
 
 def groups_of(folder: Path, kind: str) -> dict[str, frozenset[str]]:

@@ -35,7 +35,9 @@ def checkout(tmp_path: Path) -> Path:
     for kind, lines in LISTS.items():
         (tmp_path / "tests" / kind).mkdir(exist_ok=True)
         (tmp_path / "tests" / kind / "group.list").write_text(lines)
-    (tmp_path / "VERSION").write_text("# version\nv2025.12.23\n")
+    (tmp_path / "VERSION").write_text(
+        "#\nPACKAGE_MAJOR=1\nPACKAGE_MINOR=1\nPACKAGE_REVISION=2\nPACKAGE_BUILD=1\n"
+    )
     return tmp_path
 
 
@@ -103,7 +105,7 @@ def test_the_folder_comes_from_the_option_or_the_environment(
 
 
 def test_the_version_is_that_of_its_file_outside_git(checkout: Path) -> None:
-    assert version(checkout) == "v2025.12.23"
+    assert version(checkout) == "1.1.2"
 
 
 def test_bad_input_is_told_before_anything_is_built(
