@@ -286,3 +286,25 @@ def test_an_experiment_goes_out_as_bytes_and_comes_back_as_a_pack(tmp_path, stoc
     assert (summary.exit, summary.experiments, summary.reasons) == (0, 1, ())
     assert summary.states.planned == summary.log_entries + 1 > 10
     assert summary == sum_up(there, 0.0)
+
+
+KEPT = """
+run
+  creat foo
+  write bar 0 8K
+  open foo @first
+  open bar @second
+  close @first
+  clone foo @second 0 4K 0
+  fsync @second
+"""
+
+
+def test_a_call_that_fails_leaves_kept_descriptors_open(keeper_for):
+    """What it left of a file is read by a descriptor of its own, whose number may be below theirs."""
+    one = profile("ext4")
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = record(guest_slot.guest(), one, parse(KEPT.lstrip()), scratch / "pristine", "6.12")
+    clone, fsync = recording.history.run[-2:]
+    assert clone.result < 0  # ext4 has no shared blocks
+    assert fsync.result == 0

@@ -120,3 +120,32 @@ def test_the_same_question_gets_the_same_answer():
     first = msgspec.json.encode(judge.judge_state(case))
     assert first == msgspec.json.encode(judge.judge_state(case))
     assert b"BROKEN" in first
+
+
+def without_history():
+    """A bench whose tree nobody knows the calls of."""
+    bench = Bench(TEXT)
+    history = msgspec.structs.replace(
+        bench.history, workload=msgspec.structs.replace(bench.history.workload, run=()), run=(), known=False
+    )
+    return bench, prepare(history, profile("btrfs"))
+
+
+def test_without_a_history_only_those_are_asked_that_need_none():
+    """A tree full of names that nobody wrote down is no finding; a tree that contradicts itself is."""
+    bench, prepared = without_history()
+    verdicts = judge.judge_observation(prepared, 3, Observation(tree=bench.tree(), probe_steps=1))
+    assert answers(verdicts) == dict.fromkeys(
+        ("mounts", "quiet", "usable", "stable", "consistent"), Answer.HOLDS
+    )
+    torn = tuple(msgspec.structs.replace(node, nlink=node.nlink + 3) for node in bench.tree())
+    verdicts = judge.judge_observation(prepared, 3, Observation(tree=torn, probe_steps=1))
+    assert answers(verdicts)["consistent"] is Answer.BROKEN
+
+
+def test_without_a_history_trouble_is_that_of_the_same_oracles():
+    _, prepared = without_history()
+    verdicts = judge.judge_observation(prepared, 3, Observation(trouble="guest lost"))
+    assert answers(verdicts) == dict.fromkeys(
+        ("mounts", "quiet", "usable", "stable", "consistent"), Answer.UNKNOWN
+    )

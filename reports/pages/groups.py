@@ -217,6 +217,8 @@ def moment(spec: str, history: History, operations: Mapping[int, str]) -> str:
     if spec.startswith("F:"):
         return point_words(spec, history, operations)
     prefix = prefix_of(spec) or 0
+    if not history.known:
+        return f"after {prefix} entries of the log"
     begun = history.begun_count(prefix)
     if not begun:
         return "before the first operation"

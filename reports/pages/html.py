@@ -233,6 +233,7 @@ def index_context(
         "headline": headline(summary, kinds := frozenset(one.kind for one in digests)),
         "kinds": kinds,
         "points": (sum(one.points_unmet for one in digests), sum(one.points_left_out for one in digests)),
+        "history_known": all(one.known for one in digests),
         "exit_meaning": (sweep_meaning if summary.detection else exit_meaning)(summary.exit),
         "command": shlex.join(question.command),
         "findings": by_kernel(summary, pages),
@@ -436,6 +437,8 @@ def what_happened(
         )
     if experiment.facts.kind == FAULTS:
         return fault_words(finding, experiment, texts)
+    if experiment.history is not None and not experiment.history.known:
+        return f"the power fails after {prefix_of(finding.state) or 0} entries of the log"
     return cut_words(script, finding.state)
 
 

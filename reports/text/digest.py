@@ -61,7 +61,7 @@ class ModelPart(msgspec.Struct, frozen=True):
 class Digest(msgspec.Struct, frozen=True):
     """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages.
     figures: of the log that was recovered, then of other recordings of the same.
-    models: one part a crash model, in their order."""
+    models: one part a crash model, in their order. known: of its history."""
 
     number: int
     workload: str
@@ -81,6 +81,7 @@ class Digest(msgspec.Struct, frozen=True):
     kind: str = CRASH
     points_unmet: int = 0
     points_left_out: int = 0
+    known: bool = True
 
     @property
     def entry_count(self) -> int:
@@ -140,6 +141,7 @@ def digest(experiment: Experiment) -> Digest:
         points_unmet=facts.points_unmet,
         points_left_out=facts.points_left_out,
         models=model_parts(experiment),
+        known=experiment.history is None or experiment.history.known,
     )
 
 

@@ -51,7 +51,9 @@ WIDE_MAX = 16 * 1024 * K
 LONG_NAMES = (*NAMES, "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n" * 120, "n" * 250)
 LONG_DIRECTORIES = ("A", "B", "C", "D", "E", "F")
 LONG_XATTR_BYTES = (0, 1, 60, 100, 255, 256, 900, 2000, 3000)
-RARE_IN_LONG = {"remount": 1, "subvol": 2, "snapshot": 2, "chattr": 2, "evict": 35, "fsync": 130, "link": 70}
+# What is drawn more or less often there. Descriptors are closed as often as opened: while one is kept there
+# is no remount.
+LONG_WEIGHTS = {"close": 50, "remount": 6, "subvol": 2, "snapshot": 2, "chattr": 2, "evict": 35, "fsync": 130}
 XATTRS = ("user.a", "user.b", "user.c")
 XATTR_BYTES = (0, 1, 8, 40, 300, 900, 2000)
 MODES = ("600", "640", "644", "700", "755", "777", "000")
@@ -520,8 +522,8 @@ def workload(length: int, seed: int, number: int) -> Workload:
     tree = (LongTree if is_long else Tree)(f"{BOUNDS} {length} {seed} {number}")
     made_first = (*FIRST, *(tree.one(MAKING) for _ in range(tree.dice.randrange(SETUP_MAX - len(FIRST) + 1))))
     setup = [WORDS[word][1](tree) for word in made_first[tree.dice.randrange(len(FIRST) + 1) :]]
-    rare = RARE_IN_LONG if is_long else {}
-    weights = [rare.get(word, weight) for word, (weight, _) in WORDS.items()]
+    own = LONG_WEIGHTS if is_long else {}
+    weights = [own.get(word, weight) for word, (weight, _) in WORDS.items()]
     drawn = tree.dice.choices([draw for _, draw in WORDS.values()], weights, k=length)
     run = [draw(tree) for draw in drawn]
     # Where the last operation closes a descriptor, that is open still when umount comes in its place.

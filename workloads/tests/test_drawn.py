@@ -85,8 +85,8 @@ def test_a_sample_without_end_is_refused():
     """There is no last random workload."""
     with pytest.raises(BadBounds, match=r"no fixed number of workloads.*--sample N"):
         space.planned(Asked("random", 30))
-    with pytest.raises(BadBounds, match="lengths are 1 to 1000"):
-        space.parse_space("random:1001")
+    with pytest.raises(BadBounds, match="lengths are 1 to 2000"):
+        space.parse_space("random:2001")
 
 
 def test_no_umount_replaces_the_close_that_it_needs():
@@ -97,3 +97,53 @@ def test_no_snapshot_is_taken_for_empty():
     """Its rmdir fails, and a later snapshot of the root would hold a subvolume, which the model refuses."""
     snapshots = [one.path for one in drawn.workload(15, 103, 282).run if one.word == "snapshot"]
     assert snapshots.count(".") == 1
+
+
+# --- long histories ------------------------------------------------------------------------------
+
+LONG = tuple(drawn.workload(300, 5, number) for number in range(16))
+
+
+def test_a_long_history_has_the_length_asked_for():
+    for length in (drawn.LONG, 300, drawn.LENGTH_MAX):
+        assert len(drawn.workload(length, 1, 0).run) == length
+
+
+def test_its_offsets_and_sizes_stand_at_boundaries_and_beside_them():
+    """Each boundary, one less and one more: as an offset or the end of a write."""
+    numbers = {
+        number
+        for workload in LONG
+        for op in workload.run
+        if op.word in ("write", "pwrite", "truncate", "fallocate", "append")
+        for number in (op.offset, op.length, op.offset + op.length)
+    }
+    for boundary in drawn.BOUNDARIES:
+        assert {boundary - 1, boundary, boundary + 1} <= numbers, boundary
+
+
+def test_its_tree_grows():
+    """Names of all lengths that there may be, in more directories than a short one has."""
+    paths = {op.path for workload in LONG for op in (*workload.setup, *workload.run)}
+    assert any(len(path.rpartition("/")[2]) == 250 for path in paths)
+    assert {path for path in paths if path in drawn.LONG_DIRECTORIES} == set(drawn.LONG_DIRECTORIES)
+
+
+def test_every_word_comes_up_and_evict_and_fsync_often():
+    words = [op.word for workload in LONG for op in workload.run]
+    assert set(words) >= set(drawn.WORDS)
+    assert words.count("evict") > len(words) // 50
+    assert words.count("fsync") > len(words) // 12
+
+
+def test_most_of_its_operations_have_something_to_work_on():
+    """What is there is followed, so a history does not die out."""
+    for workload in LONG:
+        late = workload.run[200:]
+        assert len({op.path for op in late}) > 20
+
+
+def test_a_long_history_is_plain_text():
+    for workload in LONG[:2]:
+        again = text.parse(text.format(workload), workload.name)
+        assert again.run == text.canonical(workload).run

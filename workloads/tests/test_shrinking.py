@@ -3,10 +3,21 @@
 import pytest
 
 from workloads import shrinking
+from workloads.generate import drawn
 from workloads.library import library
-from workloads.shrinking import MOVES, Shrinker, items_of, lines_of, operation_count, workload_of
+from workloads.shrinking import (
+    MOVES,
+    Seen,
+    Shrinker,
+    items_of,
+    leaps,
+    lines_of,
+    operation_count,
+    related,
+    workload_of,
+)
 from workloads.text import format as format_workload
-from workloads.text import parse
+from workloads.text import format_operation, parse
 
 LONG = """# A header
 setup
@@ -209,3 +220,90 @@ def test_many_writes_become_a_reservation_and_two():
         "write a 0 4K",
         "fsync a",
     ]
+
+
+# --- leaps ---------------------------------------------------------------------------------------
+
+STORY = """setup
+  mkdir A
+  creat A/old
+  creat other
+run
+  write other 0 64K
+  rename A/old B
+  sync
+  write B 0 4K
+  mkdir C
+  fsync B
+  unlink other
+  fsync other
+"""
+
+
+def leapt(seen, text=STORY):
+    """By name, what each leap leaves of run."""
+    return {
+        name: [format_operation(operation) for block, operation in left if block == "run"]
+        for name, left in leaps(items_of(parse(text)), seen)
+    }
+
+
+def test_what_had_not_begun_is_left_out_at_once():
+    found = leapt(Seen(begun=3))
+    assert found == {"nothing after the power failure": ["write other 0 64K", "rename A/old B", "sync"]}
+
+
+def test_what_the_path_is_about_is_kept_by_all_its_names():
+    """Its directory is kept, and with the second leap the calls that are about the whole filesystem."""
+    found = leapt(Seen(begun=6, path="B"))
+    near = ["rename A/old B", "write B 0 4K", "fsync B"]
+    assert found["what the path is about"] == near
+    assert found["what the path is about, and syncs"] == [near[0], "sync", *near[1:]]
+    kept = [operation.path for _, operation in related(items_of(parse(STORY)), "B")]
+    assert kept == ["A", "A/old", "A/old", "B", "B"]
+
+
+def test_the_last_call_that_had_begun_is_kept_whatever_it_is_about():
+    """It is what the power failed in."""
+    assert leapt(Seen(begun=7, path="B"))["what the path is about"][-1] == "unlink other"
+
+
+def test_descriptors_belong_to_their_file():
+    text = "run\n  open foo @f creat\n  creat bar\n  write @f 0 4K\n  fsync @f\n"
+    assert leapt(Seen(4, "foo"), text)["what the path is about"] == [
+        "open foo @f creat",
+        "write @f 0 4K",
+        "fsync @f",
+    ]
+
+
+def test_threads_are_not_leapt_over():
+    """No order of the text says what had begun."""
+    text = "run\n  parallel\n    thread\n      creat foo\n    thread\n      creat bar\n  fsync foo\n"
+    assert leapt(Seen(1, "foo"), text) == {}
+
+
+def test_a_long_history_is_small_after_few_questions():
+    """One of 300 operations matters, and what makes its path. ddmin alone asks more often."""
+    workload = drawn.workload(300, 1, 3)
+    place = [at for at, op in enumerate(workload.run) if op.word == "write" and op.path[0] != "@"][5]
+    wanted = workload.run[place]
+    path = wanted.path
+
+    def still(candidate):
+        return any((op.word, op.path, op.offset) == ("write", path, wanted.offset) for op in candidate.run)
+
+    counts = []
+    for seen in (Seen(place + 1, path), Seen()):
+        asked = []
+
+        def asking(candidate, asked=asked):
+            asked.append(candidate)
+            return still(candidate)
+
+        shrinker = Shrinker(workload, asking, lambda *_: None, lambda seen=seen: seen)
+        shrinker._less_at_once()
+        shrinker._fewer_operations()
+        assert operation_count(shrinker.smallest) <= 3
+        counts.append(len(asked))
+    assert counts[0] < counts[1]

@@ -90,3 +90,12 @@ def test_a_unit_that_was_asked_for_counts_more_than_the_profiles(tmp_path: Path)
 )
 def test_only_a_recovery_that_may_write_is_recorded(report: bytes, may: bool) -> None:
     assert may_write(report) is may
+
+
+def test_a_part_of_model_o_is_whole_disks_and_says_what_share_it_is(tmp_path: Path) -> None:
+    """Three of the five disks of this log, one of each window, each with all its prefixes."""
+    examination, found = examined(tmp_path, StatePlan(prefixes=3))
+    assert specs(found, "O") == ["O:1", "O:3", "O:4", "O:5", "O:6", "O:7"]
+    assert examination.planned == {"O": 6}
+    (share,) = examination.coverage
+    assert (share.model, share.examined, share.space) == ("O", 3, 5)
