@@ -13,7 +13,6 @@ from harness.book import (
     command_line,
     faults_and_damage,
     findings,
-    fstests,
     kernels,
     man_page,
     models,
@@ -37,7 +36,6 @@ GENERATORS: tuple[Generator, ...] = (
     profiles.generated,
     run_files.generated,
     findings.generated,
-    fstests.generated,
     man_page.generated,
 )
 

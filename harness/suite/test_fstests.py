@@ -3,7 +3,7 @@ fstests' own tests on guests, a handful: `tox run -e fstests`.
 
 In:       a built checkout of fstests, which POWERCUT_FSTESTS names; 6.12 with the config variant fstests.
 Out:      pass, notrun with its reason, a failure on a planted bug, a deadline; the folder of a run.
-Not here: reading what ./check prints (harness/tests/fstests/), the whole groups (docs/reference/fstests.md).
+Not here: reading what ./check prints (harness/tests/fstests/).
 """
 
 import json
