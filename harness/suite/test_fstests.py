@@ -91,3 +91,15 @@ def test_a_test_that_takes_longer_than_its_deadline_is_no_answer(tmp_path: Path)
     (one,) = found.results
     assert (status, one.result, one.attempts[0].death) == (3, DIED, DEADLINE)
     assert json.loads(said)["results"][0]["result"] == DIED
+
+
+def test_what_a_test_wrote_is_examined_crash_by_crash(tmp_path: Path) -> None:
+    """generic/066 makes one filesystem; mkfs itself is not in what is examined."""
+    status, folder, found, said = fstests(tmp_path, "generic/066", "--record")
+    (one,) = found.results
+    (life,) = one.recorded
+    assert (status, one.result, life.trouble) == (0, PASS, ""), said
+    assert life.states > life.entries > 10
+    assert {"mounts", "fsck", "usable", "stable", "consistent"} <= life.verdicts.keys()
+    assert "durable" not in life.verdicts  # nobody knows what the test did
+    assert (folder / life.folder / "report" / "index.html").is_file()
