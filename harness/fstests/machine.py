@@ -44,7 +44,8 @@ USERS = ("fsgqa", "fsgqa2", "123456-fsgqa")  # README of fstests
 FIRST_ID = 61000
 
 # Programs that would wait for a daemon that the guest has not: udev, systemd, syslog. sysctl complains about
-# what the kernel has not, in the middle of what ./check says.
+# what the kernel has not, in the middle of what ./check says. As udev does, /dev/mapper/NAME leads to dm-N:
+# by that fstests finds /sys/fs/xfs/dm-N.
 SCRIPT = """\
 hostname powercut
 mkdir -p /tmp/bin /mnt/test /mnt/scratch /mnt/results
@@ -53,7 +54,16 @@ for name in udevadm systemctl systemd-run systemd-cat logger coredumpctl; do
 	chmod +x /tmp/bin/$name
 done
 printf '#!/bin/sh\nexec /usr/sbin/sysctl "$@" 2>/dev/null\n' >/tmp/bin/sysctl
-chmod +x /tmp/bin/sysctl
+cat >/tmp/bin/dmsetup <<'END'
+#!/bin/bash
+/usr/sbin/dmsetup "$@"
+status=$?
+for node in /dev/mapper/*; do
+	[ -b $node ] && [ ! -L $node ] && ln -sf ../dm-$((0x$(stat -c %T $node))) $node
+done
+exit $status
+END
+chmod +x /tmp/bin/sysctl /tmp/bin/dmsetup
 mount --bind /mnt/passwd /etc/passwd
 mount --bind /mnt/group /etc/group
 mount -t debugfs debugfs /sys/kernel/debug
