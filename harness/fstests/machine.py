@@ -49,7 +49,7 @@ FIRST_ID = 61000
 SCRIPT = """\
 hostname powercut
 mkdir -p /tmp/bin /mnt/test /mnt/scratch /mnt/results
-for name in udevadm systemctl systemd-run systemd-cat logger coredumpctl; do
+for name in systemctl systemd-run systemd-cat logger coredumpctl; do
 	printf '#!/bin/sh\\nexit {no_daemon}\\n' >/tmp/bin/$name
 	chmod +x /tmp/bin/$name
 done
@@ -64,6 +64,7 @@ done
 exit $status
 END
 chmod +x /tmp/bin/sysctl /tmp/bin/dmsetup
+printf '#!/bin/sh\nexit 0\n' >/tmp/bin/udevadm
 mount --bind /mnt/passwd /etc/passwd
 mount --bind /mnt/group /etc/group
 mount -t debugfs debugfs /sys/kernel/debug
