@@ -32,6 +32,7 @@ FORMATS = {
     "step.json": 1,
     "bench.json": 1,
     "perf.json": 1,
+    "fstests.json": 1,
 }
 Kept = TypeVar("Kept")
 Older = dict[str, Any]

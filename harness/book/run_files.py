@@ -27,6 +27,7 @@ from harness.book.tables import code, table
 from harness.runs.cross_check import CrossChecked
 from oracles.verdict import Verdict
 from reports.formats import FORMATS
+from reports.fstests.results import FstestsRun
 from reports.pages.bench_history import Point
 from reports.perf.results import PerfRun
 from reports.results import (
@@ -54,6 +55,7 @@ STRUCTS: dict[str, type] = {
     "bisect.json": Record,
     "step.json": BisectStep,
     "perf.json": PerfRun,
+    "fstests.json": FstestsRun,
     "bench.json: each of `profiles`": Speed,
     "bench.json: `huge_log`": HugeLog,
     "bench-history.jsonl": Point,

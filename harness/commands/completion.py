@@ -17,6 +17,8 @@ from typing import Any
 import shtab
 
 from harness.commands.test import KINDS as STEPS
+from harness.fstests.checkout import CRASH_GROUPS
+from harness.fstests.machine import MKFS
 from kernel.fragments import known_variants
 from oracles.judge import EVERY_ORACLE
 from reports.perf.results import KINDS as KINDS_OF_FIGURES
@@ -41,6 +43,8 @@ LISTED: dict[str, tuple[str, Sequence[str]]] = {
     "K,...": ("_powercut_figures", KINDS_OF_FIGURES),
     "B": ("_powercut_bounds", BOUNDS),
     "STEP,...": ("_powercut_steps", STEPS),
+    "GROUP,...": ("_powercut_groups", CRASH_GROUPS),
+    "FS,...": ("_powercut_filesystems", tuple(MKFS)),
 }
 FOLDERS = ("DIR", "PATH")
 FILES = ("FILE", "IMAGE", "LOG", "PROGRAM", "SCRIPT")
@@ -61,6 +65,7 @@ FREE = (
     "SECONDS",
     "SIZE",
     "SPEC",
+    "TEST",
     "TEXT",
     "X",
 )

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.fstests import checkout
 from harness.guests.probe import boots, kvm, kvm_is_out
 from harness.guests.spec import INBOX_BYTES, MEMORY_MIB, OUTBOX_BYTES, QEMU_TCG, UML
 from harness.local import packages, version
@@ -104,6 +105,7 @@ def examine(results: Path) -> list[Check]:
         guest_uml(kernel),
         guest_qemu(of_qemu),
         guest_kvm(of_qemu),
+        fstests(),
     ]
 
 
@@ -363,3 +365,21 @@ def guest_kvm(kernel: Kernel | None) -> Check:
         f"does not work, so guests in QEMU are emulated, several times slower: {said}",
         "in a virtual machine: have working nested virtualisation enabled on its host",
     )
+
+
+def fstests() -> Check:
+    """Nothing depends on it but `powercut fstests`."""
+    name, place = "fstests", os.environ.get(checkout.VARIABLE, "")
+    if not place:
+        return Check(name, None, f"only for powercut fstests; {checkout.VARIABLE} is not set")
+    if words := checkout.lack(Path(place)):
+        return Check(name, None, f"{place}: {words}", f"set {checkout.VARIABLE} to a built checkout")
+    found = f"{place}, version {checkout.version(Path(place))}, is built"
+    if lacking := packages.missing(packages.FSTESTS):
+        return Check(
+            name,
+            None,
+            found + "; missing: " + " ".join(packages.names(lacking)),
+            packages.install_line(lacking),
+        )
+    return Check(name, True, found)

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from harness.commands.arguments import read_question_of, report_page
-from harness.evidence.store import compress, only_one, reading, write_whole
+from harness.evidence.store import NoResults, compress, only_one, reading, write_whole
 from harness.evidence.summary import (
     experiment_folders,
     shown,
@@ -24,6 +24,7 @@ from harness.stages.judge import judge_again
 from oracles.profiles import on_device, profile
 from oracles.verdict import Tier
 from reports import formats
+from reports.fstests.results import FILE as FSTESTS
 from reports.results import read_experiment, read_summary
 from reports.terminal.terminal import summary_lines
 
@@ -39,6 +40,10 @@ def add_judge(command: argparse.ArgumentParser) -> None:
 def command_judge(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.run
     question = read_question_of(folder)
+    if (folder / FSTESTS).exists():
+        raise NoResults(
+            f"{folder} is a run of fstests, which has no verdicts. Use powercut report {shown(folder)}"
+        )
     tier = Tier(arguments.tier or question.tier)
     with reading(folder):
         before = read_summary(folder) if (folder / "summary.json").exists() else None

@@ -29,6 +29,7 @@ from harness.commands.compare import (
 from harness.commands.completion import SHELLS, PrintCompletion
 from harness.commands.explore import add_explore, add_pack, command_explore, command_pack
 from harness.commands.export import add_export, command_export
+from harness.commands.fstests import add_fstests, command_fstests
 from harness.commands.generate import (
     BadImport,
     add_generate,
@@ -55,6 +56,9 @@ from harness.evidence.sweep import NothingToSweep
 from harness.findings.minimize import NotShown
 from harness.findings.reproducers import NoExport
 from harness.fstests.check import NoCheckout
+from harness.fstests.checkout import NoSuchTest
+from harness.fstests.machine import NoRoomForDisks
+from harness.fstests.suite import BadKnown, BadResume
 from harness.guests.agent_binary import AgentError
 from harness.guests.filesystem import NoFilesystemTool
 from harness.guests.guest import GuestTrouble, LostGuest
@@ -81,6 +85,8 @@ BAD_INPUT = (
     BadExperiment,
     BadImport,
     BadKernel,
+    BadKnown,
+    BadResume,
     BadLog,
     BadPack,
     BadProgram,
@@ -92,6 +98,7 @@ BAD_INPUT = (
     NoExport,
     NoHistory,
     NoResults,
+    NoSuchTest,
     NothingToSweep,
     UnknownFormat,
     UnknownProfile,
@@ -104,6 +111,7 @@ NOT_DONE = (
     NoFilesystemTool,
     NoGuest,
     NoRoom,
+    NoRoomForDisks,
     NotBisected,
     NotMeasured,
     NotShown,
@@ -266,6 +274,14 @@ def parser() -> argparse.ArgumentParser:
             "Measure the speed of Powercut itself, as ratios within one run.",
         )
     )
+    add_fstests(
+        add(
+            "fstests",
+            "run tests of fstests on a kernel",
+            "Run tests of fstests by its own ./check in guests, each test with its own deadline. A test that "
+            "was not run is not a pass.",
+        )
+    )
     add_test(
         add(
             "test",
@@ -302,6 +318,7 @@ COMMANDS = {
     "pack": command_pack,
     "kernel": command_kernel,
     "list": command_list,
+    "fstests": command_fstests,
     "generate": command_generate,
     "import": command_import,
     "doctor": command_doctor,

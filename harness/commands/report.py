@@ -9,7 +9,7 @@ Not here: the pages (reports/).
 import argparse
 from pathlib import Path
 
-from harness.commands import perf
+from harness.commands import fstests, perf
 from harness.commands.arguments import read_question_of, report_page
 from harness.evidence.store import NoResults, only_one, reading
 from harness.evidence.summary import EXIT_HOLDS, experiments_missing, shown, status_of
@@ -29,6 +29,10 @@ def command_report(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             print(Path(shown(folder)) / "report" / "perf.html")
         return 0
+    if found := fstests.again(folder):
+        if not arguments.quiet:
+            print(report_page(folder))
+        return found.exit
     if not (folder / "summary.json").exists():
         raise NoResults(
             f"{folder} has no summary.json, because the run was stopped. Continue it: powercut "

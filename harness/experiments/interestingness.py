@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from harness.experiments.crash_states import CrashStates
 from harness.experiments.damage import DamageSweep
 from harness.experiments.examination import UNRECORDED, Judged, Setting, recorded
 from harness.experiments.faults import FaultSweep
@@ -194,9 +195,7 @@ class InterestingnessTest:
             if self._has_all(first):
                 return
             shutil.rmtree(self._space.path / FOLDER, ignore_errors=True)
-            if (
-                model == "O" and len(log) > 2 * LATE
-            ):  # a workload that was cut behind its witness ends with it
+            if model == "O" and len(log) > 2 * LATE:  # a workload cut behind its witness ends with it
                 late = CrashStates(self._setting, recording, log, StatePlan(), judge)
                 yield from late.judged_alone(State(prefix) for prefix in range(len(log) - LATE, len(log) + 1))
                 if self._has_all(first):

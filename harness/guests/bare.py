@@ -14,6 +14,7 @@ import selectors
 import shlex
 import subprocess
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ from harness.local.workspace import Workspace
 
 MEMORY_MIB = 768
 TIMEOUT_S = 600.0  # a log of fstests is replayed from its start for each entry
+WATCH_S = 1.0
 STATUS = "powercut-status"
 
 INIT = f"""#!/bin/sh
@@ -54,16 +56,24 @@ def run_in_guest(
     space: Workspace,
     beside: Path | None = None,
     timeout_s: float = TIMEOUT_S,
+    disks: Sequence[Path] = (),
+    memory_mib: int = MEMORY_MIB,
+    options: Sequence[str] = (),
+    processor: int | None = None,
+    watch: Callable[[], str] = lambda: "",
 ) -> Ran:
     """command: for a shell whose working directory has the folder's content. beside: a folder that the guest
-    has as /mnt/beside, read only. Errors: OSError."""
+    has as /mnt/beside, read only. disks: files of this machine that are /dev/ubda, /dev/ubdb ... options:
+    more words for the kernel's command line. processor: as of GuestSpec. watch: asked
+    about once a second, why the guest is to be stopped, "" to go on. Errors: OSError."""
     init = space.path / "bare-init"
     bind = f"mkdir beside; mount --bind {shlex.quote(str(beside.resolve()))} beside" if beside else ":"
     init.write_text(INIT.format(folder=folder, command=command, bind=bind))
     init.chmod(0o755)
     started = [
+        *(("taskset", "-c", str(processor)) if processor is not None else ()),
         str(kernel),
-        f"mem={MEMORY_MIB}M",
+        f"mem={memory_mib}M",
         f"lpj={LOOPS_PER_JIFFY}",
         "quiet",
         "seccomp=auto",
@@ -72,6 +82,8 @@ def run_in_guest(
         "rootflags=/",
         "ro",
         f"init={init}",
+        *(f"ubd{number}={disk}" for number, disk in enumerate(disks)),
+        *options,
         "con=null",
         "con0=null,fd:1",
         "ssl=null",
@@ -89,18 +101,23 @@ def run_in_guest(
     )
     space.register(process.pid)
     try:
-        return _listen(process, timeout_s)
+        return _listen(process, timeout_s, watch)
     finally:
         _end(process)
 
 
-def _listen(process: "subprocess.Popen[bytes]", timeout_s: float) -> Ran:
+def _listen(process: "subprocess.Popen[bytes]", timeout_s: float, watch: Callable[[], str]) -> Ran:
     assert process.stdout is not None
     deadline = time.monotonic() + timeout_s
     said = b""
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
-        while (left := deadline - time.monotonic()) > 0 and selector.select(left):
+        while (left := deadline - time.monotonic()) > 0:
+            ready = selector.select(min(left, WATCH_S))
+            if why := watch():
+                return Ran(-1, (*said.decode(errors="replace").splitlines(), why))
+            if not ready:
+                continue
             chunk = os.read(process.stdout.fileno(), 1 << 16)
             said += chunk
             lines = tuple(said.decode(errors="replace").replace("\r", "").split("\n"))

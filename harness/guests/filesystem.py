@@ -43,7 +43,11 @@ def make_filesystem(profile: Profile, image: Path) -> None:
     """A fresh filesystem of the profile in `image`, which is replaced. Errors: NoFilesystemTool, OSError."""
     with image.open("wb") as file:
         file.truncate(profile.size_bytes)
-    command = [find_tool(profile.mkfs[0], profile.package), *profile.mkfs[1:], str(image)]
+    run_tool([find_tool(profile.mkfs[0], profile.package), *profile.mkfs[1:], str(image)])
+
+
+def run_tool(command: list[str]) -> None:
+    """Errors: NoFilesystemTool, with what it said."""
     done = subprocess.run(command, capture_output=True, text=True, env=_environment(), check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()

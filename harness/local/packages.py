@@ -57,6 +57,19 @@ EXPORT = (
     Requirement("attr", "setfattr", "exported programs set attributes with it"),
     Requirement("acl", "setfacl", "exported programs set access control lists with it"),
 )
+# For fstests alone: what ./check and most tests of the crash groups call. Without the others a test says
+# notrun.
+FSTESTS = (
+    Requirement("acl", "setfacl", "fstests sets access control lists with it"),
+    Requirement("attr", "setfattr", "fstests sets attributes with it"),
+    Requirement("bc", "bc", "fstests counts with it"),
+    Requirement("dmsetup", "dmsetup", "fstests simulates the power failure with it"),
+    Requirement("fio", "fio", "fstests writes with it"),
+    Requirement("gawk", "gawk", "fstests reads tables with it"),
+    Requirement("perl", "perl", "fstests reads texts with it"),
+    Requirement("quota", "quota", "fstests sets quotas with it"),
+    Requirement("xfsprogs", "xfs_io", "fstests writes and syncs with it"),
+)
 BROWSER = (
     Requirement("chromium", "chromium", "the tests load the report in a real browser"),
     Requirement("chromium-driver", "chromedriver", "lets the tests steer that browser"),
@@ -104,6 +117,8 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         needed += QEMU if option(arguments, "--guest") == "qemu" else ()
         needed += for_programs(arguments)
         return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))
+    if first == "fstests":
+        return (*for_guests((option(arguments, "--fs") or DEFAULT_PROFILES).split(",")), *FSTESTS)
     if first == "kernel" and {"build", "show"} & set(arguments):
         x86_64 = option(arguments, "--arch") == "x86_64"
         return (*kernel_packages.REQUIRED_PACKAGES, *(QEMU if x86_64 else ()))

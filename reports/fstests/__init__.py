@@ -1,0 +1,1 @@
+"""What fstests' own tests gave: data, words, the page."""
