@@ -88,12 +88,12 @@ class Foreign(msgspec.Struct, frozen=True):
 
 def pack_experiment(experiment: Path, target: Path, scratch: Path) -> None:
     """experiment: its folder. scratch: an empty folder. Errors: NoResults when it has no recording,
-    FileExistsError, BadPack, OSError."""
+    BadSource, BadPack, OSError."""
     missing = [name for name in PACKED if not (experiment / name).is_file()]
     if missing:
         raise NoResults(f"{experiment} cannot be packed: it has no {', no '.join(missing)}")
     if target.exists():
-        raise FileExistsError(f"{target} already exists and was not changed. Name another file with --out")
+        raise BadSource(f"{target} already exists and was not changed. Name another file with --out")
     for name in PACKED:
         shutil.copy(experiment / name, scratch / name)
     pack(scratch, target)

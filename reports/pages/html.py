@@ -231,10 +231,14 @@ def index_context(
     return {
         "question": question,
         "summary": summary,
-        "headline": headline(summary, kinds := frozenset(one.kind for one in digests)),
+        "headline": headline(
+            summary,
+            kinds := frozenset(one.kind for one in digests),
+            history_known := all(one.known for one in digests),
+        ),
         "kinds": kinds,
         "points": (sum(one.points_unmet for one in digests), sum(one.points_left_out for one in digests)),
-        "history_known": all(one.known for one in digests),
+        "history_known": history_known,
         "exit_meaning": (sweep_meaning if summary.detection else exit_meaning)(summary.exit),
         "command": shlex.join(question.command),
         "findings": by_kernel(summary, pages),
@@ -507,8 +511,10 @@ def bytes_of_threads(experiment: Experiment, texts: Mapping[int, str]) -> list[t
     return [(names[whose], found[whose]) for whose in sorted(found) if found[whose]]
 
 
-def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> str:
-    """The answer in one sentence. kinds: of the experiments."""
+def headline(
+    summary: Summary, kinds: frozenset[str] = frozenset((CRASH,)), history_known: bool = True
+) -> str:
+    """The answer in one sentence. kinds: of the experiments. history_known: of all of them."""
     moments = {FAULTS: "fault point", CRASH: "power failure", DAMAGE: "damaged state"}
     moment = moments.get(min(kinds, default=""), "state") if len(kinds) == 1 else "state"
     states, findings = summary.states, len(summary.findings)
@@ -525,7 +531,8 @@ def headline(summary: Summary, kinds: frozenset[str] = frozenset((CRASH,))) -> s
     if summary.exit or states.unknown:
         unknown = f"{states.unknown:,}" if states.unknown else "some"
         return f"No broken promise was found, but {unknown} of {where} remain UNKNOWN."
-    return f"Every promise was kept in {where}."
+    promises = "Every promise" if history_known else "Every promise that can be asked without a history"
+    return f"{promises} was kept in {where}."
 
 
 def sweep_headline(summary: Summary) -> str:

@@ -187,6 +187,15 @@ def test_new_findings_come_first(run: Path) -> None:
     assert "9 broken promises, 8 of them known, found in" in headline(many)
 
 
+def test_a_log_without_a_history_does_not_read_like_one_that_was_asked_everything(run: Path) -> None:
+    summary = read_summary(run)
+    held = msgspec.structs.replace(
+        summary, findings=(), exit=0, states=msgspec.structs.replace(summary.states, unknown=0)
+    )
+    assert headline(held).startswith("Every promise was kept in")
+    assert headline(held, history_known=False).startswith("Every promise that can be asked without a history")
+
+
 def test_nothing_examined_does_not_read_like_success(run: Path) -> None:
     """No states: HOLDS nothing, and the exit says so."""
     lines = summary_lines(Summary(3, 0, StateCounts(), 0, {}, (), {}), read_question(run), run)

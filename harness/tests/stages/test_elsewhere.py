@@ -289,7 +289,7 @@ def test_a_pack_has_all_that_is_needed(experiment, known, scratch, tmp_path):
 def test_a_pack_is_not_packed_over_a_file_nor_from_half_an_experiment(experiment, tmp_path):
     (aside := tmp_path / "aside").mkdir()
     (tmp_path / "mine").write_text("mine")
-    with pytest.raises(FileExistsError, match="--out"):
+    with pytest.raises(BadSource, match="--out"):
         pack_experiment(experiment, tmp_path / "mine", aside)
     (experiment / "log.zst").unlink()
     with pytest.raises(NoResults, match=r"it has no log.zst"):
