@@ -22,6 +22,7 @@ from harness.fstests.machine import MKFS
 from kernel.fragments import known_variants
 from oracles.judge import EVERY_ORACLE
 from reports.perf.results import KINDS as KINDS_OF_FIGURES
+from reports.results import DEVICES
 from workloads.generate.space import BOUNDS
 
 Completion = dict[str, str | dict[str, str]]  # of an argument, as shtab wants it: by shell
@@ -37,6 +38,7 @@ ASKED = {
 }
 # By metavar: a function's name and the words of a list with commas; they change only with a release.
 LISTED: dict[str, tuple[str, Sequence[str]]] = {
+    "D,...": ("_powercut_devices", DEVICES),
     "V,...": ("_powercut_variants", known_variants()),
     "O,R,T,N": ("_powercut_models", ("O", "R", "T", "N")),
     "NAME,...": ("_powercut_oracles", tuple(oracle.NAME for oracle in EVERY_ORACLE)),

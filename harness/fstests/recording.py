@@ -87,10 +87,11 @@ def keep_log(space: Path, target: Path) -> tuple["Life", ...]:
     own, ours = space / OWN_LOG, space / RECORD
     with open_log(own if is_log(own) else ours) as log:
         target.mkdir(parents=True, exist_ok=True)
-        write_log(target / "log", log.entries())
+        plain = target / "log.plain"
+        write_log(plain, log.entries())
         found = lives(log.marks, len(log))
-    compress_file(target / "log", target / "log.zst")
-    (target / "log").unlink()
+    compress_file(plain, target / "log.zst")
+    plain.unlink()
     with (target / "base.img").open("wb") as file:
         file.truncate(SCRATCH_BYTES)  # empty, as the test got it
     return found

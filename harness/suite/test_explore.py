@@ -220,7 +220,7 @@ def foreign_log(tmp_path, stock_kernel):
         base.touch()
         with base.open("r+b") as file:
             file.truncate(one.size_bytes)
-        return out / "log", base
+        return out / "recorded.log", base
 
     return make
 

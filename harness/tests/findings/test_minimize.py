@@ -341,7 +341,7 @@ def test_no_model_is_asked_for_what_a_simpler_one_showed(
             verdict = Verdict("durable", Tier.FS, Answer.BROKEN, 1, (first,))
             return [Judged("O:3", (verdict,) if len(models) == 2 else ())]
 
-    monkeypatch.setattr(interesting, "CrashStates", OneState)
+    monkeypatch.setattr(interesting, "crash_states", OneState)
     history = read_experiment(keep_faults(tmp_path / "run") / "experiments" / "0001").history
     assert history is not None
     recording = Recording(tmp_path, tmp_path, history, {}, ())
