@@ -197,7 +197,7 @@ mkdir m/below; mv m/one m/below/one; ln m/two m/below/two; sync
 dmsetup message logwrites 0 mark last
 umount m; dmsetup remove logwrites; losetup -d $D; losetup -d $L
 mkdir out; mount -t hostfs none out -o {out}
-cp --sparse=always log out/log
+cp --sparse=always log out/recorded.log
 umount out
 """
 
