@@ -63,7 +63,7 @@ def test_a_pack_is_named_after_its_run_and_is_never_written_over(powercut, here)
     content = packed.read_bytes()
     assert out.startswith("20260101T000000Z-abcd-0001.powercut: ")
     status, _, err = powercut("pack", run / "experiments" / "0001")
-    assert status == 3
+    assert status == 2
     assert "already exists" in err
     assert packed.read_bytes() == content
     assert sorted(path.name for path in here.iterdir()) == [run.name, packed.name]
