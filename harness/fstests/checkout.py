@@ -9,6 +9,7 @@ Not here: building it (docs/howto/my-fstests.md), running a test (machine.py).
 import fnmatch
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,14 +72,15 @@ def require_built(folder: Path) -> None:
 
 def version(folder: Path) -> str:
     """The commit, or the numbers in VERSION where it is no repository."""
-    done = subprocess.run(
-        ["git", "-C", str(folder), "log", "-1", "--format=%h %cs"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode == 0 and (folder / ".git").exists():
-        return done.stdout.strip()
+    if (folder / ".git").exists() and shutil.which("git"):
+        done = subprocess.run(
+            ["git", "-C", str(folder), "log", "-1", "--format=%h %cs"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            return done.stdout.strip()
     numbers = re.findall(
         r"^PACKAGE_(?:MAJOR|MINOR|REVISION)=(\d+)", text_of(folder / "VERSION"), re.MULTILINE
     )
