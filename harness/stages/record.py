@@ -11,7 +11,9 @@ between it and the mark "end". So the filesystem stays mounted between setup and
 cached, as it would in life.
 """
 
+import contextlib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -131,8 +133,7 @@ def record(
         if death := died(lost, workload, profile.name, kernel, console, hung):
             raise death from lost
         raise
-    with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as logged:
-        log = _in_order(guest, path, logged, report.umount_errno)
+    with recorded_log(guest, report.umount_errno) as log:
         recording = _split(log, report, profile, workload, pristine, kernel, guest.scratch)
     lines_by_step = [(step.index, step.log_lines) for step in report.steps]
     live = live_of(report.kernel_log, report.umount_errno, lines_by_step)
@@ -145,14 +146,18 @@ def request_of(device: Device) -> str:
     return "record" if device.kind == FAST else f"late {device.seed}"
 
 
-def _in_order(guest: Guest, path: Path, log: Log, umount_errno: int) -> Log:
-    """The log with each plain write in front of the write with FUA that came after it."""
-    pairs = suspects(log)
-    if not pairs or umount_errno:  # what is still mounted writes on, and not all of it is in the log
-        return log
-    with open_log(path) as whole:
-        moves = overtaken(whole, pairs, lambda offset, length: guest.read(DISK, offset, length))
-    return log.moved(moves)
+@contextlib.contextmanager
+def recorded_log(guest: Guest, umount_errno: int) -> Iterator[Log]:
+    """The log of a recording that has ended, with each plain write in front of the write with FUA that came
+    after it. umount_errno: of the recording. Errors: BadLog, OSError."""
+    with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
+        pairs = suspects(log)
+        if not pairs or umount_errno:  # what is still mounted writes on, and not all of it is in the log
+            yield log
+            return
+        with open_log(path) as whole:
+            moves = overtaken(whole, pairs, lambda offset, length: guest.read(DISK, offset, length))
+        yield log.moved(moves)
 
 
 def recorded(

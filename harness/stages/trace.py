@@ -13,8 +13,7 @@ import msgspec
 
 from harness.guests.guest import DISK, INBOX, LOG, OUTBOX, Guest
 from harness.stages.live import live_of
-from harness.stages.record import NotRecorded, Recording, check_recorded, cut
-from harness.states.log import open_log
+from harness.stages.record import NotRecorded, Recording, check_recorded, cut, recorded_log
 from oracles.profiles import Profile
 from workloads.history import NoHistory, history_of
 from workloads.program import FILES_BYTES_MAX, Program, environment_of
@@ -89,7 +88,7 @@ def record_program(
     assert trace is not None
     _check_program(program, trace)
     data = guest.read(OUTBOX, DATA_OFFSET, trace.data_bytes)
-    with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
+    with recorded_log(guest, report.umount_errno) as log:
         part = cut(log, pristine, guest.scratch)
     told = adapted(trace, data, part.marks)
     if program.content and (size_bytes := content_bytes(trace)) > CONTENT_BYTES_MAX:

@@ -36,6 +36,7 @@ from harness.states.log import open_log
 from oracles.profiles import profile
 from oracles.spec import State
 from oracles.verdict import Answer, Tier
+from workloads.entries import EntryFlag
 from workloads.library import DEMONSTRATION, load, select
 from workloads.program import Program
 from workloads.text import parse
@@ -332,5 +333,27 @@ def test_a_program_is_recorded_and_judged(keeper_for, kernel_word):
     assert said.text == "done"
     assert history.run[2].end_entry < said.entry < history.run[3].begin_entry
     assert len(states) == history.entry_count + 1
+    answers = {verdict.answer for state in states for verdict in state.verdicts}
+    assert answers == {Answer.HOLDS}
+
+
+OVERTAKEN = """
+setup
+  write log 0 8K
+run
+  pwrite log 0 4K direct
+  pwrite log 0 4K direct-dsync
+  fsync log
+"""
+
+
+def test_a_write_that_one_with_fua_overtook_is_put_back_in_front_of_it(keeper_for, kernel_word):
+    """dm-log-writes logs the second first; taken as it stands, the log ends with the older bytes."""
+    one = profile("ext4")
+    with keeper_for(one) as (guest_slot, scratch):
+        setting = Setting(guest_slot, one, Tier.FS, kernel_word, scratch / "pristine", scratch)
+        with recorded(setting, parse(OVERTAKEN.lstrip())) as (recording, log):
+            assert any(entry.flags & EntryFlag.FUA for entry in log)
+            states = list(CrashStates(setting, recording, log, StatePlan()).judged())
     answers = {verdict.answer for state in states for verdict in state.verdicts}
     assert answers == {Answer.HOLDS}
