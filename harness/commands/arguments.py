@@ -57,6 +57,36 @@ def add_prefixes(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_atomic(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--atomic",
+        type=sectors,
+        default=0,
+        metavar="BYTES",
+        help="model T: a write of this size is never torn (default: as the profile says)",
+    )
+
+
+def add_jobs(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--jobs",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="guests that run at once (default: one for each processor)",
+    )
+
+
+def add_out(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="where the run is stored (default: results)",
+    )
+
+
 def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]
     """Errors: UnknownProfile, NoFilesystemTool before anything is built."""
     profiles = tuple(dict.fromkeys(profile(name.strip()) for name in text.split(",") if name.strip()))

@@ -11,7 +11,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness.commands.arguments import add_prefixes, positive, report_page, sectors, size
+from harness.commands.arguments import (
+    add_atomic,
+    add_out,
+    add_prefixes,
+    positive,
+    report_page,
+    size,
+)
 from harness.commands.kernel import config_option
 from harness.evidence.store import NoResults
 from harness.evidence.summary import EXIT_HOLDS, experiment_folders, shown
@@ -78,13 +85,7 @@ def add_explore(command: argparse.ArgumentParser) -> None:
         help=f"states to check of each model except O (default: {DEFAULT_BUDGET})",
     )
     add_prefixes(command)
-    command.add_argument(
-        "--atomic",
-        type=sectors,
-        default=0,
-        metavar="BYTES",
-        help="model T: a write of this size is never torn (default: as the profile says)",
-    )
+    add_atomic(command)
     command.add_argument(
         "--tier",
         choices=[t.value for t in Tier],
@@ -100,13 +101,7 @@ def add_explore(command: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="model N: size of the device on which recoveries are recorded (default: 64M)",
     )
-    command.add_argument(
-        "--out",
-        type=Path,
-        default=Path("results"),
-        metavar="DIR",
-        help="where the run is stored (default: results)",
-    )
+    add_out(command)
     command.add_argument(
         "--no-fsck", action="store_true", help="do not run the filesystem checker on recovered states"
     )

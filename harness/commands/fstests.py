@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from harness.commands.arguments import add_prefixes, positive
+from harness.commands.arguments import add_jobs, add_out, add_prefixes, positive
 from harness.commands.kernel import config_option
 from harness.evidence.store import NoResults, new_run, only_one, point_latest, reading
 from harness.evidence.summary import shown
@@ -94,20 +94,8 @@ def add_fstests(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="known failures, one a line: TEST FILESYSTEM REASON, FILESYSTEM may be *",
     )
-    command.add_argument(
-        "--jobs",
-        type=positive,
-        default=0,
-        metavar="N",
-        help="guests that run at once (default: one for each processor)",
-    )
-    command.add_argument(
-        "--out",
-        type=Path,
-        default=Path("results"),
-        metavar="DIR",
-        help="where the run is stored (default: results)",
-    )
+    add_jobs(command)
+    add_out(command)
     command.add_argument(
         "--record",
         action="store_true",

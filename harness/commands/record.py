@@ -14,7 +14,7 @@ import stat
 import sys
 from pathlib import Path
 
-from harness.commands.arguments import chosen_profiles, positive, report_page, size
+from harness.commands.arguments import add_jobs, add_out, chosen_profiles, positive, report_page, size
 from harness.commands.kernel import config_option
 from harness.evidence.summary import experiment_folders
 from harness.guests.spec import UML
@@ -108,10 +108,8 @@ def add_record(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--tier", choices=[t.value for t in Tier], default=Tier.FS.value, help="as of run (default: fs)"
     )
-    command.add_argument("--jobs", type=positive, default=0, metavar="N", help="guests that run at once")
-    command.add_argument(
-        "--out", type=Path, default=Path("results"), metavar="DIR", help="where the run is stored"
-    )
+    add_jobs(command)
+    add_out(command)
     command.add_argument("--seed", type=int, default=0, metavar="N", help="seed of what is drawn at random")
     command.add_argument(
         "--log-size", type=size, default=LOG_BYTES, metavar="SIZE", help="size of the log device"

@@ -14,6 +14,9 @@ import msgspec
 
 from harness.commands import perf
 from harness.commands.arguments import (
+    add_atomic,
+    add_jobs,
+    add_out,
     add_prefixes,
     chosen_profiles,
     compare_lines,
@@ -21,7 +24,6 @@ from harness.commands.arguments import (
     positive,
     read_question_of,
     report_page,
-    sectors,
     size,
 )
 from harness.commands.generate import (
@@ -106,13 +108,7 @@ def add_run(command: argparse.ArgumentParser) -> None:
         f"(default: {DEFAULT_BUDGET})",
     )
     add_prefixes(command)
-    command.add_argument(
-        "--atomic",
-        type=sectors,
-        default=0,
-        metavar="BYTES",
-        help="model T: a write of this size is never torn (default: as the profile says)",
-    )
+    add_atomic(command)
     command.add_argument(
         "--tier",
         choices=[t.value for t in Tier],
@@ -120,20 +116,8 @@ def add_run(command: argparse.ArgumentParser) -> None:
         help="how much is asked: posix, the manual pages; somc, ordered metadata; fs, what the filesystem "
         "documents and its own tests demand (default: fs)",
     )
-    command.add_argument(
-        "--jobs",
-        type=positive,
-        default=0,
-        metavar="N",
-        help="guests that run at once (default: one for each processor)",
-    )
-    command.add_argument(
-        "--out",
-        type=Path,
-        default=Path("results"),
-        metavar="DIR",
-        help="where the run is stored (default: results)",
-    )
+    add_jobs(command)
+    add_out(command)
     command.add_argument(
         "--seed",
         type=int,
