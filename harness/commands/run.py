@@ -387,18 +387,13 @@ def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[ty
 
 
 def require_plain(arguments: argparse.Namespace) -> None:
-    """What can be asked of a program. Errors: BadSelection."""
+    """What of the command line cannot be asked of a program; run() refuses the rest. Errors: BadSelection."""
     for option in ("faults", "damage", "cross_check", "planted"):
         if getattr(arguments, option):
             raise BadSelection(
                 f"--{option.replace('_', '-')} cannot be combined with a program: it runs workloads whose "
                 "operations are known. Leave it out"
             )
-    if arguments.guest != UML:
-        raise BadSelection(
-            f"a program runs in guests of kind uml alone, for it is a program of this machine. Leave --guest "
-            f"{arguments.guest} out"
-        )
 
 
 def done_alone(chosen: tuple, arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
