@@ -425,7 +425,11 @@ KNOWN = (
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
     *(
         KnownBug(RESERVED_BEHIND, LATER, "btrfs", workload, ("durable: preallocation lost (synced file)",))
-        for workload in ("linked-file-keeps-reservation", "renamed-file-keeps-reservation")
+        for workload in (
+            "linked-file-keeps-reservation",
+            "renamed-file-keeps-reservation",
+            "twice-linked-file-keeps-reservation",
+        )
     ),
     KnownBug(
         LINKED_TMPFILE,
