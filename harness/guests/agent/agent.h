@@ -61,6 +61,7 @@ void log_writes_create(uint64_t sectors, bool with_under);
 void under_table(uint64_t sectors, const char *type, const char *parameters);
 void log_writes_mark(const char *mark);
 void log_writes_flush(void);
+void log_writes_detach(uint64_t sectors);
 void log_writes_remove(void);
 extern const char *log_writes_device;
 void late_want(uint64_t seed);

@@ -394,6 +394,21 @@ void log_writes_flush(void)
 	close(file);
 }
 
+/*
+ * Of a device that a mount still holds. Its writes no longer come into the log, and the log is whole: the old table's
+ * log_writes_dtr() waits for the thread that writes it. With a FLUSH alone the last entries could still be on their way,
+ * and their places held zeros.
+ */
+void log_writes_detach(uint64_t sectors)
+{
+	struct segment all = { 0, sectors, "linear", "" };
+
+	snprintf(all.parameters, sizeof(all.parameters), "%s 0", has_under ? UNDER_DEVICE : RECORDED_DISK);
+	log_writes_flush();
+	if (!device_table("recorded", &all, 1))
+		die("the table in place of a recording");
+}
+
 void log_writes_remove(void)
 {
 	log_writes_flush();

@@ -288,7 +288,7 @@ void record(char *text)
 	if (left == EINVAL)
 		left = 0; /* after umount as the last word there is nothing to leave */
 	if (left)
-		log_writes_flush(); /* what is mounted keeps the device */
+		log_writes_detach(program.sectors);
 	else
 		log_writes_remove();
 	console_level(CONSOLE_QUIET);

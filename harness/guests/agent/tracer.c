@@ -1568,7 +1568,7 @@ void trace_record(char *text)
 	int left = error ? 0 : leave() ? errno : 0;
 
 	if (left)
-		log_writes_flush();
+		log_writes_detach(start.mount.sectors);
 	else
 		log_writes_remove();
 	console_level(CONSOLE_QUIET);
