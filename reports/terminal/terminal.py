@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from oracles.faults.damage import OUTCOMES, Outcome
+from oracles.unjudged import OF_HISTORY
 from reports.results import FAST, AnswerCounts, Finding, Question, Silence, Summary
 from reports.text.counting import number
 from reports.text.known import known_words
@@ -215,8 +216,10 @@ def verdict(summary: Summary) -> str:
         return "3: the run is not complete"
     if summary.detection and summary.exit != 3:
         return sweep_verdict(summary)
+    without_history = "mounts" in summary.verdicts and not summary.verdicts.keys() & set(OF_HISTORY)
+    promises = "every promise that can be asked without a history" if without_history else "every promise"
     return {
-        0: "0: every promise was kept in every state",
+        0: f"0: {promises} was kept in every state",
         1: "1: something is BROKEN",
         3: "3: some verdicts are UNKNOWN",
     }.get(summary.exit, str(summary.exit))

@@ -194,6 +194,11 @@ def test_a_log_without_a_history_does_not_read_like_one_that_was_asked_everythin
     )
     assert headline(held).startswith("Every promise was kept in")
     assert headline(held, history_known=False).startswith("Every promise that can be asked without a history")
+    last = summary_lines(held, read_question(run), run / "index.html")[-1]
+    assert last == "exit       0: every promise was kept in every state"
+    without = msgspec.structs.replace(held, verdicts={"mounts": held.verdicts["mounts"]})
+    last = summary_lines(without, read_question(run), run / "index.html")[-1]
+    assert last == "exit       0: every promise that can be asked without a history was kept in every state"
 
 
 def test_nothing_examined_does_not_read_like_success(run: Path) -> None:
