@@ -66,10 +66,12 @@ def judge(
     if asked.status == 0:
         return Verdict(NAME, prepared.tier, Answer.HOLDS, 1)
     role, promise = blame(prepared, prefix, observation, tuple(verdicts))
+    workload = prepared.history.workload
+    ran = workload.program is not None and workload.program.arguments
     violation = Violation(
-        kind=f"{prepared.history.workload.name} broke its promise",
+        kind=f"{workload.name} broke its promise" if ran else "the check of the tree failed",
         role=role,
-        subject=prepared.history.workload.name,
+        subject=workload.name,
         expected=asked.promise,
         found=shortened(asked.text) or "the script printed nothing",
         promise=promise,
@@ -100,6 +102,8 @@ def blame(
         first = broken[0].violations[0]
         told = f"{first.subject}: expected {first.expected}; found {first.found}"
         return OF_FILESYSTEM, f"{names} is BROKEN in the same state: {told}"
+    if not prepared.history.known:
+        return UNDECIDED, "the log came without a history, so what the filesystem had promised is not known"
     unknown = [verdict for verdict in verdicts if verdict.answer is Answer.UNKNOWN]
     if unknown or prepared.model is None:
         why = prepared.trouble or unknown[0].reason

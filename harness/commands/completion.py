@@ -54,6 +54,7 @@ FILES = ("FILE", "IMAGE", "LOG", "PROGRAM", "SCRIPT")
 FREE = (
     "B:L",
     "BYTES",
+    "CMD",
     "COMMAND",
     "DAYS",
     "EXPR",

@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
+
 from harness.commands.arguments import (
     add_atomic,
     add_out,
@@ -20,6 +22,7 @@ from harness.commands.arguments import (
     size,
 )
 from harness.commands.kernel import config_option
+from harness.commands.record import program_file
 from harness.evidence.store import NoResults
 from harness.evidence.summary import EXIT_HOLDS, experiment_folders, shown
 from harness.guests.filesystem import find_tool
@@ -35,6 +38,8 @@ from kernel.fragments import check_variants
 from oracles.verdict import Tier
 from reports.results import read_question
 from reports.terminal.terminal import summary_lines
+from workloads.library import BadSelection
+from workloads.program import Program
 
 SUFFIX = ".powercut"
 DEFAULT_KERNEL = "6.12"
@@ -58,6 +63,13 @@ def add_explore(command: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="history.json of what was done; without it no oracle that needs one is asked",
+    )
+    command.add_argument(
+        "--check",
+        metavar="CMD",
+        help="command of the shell, or file of a script, that judges each different recovered tree in the guest, "
+        "where the tree is $MNT and the programs are those of this machine: exit status 0 is good, 1 is "
+        "BROKEN, others are UNKNOWN",
     )
     command.add_argument(
         "--from",
@@ -122,7 +134,7 @@ def command_explore(arguments: argparse.Namespace) -> int:
         arguments.log, arguments.base, arguments.history, arguments.fs, arguments.first, arguments.last
     )
     with Progress(arguments.quiet or arguments.json) as progress, workspace() as space:
-        foreign = open_source(source, space.path)
+        foreign = with_check(open_source(source, space.path), arguments.check)
         if not arguments.no_fsck:
             find_tool(foreign.profile.fsck[0], foreign.profile.package)
         plan = StatePlan(
@@ -134,6 +146,28 @@ def command_explore(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
     return summary.exit
+
+
+def with_check(foreign: Foreign, check: str | None) -> Foreign:
+    """The check in place of the oracle of the program that was the workload, or where there was none.
+    Errors: BadSelection, OSError."""
+    if check is None:
+        return foreign
+    if not check.strip():
+        raise BadSelection("--check is empty: give a command of the shell, or the file of a script")
+    history = foreign.recording.history
+    known = history.workload.program or Program(())
+    if Path(check).is_file():
+        script = program_file(Path(check), executable=True)
+        files, oracle = (*known.files, script), (f"/program/{script.name}",)
+    else:
+        files, oracle = known.files, ("/bin/sh", "-c", check)
+    program = msgspec.structs.replace(known, files=files, oracle=oracle, promise=f"{check} ends with 0")
+    workload = msgspec.structs.replace(history.workload, program=program)
+    recording = msgspec.structs.replace(
+        foreign.recording, history=msgspec.structs.replace(history, workload=workload)
+    )
+    return msgspec.structs.replace(foreign, recording=recording)
 
 
 def asked_of(foreign: Foreign, plan: StatePlan, arguments: argparse.Namespace) -> Asked:

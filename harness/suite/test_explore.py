@@ -164,6 +164,22 @@ def test_without_its_history_what_needs_none_is_judged_the_same(tmp_path, kernel
     assert refused.returncode == 2
 
 
+def test_a_check_of_the_user_judges_each_tree(tmp_path, kernel_word):
+    """It sees the tree of each state: the name that the workload replaces is always there, another never."""
+    folder = recorded(tmp_path, ("replace-by-rename",), ["ext4"], kernel_word, ("O",))
+    assert powercut("pack", folder, "--out", tmp_path / "one").returncode == 0
+    again, status = explored(tmp_path, tmp_path / "one", "--check", "test -d $MNT")
+    assert status == 0
+    assert read_summary(again).verdicts["application"].holds
+    script = tmp_path / "check.sh"
+    script.write_text("#!/bin/sh\n[ -e $MNT/never ] || { echo it is not there; exit 1; }\n")
+    script.chmod(0o755)
+    again, status = explored(tmp_path, tmp_path / "one", "--check", script)
+    assert status == 1
+    (finding,) = read_summary(again).findings
+    assert (finding.oracle, finding.kind) == ("application", "the check of the tree failed")
+
+
 def test_a_planted_bug_shows_without_a_history(tmp_path, kernel_word):
     """Of those that need none, usable, consistent and fsck see it; the log is explored on both kernels."""
     bug = next(one for one in planted_bugs() if one.name == NEEDS_NO_HISTORY)
