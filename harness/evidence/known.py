@@ -331,7 +331,7 @@ KNOWN = (
     KnownBug(REPLAYED, ("6.12",), "btrfs", "replaced-beside-many-new-names", REPLAYED_SIGNATURES, ROOMY),
     KnownBug(
         STALE,
-        ("6.12",),
+        ("6.12", "7.2"),
         "btrfs",
         "link-removed-beside-many-new-names",
         ("durable: name came back (unlinked entry of fsynced directory)",),
@@ -425,11 +425,14 @@ KNOWN = (
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
     *(
         KnownBug(RESERVED_BEHIND, LATER, "btrfs", workload, ("durable: preallocation lost (synced file)",))
-        for workload in (
-            "linked-file-keeps-reservation",
-            "renamed-file-keeps-reservation",
-            "twice-linked-file-keeps-reservation",
-        )
+        for workload in ("linked-file-keeps-reservation", "renamed-file-keeps-reservation")
+    ),
+    KnownBug(
+        RESERVED_BEHIND,
+        ("6.12", "7.2"),
+        "btrfs",
+        "twice-linked-file-keeps-reservation",
+        ("durable: preallocation lost (synced file)",),
     ),
     KnownBug(
         LINKED_TMPFILE,
