@@ -38,7 +38,6 @@ pytestmark = [pytest.mark.traced, pytest.mark.timeout(7200)]
 # Workloads whose program is not the same, each with the reason. By name.
 EXCEPTED = {
     "append-to-long-file-after-link": "its file is longer than what is compared byte by byte (1 MiB)",
-    "chattr-fsync": "the exported program appends without O_APPEND, which an append-only file refuses",
 }
 
 

@@ -326,7 +326,8 @@ def content(operation: Operation, index: int, offset: int, shell: Shell) -> str:
     fill = f"-S {byte_of(index)}"
     match operation.word:
         case "write" | "append":
-            return xfs_io(shell, path, f"pwrite -b 64k {fill} {offset} {length}", flags="-f")
+            flags = "-f -a" if operation.word == "append" else "-f"
+            return xfs_io(shell, path, f"pwrite -b 64k {fill} {offset} {length}", flags=flags)
         case "pwrite":
             flags = " ".join(
                 [

@@ -542,7 +542,8 @@ def content(operation: Operation, index: int, offset: int) -> list[str]:
     path, start, length, byte = operation.path, operation.offset, operation.length, byte_of(index)
     match operation.word:
         case "write" | "append":
-            return with_file(path, "O_WRONLY | O_CREAT", [f"fill(<file>, {offset}, {length}, {byte});"])
+            flags = ["O_WRONLY", "O_CREAT", *(["O_APPEND"] if operation.word == "append" else [])]
+            return with_file(path, " | ".join(flags), [f"fill(<file>, {offset}, {length}, {byte});"])
         case "pwrite":
             flags = ["O_WRONLY", "O_CREAT", *(["O_DIRECT"] if "direct" in operation.mode else [])]
             flags += (
