@@ -45,12 +45,23 @@ bool is_mounted(void)
 	return !lost;
 }
 
+/* Of a workload: where the unmount fails, what follows works on the filesystem that is still there. */
+static int leave_or_stay(void)
+{
+	int result = leave(), error = errno;
+
+	if (result && is_mounted() && chdir(MOUNT_POINT))
+		die(MOUNT_POINT);
+	errno = error;
+	return result;
+}
+
 int do_operation(const struct operation *operation)
 {
 	if (!strcmp(operation->word, "remount"))
-		return leave() || enter(mounted, &mounted_as);
+		return leave_or_stay() || enter(mounted, &mounted_as);
 	if (!strcmp(operation->word, "umount"))
-		return leave();
+		return leave_or_stay();
 	if (!strcmp(operation->word, "fault"))
 		return 0; /* of faults.c; a recording shows the device without it */
 	if (!is_mounted()) {
