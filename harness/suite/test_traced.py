@@ -151,8 +151,8 @@ def differences(ours, traced):
 
 
 def verdicts(setting, recording):
-    """What the oracles said of any state: answers and, of what is broken, which promise of what. A trace has no
-    stamps, so bytes that were there once and bytes that never were are one kind to it."""
+    """What the oracles said of any state: answers and, of what is broken, which promise of what. A trace has
+    no stamps, so bytes that were there once and bytes that never were are one kind to it."""
     said = set()
     with open_log(recording.log) as log:
         examination = CrashStates(setting, recording, log, StatePlan())

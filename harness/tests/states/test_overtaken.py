@@ -71,7 +71,7 @@ def test_what_a_flush_or_another_place_parts_is_no_suspect(
 
 
 def test_a_plain_write_that_another_flush_overtook_goes_in_front(tmp_path: Path) -> None:
-    """Two tasks flush at once: the FLUSH that took the later write completes first. The other write is longer."""
+    """Two tasks flush at once, and the FLUSH that took the later write completes first."""
     newer, older = Entry(16, 8, 0, NEW), Entry(8, 16, 0, OLD + OLD)
     entries = (newer, FLUSH, mark("end-1"), older, FLUSH)
     moved, marks = put_right(tmp_path, entries, bytes(4096) + OLD + NEW)
