@@ -95,7 +95,8 @@ def make(root: Path, needed: Sequence[str], say: Say, maker: Maker | None = None
 def _make_at(place: Path, needed: Sequence[str], lock: int, say: Say, maker: Maker) -> None:
     partial = place.with_name(place.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a killed run: we hold the lock
-    say(f"making the virtual environment {place} (only once; about half a minute)")
+    again = " again, with more packages" if place.exists() else ""
+    say(f"making the virtual environment {place}{again} (only once; about half a minute)")
     try:
         maker(partial, needed, lock)
         _exchange_path(partial, place)
