@@ -39,8 +39,8 @@ NOT_CHECKED = (
     "Whether two operations belong to one time, even in one directory (the oracle "
     "ordered checks this, where it is promised). In tier posix only link counts are "
     "checked, because rename(2) allows both names to be visible and says nothing of a power failure. On "
-    "btrfs, a moved file that has both names after an fsync of something else is "
-    "accepted."
+    "btrfs, once anything was fsynced, a moved file may have both names until an fsync of that file or of "
+    "its old directory has returned after the rename."
 )
 
 
