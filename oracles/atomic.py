@@ -40,7 +40,8 @@ NOT_CHECKED = (
     "ordered checks this, where it is promised). In tier posix only link counts are "
     "checked, because rename(2) allows both names to be visible and says nothing of a power failure. On "
     "btrfs, once anything was fsynced, a moved file may have both names until an fsync of that file or of "
-    "its old directory has returned after the rename."
+    "its old directory has returned after the rename: stock btrfs leaves such states, rename(2) allows a "
+    "time with both names, and no case of fstests asks for more."
 )
 
 

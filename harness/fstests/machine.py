@@ -63,8 +63,8 @@ for node in /dev/mapper/*; do
 done
 exit $status
 END
-chmod +x /tmp/bin/sysctl /tmp/bin/dmsetup
 printf '#!/bin/sh\nexit 0\n' >/tmp/bin/udevadm
+chmod +x /tmp/bin/sysctl /tmp/bin/dmsetup /tmp/bin/udevadm
 mount --bind /mnt/passwd /etc/passwd
 mount --bind /mnt/group /etc/group
 mount -t debugfs debugfs /sys/kernel/debug
