@@ -18,6 +18,7 @@ from pathlib import Path
 
 from harness.evidence.store import write_whole
 from harness.evidence.summary import EXIT_BAD_INPUT, EXIT_HOLDS, EXIT_UNKNOWN
+from reports.text.counting import number
 from workloads import jlang, text
 from workloads.generate import space
 from workloads.generate.space import BOUNDS, Asked, BadBounds
@@ -174,9 +175,9 @@ class Tally:
 
     def __str__(self) -> str:
         if not self._equal:
-            return f"{self._done:,} workloads"
+            return number(self._done, "workload")
         return (
-            f"{self._done:,} workloads; {self._equal:,} of them are left out, because they equal "
+            f"{number(self._done, 'workload')}; {self._equal:,} of them are left out, because they equal "
             "an earlier one"
         )
 
@@ -238,7 +239,7 @@ def write_jlang(arguments: argparse.Namespace) -> int:
     chosen = select(tuple(arguments.workloads))
     for workload in chosen:
         output.put(workload)
-    tell(f"{len(chosen):,} workloads{output}")
+    tell(f"{number(len(chosen), 'workload')}{output}")
     return output.exit
 
 
@@ -273,10 +274,10 @@ def read_jlang(arguments: argparse.Namespace) -> int:
         raise BadImport(f"import: there is no file in {', '.join(map(str, arguments.jlang))}")
     equal = len(names) - len(seen)
     tell(
-        f"{files:,} files: {len(names):,} workloads"
+        f"{number(files, 'file')}: {number(len(names), 'workload')}"
         + (f", {equal:,} of them equal another one" if equal else "")
-        + (f"; {not_mapped:,} files not mapped for {lines:,} lines" if not_mapped else "")
-        + (f"; {no_jlang:,} files that are not J-lang" if no_jlang else "")
+        + (f"; {number(not_mapped, 'file')} not mapped for {number(lines, 'line')}" if not_mapped else "")
+        + (f"; not J-lang: {number(no_jlang, 'file')}" if no_jlang else "")
         + str(output)
     )
     return EXIT_BAD_INPUT if no_jlang else EXIT_UNKNOWN if not_mapped else EXIT_HOLDS

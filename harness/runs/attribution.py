@@ -33,6 +33,7 @@ from kernel.word import source_word
 from oracles.profiles import profile
 from oracles.verdict import Tier
 from reports.results import CRASH, Attribution, Experiment, read_experiment
+from reports.text.counting import number
 from workloads.workload import Workload
 
 OWN_MAX = 10  # recordings of a workload on its own kernel, until all that it showed came again
@@ -60,7 +61,7 @@ def attribute(run: Path, progress: Progress) -> None:
     """Errors: NoResults, KernelError, NoFilesystemTool, OSError."""
 
     def examine(kernel: str, ones: list[Shown]) -> list[frozenset[str] | None]:
-        progress.line(f"{len(ones)} workloads on {kernel}")
+        progress.line(f"{number(len(ones), 'workload')} on {kernel}")
         return examined(run, kernel, ones, progress)
 
     add_attributed(run, attributions(unexplained(run), examine))

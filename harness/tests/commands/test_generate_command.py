@@ -198,7 +198,7 @@ def test_what_is_not_mapped_is_told_by_line_and_counted(powercut, elsewhere):
     assert said.splitlines() == [
         "bad:6: not mapped: falloc foo 0 4096: falloc takes 4 arguments, not 3",
         "bad:7: not mapped: frob foo: unknown operation frob",
-        "2 files: 1 workloads; 1 files not mapped for 2 lines; 1 written to made",
+        "2 files: 1 workload; 1 file not mapped for 2 lines; 1 written to made",
     ]
     assert [path.name for path in (elsewhere / "made").iterdir()] == ["good.workload"]
 
@@ -209,7 +209,7 @@ def test_what_is_no_jlang_is_bad_input(powercut, elsewhere, content):
     exit_status, _, said = powercut("import", "--jlang", "it", "--out", "made")
     assert exit_status == 2
     assert said.startswith("it")
-    assert "1 files: 0 workloads; 1 files that are not J-lang" in said
+    assert "1 file: 0 workloads; not J-lang: 1 file" in said
     assert not list((elsewhere / "made").iterdir())
 
 
