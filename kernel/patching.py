@@ -52,7 +52,7 @@ def find_series(name: str, version: str = "") -> Series:
     files = _files(name)
     path = Path(name).expanduser()
     if not files and not path.is_file():
-        if path.suffix in SUFFIXES:  # meant as a file: the names of the series would not help
+        if path.suffix in SUFFIXES:
             raise BadKernel(f"there is no file {name}")
         raise BadKernel(
             f"there is no series {name!r}. The series are: {', '.join(names()) or 'none'}. A "

@@ -22,7 +22,8 @@ class Call(msgspec.Struct, frozen=True, omit_defaults=True):
               the source; of a dedupe the target.
     by_file:  path is that of a descriptor.
     before, before_kind, size: of what stood at path before: st_ino, kind, bytes; 0 and "" for nothing.
-    flags:    of the call (open, rename, unlink, link), or the status flags of its descriptor.
+    flags:    of the call (open, rename, unlink, link), or the status flags of its descriptor;
+              of a clone, a dedupe and copy_file_range O_SYNC and O_DSYNC of either descriptor.
     mode:     fallocate: its mode; mknod: type and permissions; ioctl: its request; mmap: 1 where the
               mapping cannot be followed.
     offset, length, at: bytes; length of a write is what was written. at: in the source of a copy; of

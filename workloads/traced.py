@@ -423,10 +423,11 @@ class Teller:
             self._limit(call, "the bytes that were written could not be read")
             return
         how = [] if not call.flags & O_DIRECT else ["direct"]
-        if call.flags & O_SYNC == O_SYNC or (call.call == "pwritev2" and call.at & RWF_SYNC):
+        asked = call.at if call.call == "pwritev2" else 0
+        if asked & RWF_SYNC:
             how.append("sync")
-        elif call.flags & O_DSYNC or (call.call == "pwritev2" and call.at & RWF_DSYNC):
-            how.append("dsync")
+        elif synced := sync_mode(call.flags) or ("dsync" if asked & RWF_DSYNC else ""):
+            how.append(synced)
         word = "pwrite" if how else "write"
         operation = Operation(word, path, offset=call.offset, length=call.length, mode="-".join(how))
         self._add(call, operation, content=content)
@@ -436,7 +437,8 @@ class Teller:
             self._write(call)
             return
         if path := self._path(call):
-            place = Operation("copyrange", offset=call.at, length=call.length, at=call.offset)
+            how = sync_mode(call.flags)
+            place = Operation("copyrange", offset=call.at, length=call.length, at=call.offset, mode=how)
             self._add(call, msgspec.structs.replace(place, path=call.path2, path2=path))
 
     def _store(self, call: Call) -> None:
@@ -464,9 +466,10 @@ class Teller:
 
     def _ioctl(self, call: Call) -> None:
         request, named = call.mode, bool(call.path and call.path2)
-        between = Operation("", offset=call.offset, length=call.length, at=call.at)
+        how = sync_mode(call.flags)
+        between = Operation("", offset=call.offset, length=call.length, at=call.at, mode=how)
         if request == FICLONE and named:
-            self._add(call, Operation("clone", call.path2, call.path))
+            self._add(call, Operation("clone", call.path2, call.path, mode=how))
         elif request == FICLONERANGE and named:
             self._add(call, msgspec.structs.replace(between, word="clone", path=call.path2, path2=call.path))
         elif request == FIDEDUPERANGE and named:
@@ -502,6 +505,13 @@ class Teller:
             self._add(call, Operation("chattr", path, mode=("+" if call.offset & bit else "-") + letter))
         elif call.offset != call.at:
             self._limit(call, "no word of a workload sets these inode flags at once")
+
+
+def sync_mode(flags: int) -> str:
+    """As of a word of a workload. flags: of a descriptor."""
+    if flags & O_SYNC == O_SYNC:
+        return "sync"
+    return "dsync" if flags & O_DSYNC else ""
 
 
 def below(directory: str, name: str) -> str:

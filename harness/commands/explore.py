@@ -67,9 +67,9 @@ def add_explore(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--check",
         metavar="CMD",
-        help="command of the shell, or file of a script, that judges each different recovered tree in the guest, "
-        "where the tree is $MNT and the programs are those of this machine: exit status 0 is good, 1 is "
-        "BROKEN, others are UNKNOWN",
+        help="command of the shell, or file of a script, that judges each different recovered tree in the "
+        "guest, where the tree is $MNT and the programs are those of this machine: exit status 0 is good, "
+        "1 is BROKEN, others are UNKNOWN",
     )
     command.add_argument(
         "--from",
@@ -157,12 +157,13 @@ def with_check(foreign: Foreign, check: str | None) -> Foreign:
         raise BadSelection("--check is empty: give a command of the shell, or the file of a script")
     history = foreign.recording.history
     known = history.workload.program or Program(())
+    files, oracle = known.files, ["/bin/sh", "-c", check]
     if Path(check).is_file():
         script = program_file(Path(check), executable=True)
-        files, oracle = (*known.files, script), (f"/program/{script.name}",)
-    else:
-        files, oracle = known.files, ("/bin/sh", "-c", check)
-    program = msgspec.structs.replace(known, files=files, oracle=oracle, promise=f"{check} ends with 0")
+        files, oracle = (*files, script), [f"/program/{script.name}"]
+    program = msgspec.structs.replace(
+        known, files=files, oracle=tuple(oracle), promise=f"{check} ends with 0"
+    )
     workload = msgspec.structs.replace(history.workload, program=program)
     recording = msgspec.structs.replace(
         foreign.recording, history=msgspec.structs.replace(history, workload=workload)

@@ -148,8 +148,8 @@ def request_of(device: Device) -> str:
 
 @contextlib.contextmanager
 def recorded_log(guest: Guest, umount_errno: int) -> Iterator[Log]:
-    """The log of a recording that has ended, with each plain write in front of the write with FUA that came
-    after it. umount_errno: of the recording. Errors: BadLog, OSError."""
+    """The log of a recording that has ended, with each plain write in front of the write that came after it
+    (overtaken.py). umount_errno: of the recording. Errors: BadLog, OSError."""
     with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
         pairs = suspects(log)
         if not pairs or umount_errno:  # what is still mounted writes on, and not all of it is in the log

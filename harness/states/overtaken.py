@@ -8,13 +8,19 @@ Not here: reading the disk, which the recorder does (harness/stages/record.py); 
           not at hand.
 
 dm-log-writes logs a write with FUA at its own completion, and a plain write at the next FLUSH
-(log_writes_end_io() and process_one() of drivers/md/dm-log-writes.c). A plain write of a block, and after it
-a write of the same block with FUA, without a FLUSH between them, are therefore in the log in the wrong order:
-each prefix behind the FLUSH would hold the older bytes. The log alone cannot tell this from a plain write
-that did come later. The disk can, unless something wrote there once more.
+(log_writes_end_io() and process_one() of drivers/md/dm-log-writes.c). So the log can have two writes of one
+block in the wrong order:
+
+- A plain write, and after it a write with FUA, without a FLUSH between them: the plain one is logged last.
+- Two plain writes, and two tasks that flush at once. A FLUSH takes what has completed when it is submitted
+  (log_writes_map()), and is logged with it when it completes itself. If the FLUSH that took the second write
+  completes first, the first write is logged last.
+
+Each prefix behind would hold the older bytes. The log alone cannot tell this from a write that did come
+later. The disk can, unless something wrote there once more.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -25,17 +31,21 @@ NO_WRITE = EntryFlag.MARK | EntryFlag.DISCARD
 
 
 class Suspect(msgspec.Struct, frozen=True):
-    """Indices of log entries. plain: a write without FUA. fua: one with it, which stands in front of the
-    plain one with no FLUSH between them. sectors: those that both write."""
+    """Indices of log entries. plain: a write without FUA. front: another write, which stands in front of it.
+    sectors: those that both write."""
 
     plain: int
-    fua: int
+    front: int
     sectors: range
 
 
 def suspects(log: Log) -> list[Suspect]:
     """Each pair whose order the log does not tell."""
-    found = []
+    return [*_behind_fua(log), *_behind_another_flush(log)]
+
+
+def _behind_fua(log: Log) -> Iterator[Suspect]:
+    """With no FLUSH between them."""
     with_fua: list[int] = []
     for index, entry in enumerate(log):
         if entry.flags & EntryFlag.FLUSH:
@@ -46,15 +56,50 @@ def suspects(log: Log) -> list[Suspect]:
             with_fua.append(index)
             continue
         pairs = (Suspect(index, fua, _overlap(entry, log.summary(fua))) for fua in with_fua)
-        found += [pair for pair in pairs if pair.sectors]
-    return found
+        yield from (pair for pair in pairs if pair.sectors)
+
+
+def _behind_another_flush(log: Log) -> Iterator[Suspect]:
+    """The last two writes of a place, with a FLUSH between them, where they differ."""
+    last: dict[int, int] = {}  # by sector
+    before: dict[int, int] = {}
+    flushes = []  # how many came before, by entry
+    count = 0
+    for index, entry in enumerate(log):
+        count += bool(entry.flags & EntryFlag.FLUSH)
+        flushes.append(count)
+        if entry.flags & NO_WRITE:
+            continue
+        for sector in range(entry.sector, entry.sector + entry.sector_count):
+            if sector in last:
+                before[sector] = last[sector]
+            last[sector] = index
+    places: dict[tuple[int, int], list[int]] = {}
+    for sector, front in before.items():
+        plain = last[sector]
+        if flushes[front] < flushes[plain] and not log.summary(plain).flags & EntryFlag.FUA:
+            places.setdefault((plain, front), []).append(sector)
+    for (plain, front), sectors in sorted(places.items()):
+        for place in _ranges(sectors):
+            if _bytes_at(log, plain, place) != _bytes_at(log, front, place):
+                yield Suspect(plain, front, place)
+
+
+def _ranges(numbers: list[int]) -> Iterator[range]:
+    """Neighbours together."""
+    ordered = sorted(numbers)
+    start = 0
+    for at in range(1, len(ordered) + 1):
+        if at == len(ordered) or ordered[at] != ordered[at - 1] + 1:
+            yield range(ordered[start], ordered[at - 1] + 1)
+            start = at
 
 
 def overtaken(
     log: Log, pairs: Iterable[Suspect], on_disk: Callable[[int, int], bytes]
 ) -> list[tuple[int, int]]:
     """
-    (plain, fua) of the pairs whose plain write the disk shows to be the older one, for Log.moved().
+    (plain, front) of the pairs whose plain write the disk shows to be the older one, for Log.moved().
 
     log: to the last entry that reached the disk. on_disk: bytes of the disk after that entry, by offset and
     length in bytes. A pair whose sectors are written or discarded once more later on is left out: the disk
@@ -63,7 +108,7 @@ def overtaken(
     older: dict[int, int] = {}
     for pair in pairs:
         if _is_older(log, pair, on_disk):
-            older.setdefault(pair.plain, pair.fua)
+            older.setdefault(pair.plain, pair.front)
     return list(older.items())
 
 
@@ -75,10 +120,10 @@ def _overlap(one: EntrySummary, other: EntrySummary) -> range:
 
 
 def _is_older(log: Log, pair: Suspect, on_disk: Callable[[int, int], bytes]) -> bool:
-    if any(_changes(log.summary(later), pair.sectors) for later in range(pair.plain + 1, len(log))):
+    plain, front = (_bytes_at(log, index, pair.sectors) for index in (pair.plain, pair.front))
+    if not plain != front == on_disk(pair.sectors.start * SECTOR_BYTES, len(pair.sectors) * SECTOR_BYTES):
         return False
-    plain, fua = (_bytes_at(log, index, pair.sectors) for index in (pair.plain, pair.fua))
-    return plain != fua == on_disk(pair.sectors.start * SECTOR_BYTES, len(pair.sectors) * SECTOR_BYTES)
+    return not any(_changes(log.summary(later), pair.sectors) for later in range(pair.plain + 1, len(log)))
 
 
 def _changes(entry: EntrySummary, place: range) -> bool:

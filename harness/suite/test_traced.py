@@ -151,14 +151,18 @@ def differences(ours, traced):
 
 
 def verdicts(setting, recording):
-    """What the oracles said of any state: answers and, of what is broken, which promise of what."""
+    """What the oracles said of any state: answers and, of what is broken, which promise of what. A trace has
+    no stamps, so bytes that were there once and bytes that never were are one kind to it."""
     said = set()
     with open_log(recording.log) as log:
         examination = CrashStates(setting, recording, log, StatePlan())
         for state in examination.judged():
             for verdict in state.verdicts:
                 said.add((verdict.oracle, verdict.answer, verdict.reason))
-                said |= {(verdict.oracle, one.kind, one.subject) for one in verdict.violations}
+                said |= {
+                    (verdict.oracle, one.kind.replace("stale data", "foreign bytes"), one.subject)
+                    for one in verdict.violations
+                }
     return said
 
 

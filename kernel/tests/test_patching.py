@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernel.kernel import BadKernel, Series
-from kernel.patching import apply, files_of, known_series
+from kernel.patching import apply, files_of, find_series, known_series
 
 OLD = "int one;\nint two;\nint three;\n"
 PATCH = "# about\n--- a/fs/a.c\n+++ b/fs/a.c\n@@ -1,3 +1,3 @@\n int one;\n-int two;\n+int TWO;\n int three;\n"
@@ -105,3 +105,10 @@ def test_every_known_series_says_what_it_is_where_it_is_from_and_which_files() -
         assert b"re-creates:" in one.content or one.facts.upstream or of_our_own
         if one.suffix == ".cocci":
             assert files_of(one)
+
+
+def test_a_patch_that_is_not_there_is_a_missing_file_and_no_unknown_series() -> None:
+    with pytest.raises(BadKernel, match=r"^there is no file nosuch\.patch$"):
+        find_series("nosuch.patch")
+    with pytest.raises(BadKernel, match=r"^there is no series 'nosuch'\. The"):
+        find_series("nosuch")

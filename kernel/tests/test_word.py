@@ -69,13 +69,6 @@ def test_a_bad_word_is_refused_with_what_is_known(word: str, message: str) -> No
         parse(word)
 
 
-@pytest.mark.parametrize("name", ["nosuch.patch", "no/such.diff", "/no/such.mbox", "nosuch.cocci"])
-def test_a_patch_that_is_not_there_is_named_without_the_list_of_series(name: str) -> None:
-    with pytest.raises(BadKernel) as refused:
-        parse(f"6.12+{name}")
-    assert str(refused.value).endswith(f"there is no file {name}")
-
-
 def test_a_semantic_patch_must_name_its_files(tmp_path: Path) -> None:
     (tmp_path / "x.cocci").write_text("// about\n@@ @@\n- a();\n")
     with pytest.raises(BadKernel, match=r"// files:"):

@@ -64,7 +64,8 @@ class Builder:
             return True
         if operation.word in ("clone", "dedupe", "copyrange"):  # fs/btrfs/reflink.c btrfs_remap_file_range()
             files = (operation.path, operation.path2)
-            return any("sync" in self.kept[path][1] for path in files if path in self.kept)
+            flags = [self.kept[path][1] for path in files if path in self.kept]
+            return any("sync" in each for each in (operation.mode, *flags))  # mode: of a program's calls
         return operation.word in ("write", "append", "pwrite") and "sync" in self.how(operation)
 
     def how(self, operation: Operation) -> str:

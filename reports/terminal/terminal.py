@@ -214,8 +214,8 @@ def verdict(summary: Summary) -> str:
         return "3: nothing was examined"
     if summary.exit == 3 and summary.experiments < summary.planned_experiments:
         return "3: the run is not complete"
-    if summary.exit == 3 and not summary.states.unknown and not summary.undone_experiments:
-        return "3: no promise was tested, because nothing was made durable"
+    if summary.exit == 3 and not (summary.states.unknown or summary.undone_experiments):
+        return "3: nothing was tested, see UNKNOWN"
     if summary.detection and summary.exit != 3:
         return sweep_verdict(summary)
     without_history = "mounts" in summary.verdicts and not summary.verdicts.keys() & set(OF_HISTORY)

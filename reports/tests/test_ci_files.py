@@ -208,6 +208,22 @@ def test_nothing_examined_does_not_read_like_success(run: Path) -> None:
     assert "exit       3: nothing was examined" in lines
 
 
+def test_a_run_that_promised_nothing_does_not_blame_a_verdict(run: Path) -> None:
+    summary = read_summary(run)
+    none = msgspec.structs.replace(
+        summary,
+        findings=(),
+        exit=3,
+        states=msgspec.structs.replace(summary.states, unknown=0),
+        undone_experiments=0,
+        planned_experiments=summary.experiments,
+        reasons=("no log has a FLUSH",),
+    )
+    assert summary_lines(none, read_question(run), run)[-1] == "exit       3: nothing was tested, see UNKNOWN"
+    some = msgspec.structs.replace(none, states=msgspec.structs.replace(summary.states, unknown=1))
+    assert summary_lines(some, read_question(run), run)[-1] == "exit       3: some verdicts are UNKNOWN"
+
+
 def test_an_exit_of_3_without_an_unknown_verdict_is_an_error(tmp_path: Path) -> None:
     """As when no log held a FLUSH: neither JUnit nor KTAP may read like a pass."""
     run = make_run(tmp_path, good=True)

@@ -702,6 +702,15 @@ static void descriptor_facts(struct task *task, long file, struct event *event)
 	event->flags = flags;
 }
 
+/* The bits of O_SYNC and O_DSYNC of a descriptor: a clone or copy through one of two that has them is an fsync on btrfs. */
+static unsigned int sync_flags(struct task *task, int file)
+{
+	struct event facts = { 0 };
+
+	descriptor_facts(task, file, &facts);
+	return facts.flags & O_SYNC;
+}
+
 static bool enter_open(struct task *task, struct event *event)
 {
 	char path[PATH_BYTES];
@@ -843,6 +852,7 @@ static void enter_copy(struct task *task, struct event *event)
 	if (argument(task, 1))
 		read_memory(task, argument(task, 1), &source.offset, 8);
 	event->at = source.offset;
+	event->flags |= source.flags & O_SYNC;
 	snprintf(event->path2, sizeof(event->path2), "%s", source.path);
 }
 
@@ -866,6 +876,7 @@ static bool enter_control(struct task *task, struct event *event)
 		if (!file_in_mount(task, range.src_fd, &source, false))
 			return false;
 		snprintf(event->path2, sizeof(event->path2), "%s", source.path);
+		event->flags = sync_flags(task, (int)argument(task, 0)) | sync_flags(task, range.src_fd);
 		event->offset = range.src_offset;
 		event->length = range.src_length;
 		event->at = range.dest_offset;
@@ -879,6 +890,7 @@ static bool enter_control(struct task *task, struct event *event)
 		if (!file_in_mount(task, both.info.dest_fd, &source, false))
 			return false;
 		snprintf(event->path2, sizeof(event->path2), "%s", source.path);
+		event->flags = sync_flags(task, (int)argument(task, 0)) | sync_flags(task, both.info.dest_fd);
 		event->offset = both.range.src_offset;
 		event->length = both.range.src_length;
 		event->at = both.info.dest_offset;

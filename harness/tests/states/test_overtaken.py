@@ -57,7 +57,6 @@ def test_a_place_that_is_written_once_more_is_left_as_it_is(tmp_path: Path, late
 @pytest.mark.parametrize(
     "entries",
     [
-        (FUA_WRITE, FLUSH, PLAIN_WRITE, FLUSH),
         (FUA_WRITE, Entry(16, 8, 0, OLD), FLUSH),
         (PLAIN_WRITE, FUA_WRITE, FLUSH),
         (FUA_WRITE, mark("end-0"), Entry(8, 8, EntryFlag.DISCARD), FLUSH),
@@ -69,3 +68,26 @@ def test_what_a_flush_or_another_place_parts_is_no_suspect(
     write_log(tmp_path / "log", entries)
     with open_log(tmp_path / "log") as log:
         assert suspects(log) == []
+
+
+def test_a_plain_write_that_another_flush_overtook_goes_in_front(tmp_path: Path) -> None:
+    """Two tasks flush at once, and the FLUSH that took the later write completes first."""
+    newer, older = Entry(16, 8, 0, NEW), Entry(8, 16, 0, OLD + OLD)
+    entries = (newer, FLUSH, mark("end-1"), older, FLUSH)
+    moved, marks = put_right(tmp_path, entries, bytes(4096) + OLD + NEW)
+    assert moved == (older, newer, FLUSH, mark("end-1"), FLUSH)
+    assert marks == {3: "end-1"}
+
+
+@pytest.mark.parametrize(
+    ("entries", "disk"),
+    [
+        ((PLAIN_WRITE, FLUSH, Entry(8, 8, 0, NEW), FLUSH), NEW),
+        ((PLAIN_WRITE, FLUSH, Entry(8, 8, 0, NEW), FLUSH), b"x" * 4096),
+        ((PLAIN_WRITE, FLUSH, Entry(8, 8, EntryFlag.FUA, NEW)), OLD),
+        ((PLAIN_WRITE, FLUSH, Entry(8, 8, 0, NEW), FLUSH, Entry(0, 64, EntryFlag.DISCARD)), OLD),
+    ],
+    ids=["it did come later", "the disk has neither", "with FUA", "discarded"],
+)
+def test_what_the_disk_does_not_show_stays(tmp_path: Path, entries: tuple[Entry, ...], disk: bytes) -> None:
+    assert put_right(tmp_path, entries, bytes(4096) + disk)[0] == entries
