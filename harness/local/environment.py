@@ -95,8 +95,9 @@ def make(root: Path, needed: Sequence[str], say: Say, maker: Maker | None = None
 def _make_at(place: Path, needed: Sequence[str], lock: int, say: Say, maker: Maker) -> None:
     partial = place.with_name(place.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a killed run: we hold the lock
-    again = " again, with more packages" if place.exists() else ""
-    say(f"making the virtual environment {place}{again} (only once; about half a minute)")
+    first = not (place / STAMP).exists()
+    why = "only once" if first else "again, for other packages or another Python"
+    say(f"making the virtual environment {place} ({why}; about half a minute)")
     try:
         maker(partial, needed, lock)
         _exchange_path(partial, place)

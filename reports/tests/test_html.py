@@ -140,6 +140,7 @@ def test_a_finding_shows_the_crash_line(report: Path) -> None:
     assert re.search(r"3 fsync foo in flight .{,9}the power fails while operation 3 is in flight", told)
     assert "kernel panic during mount" in told
     assert "a kernel survives every disk" in told
+    assert "The number behind an oracle says how many things it looked at;" in told
     assert "repro results/20250101T120000-ab12 F2" in told
 
 

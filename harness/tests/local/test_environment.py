@@ -63,9 +63,12 @@ def test_one_with_more_than_is_needed_will_do(tmp_path, maker) -> None:
 
 def test_a_new_requirement_makes_it_anew_and_leaves_nothing_of_the_old(tmp_path, maker) -> None:
     root = checkout(tmp_path)
-    make(root, ["rich"], silent, maker)
-    make(root, ["rich", "jinja2"], silent, maker)
+    said: list[str] = []
+    make(root, ["rich"], said.append, maker)
+    make(root, ["rich", "jinja2"], said.append, maker)
     assert len(maker.made) == 2
+    assert "(only once;" in said[0]
+    assert "(again, for other packages or another Python;" in said[1]
     assert {path.name for path in root.iterdir()} == {".venv", ".venv.lock"}
 
 
