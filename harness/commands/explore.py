@@ -22,7 +22,7 @@ from harness.commands.arguments import (
     size,
 )
 from harness.commands.kernel import config_option
-from harness.commands.record import program_file
+from harness.commands.record import program_file, require_room_for
 from harness.evidence.store import NoResults
 from harness.evidence.summary import EXIT_HOLDS, experiment_folders, shown
 from harness.guests.filesystem import find_tool
@@ -130,11 +130,14 @@ def command_explore(arguments: argparse.Namespace) -> int:
     """Errors: BadSource and others of bad input before a kernel is built; as explore()."""
     models = parse_models(arguments.models)
     check_variants(tuple(arguments.config))
+    check = None if arguments.check is None else check_of(arguments.check)
     source = Source(
         arguments.log, arguments.base, arguments.history, arguments.fs, arguments.first, arguments.last
     )
     with Progress(arguments.quiet or arguments.json) as progress, workspace() as space:
-        foreign = with_check(open_source(source, space.path), arguments.check)
+        foreign = open_source(source, space.path)
+        if check is not None:
+            foreign = with_check(foreign, check)
         if not arguments.no_fsck:
             find_tool(foreign.profile.fsck[0], foreign.profile.package)
         plan = StatePlan(
@@ -148,22 +151,25 @@ def command_explore(arguments: argparse.Namespace) -> int:
     return summary.exit
 
 
-def with_check(foreign: Foreign, check: str | None) -> Foreign:
-    """The check in place of the oracle of the program that was the workload, or where there was none.
-    Errors: BadSelection, OSError."""
-    if check is None:
-        return foreign
-    if not check.strip():
+def check_of(command: str) -> Program:
+    """What is only a check: nothing of it is run but its oracle. Errors: BadSelection, OSError."""
+    if not command.strip():
         raise BadSelection("--check is empty: give a command of the shell, or the file of a script")
+    promise = f"{command} ends with 0"
+    if not Path(command).is_file():
+        return Program((), oracle=("/bin/sh", "-c", command), promise=promise)
+    script = program_file(Path(command), executable=True)
+    require_room_for((script,))
+    return Program((), oracle=(f"/program/{script.name}",), files=(script,), promise=promise)
+
+
+def with_check(foreign: Foreign, check: Program) -> Foreign:
+    """The check in place of the oracle of the program that was the workload, or where there was none."""
     history = foreign.recording.history
     known = history.workload.program or Program(())
-    files, oracle = known.files, ["/bin/sh", "-c", check]
-    if Path(check).is_file():
-        script = program_file(Path(check), executable=True)
-        files, oracle = (*files, script), [f"/program/{script.name}"]
-    program = msgspec.structs.replace(
-        known, files=files, oracle=tuple(oracle), promise=f"{check} ends with 0"
-    )
+    names = {file.name for file in check.files}
+    files = (*(file for file in known.files if file.name not in names), *check.files)
+    program = msgspec.structs.replace(known, files=files, oracle=check.oracle, promise=check.promise)
     workload = msgspec.structs.replace(history.workload, program=program)
     recording = msgspec.structs.replace(
         foreign.recording, history=msgspec.structs.replace(history, workload=workload)

@@ -12,6 +12,7 @@ import re
 import shlex
 import stat
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from harness.commands.arguments import add_jobs, add_out, chosen_profiles, positive, report_page, size
@@ -185,12 +186,7 @@ def workload_of(arguments: argparse.Namespace, stdin: bytes) -> Workload:
     if arguments.oracle is not None:
         files.append(program_file(arguments.oracle, executable=True))
         oracle = (f"/program/{files[-1].name}",)
-    total = sum(len(file.content) for file in files) + len(stdin)
-    if total > FILES_BYTES_MAX:
-        raise BadSelection(
-            f"the program's files and its input have {total >> 20} MiB, and the guest is given "
-            f"{FILES_BYTES_MAX >> 20} MiB at most"
-        )
+    require_room_for(files, stdin)
     name = arguments.name or re.sub(r"[^\w.-]", "-", Path(arguments.program[0]).name)
     return Workload(
         name,
@@ -208,6 +204,16 @@ def workload_of(arguments: argparse.Namespace, stdin: bytes) -> Workload:
             content=not arguments.no_content,
         ),
     )
+
+
+def require_room_for(files: Iterable[ProgramFile], stdin: bytes = b"") -> None:
+    """In the guest. Errors: BadSelection."""
+    total = sum(len(file.content) for file in files) + len(stdin)
+    if total > FILES_BYTES_MAX:
+        raise BadSelection(
+            f"the program's files and its input have {total >> 20} MiB, and the guest is given "
+            f"{FILES_BYTES_MAX >> 20} MiB at most"
+        )
 
 
 def program_file(path: Path, executable: bool = False) -> ProgramFile:

@@ -40,27 +40,8 @@ class Suspect(msgspec.Struct, frozen=True):
 
 
 def suspects(log: Log) -> list[Suspect]:
-    """Each pair whose order the log does not tell."""
-    return [*_behind_fua(log), *_behind_another_flush(log)]
-
-
-def _behind_fua(log: Log) -> Iterator[Suspect]:
-    """With no FLUSH between them."""
-    with_fua: list[int] = []
-    for index, entry in enumerate(log):
-        if entry.flags & EntryFlag.FLUSH:
-            with_fua = []
-        if entry.flags & NO_WRITE or not entry.sector_count:
-            continue
-        if entry.flags & EntryFlag.FUA:
-            with_fua.append(index)
-            continue
-        pairs = (Suspect(index, fua, _overlap(entry, log.summary(fua))) for fua in with_fua)
-        yield from (pair for pair in pairs if pair.sectors)
-
-
-def _behind_another_flush(log: Log) -> Iterator[Suspect]:
-    """The last two writes of a place, with a FLUSH between them, where they differ."""
+    """Each pair whose order the log does not tell: the last two writes of a place, where they differ, the
+    first with FUA or a FLUSH between them. Without these, the order of the log is that of completion."""
     last: dict[int, int] = {}  # by sector
     before: dict[int, int] = {}
     flushes = []  # how many came before, by entry
@@ -77,12 +58,15 @@ def _behind_another_flush(log: Log) -> Iterator[Suspect]:
     places: dict[tuple[int, int], list[int]] = {}
     for sector, front in before.items():
         plain = last[sector]
-        if flushes[front] < flushes[plain] and not log.summary(plain).flags & EntryFlag.FUA:
+        between = flushes[front] < flushes[plain] or log.summary(front).flags & EntryFlag.FUA
+        if between and not log.summary(plain).flags & EntryFlag.FUA:
             places.setdefault((plain, front), []).append(sector)
-    for (plain, front), sectors in sorted(places.items()):
-        for place in _ranges(sectors):
-            if _bytes_at(log, plain, place) != _bytes_at(log, front, place):
-                yield Suspect(plain, front, place)
+    return [
+        Suspect(plain, front, place)
+        for (plain, front), sectors in sorted(places.items())
+        for place in _ranges(sectors)
+        if _bytes_at(log, plain, place) != _bytes_at(log, front, place)
+    ]
 
 
 def _ranges(numbers: list[int]) -> Iterator[range]:
@@ -112,16 +96,9 @@ def overtaken(
     return list(older.items())
 
 
-def _overlap(one: EntrySummary, other: EntrySummary) -> range:
-    """The sectors that both write."""
-    start = max(one.sector, other.sector)
-    stop = min(one.sector + one.sector_count, other.sector + other.sector_count)
-    return range(start, max(start, stop))
-
-
 def _is_older(log: Log, pair: Suspect, on_disk: Callable[[int, int], bytes]) -> bool:
-    plain, front = (_bytes_at(log, index, pair.sectors) for index in (pair.plain, pair.front))
-    if not plain != front == on_disk(pair.sectors.start * SECTOR_BYTES, len(pair.sectors) * SECTOR_BYTES):
+    front = _bytes_at(log, pair.front, pair.sectors)
+    if front != on_disk(pair.sectors.start * SECTOR_BYTES, len(pair.sectors) * SECTOR_BYTES):
         return False
     return not any(_changes(log.summary(later), pair.sectors) for later in range(pair.plain + 1, len(log)))
 

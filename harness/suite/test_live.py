@@ -59,6 +59,21 @@ def test_each_is_found_in_the_recording_or_at_the_unmount(tmp_path, kernel_word)
     assert (chosen.way, [one.shows for one in seen]) == ("plain", [True, False])
 
 
+def test_where_an_unmount_fails_nothing_is_unknown(tmp_path, kernel_word):
+    """The log is whole though the device stays busy, and behind a remount that fails the workload goes on in
+    its filesystem."""
+    run_spec = RunSpec(
+        select(("copies-when-full", "other-words-before-run")),
+        (profile("btrfs"),),
+        (f"{kernel_word}+planted/file-kept-after-failed-seek",),
+        repeats=False,
+    )
+    with Progress() as progress:
+        _, summary = run(run_spec, tmp_path / "results", progress)
+    assert (summary.undone_experiments, summary.states.unknown) == (0, 0)
+    assert any("remount: " in each for each in summary.failed_operations)
+
+
 def test_the_stock_kernel_is_content(tmp_path, kernel_word):
     _, summary = swept(tmp_path / "results", kernel_word)
     assert (summary.findings, summary.exit) == ((), 0)

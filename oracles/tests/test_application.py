@@ -106,6 +106,17 @@ def test_without_a_history_nobody_is_accused():
     assert verdict.violations[0].role == application.UNDECIDED
 
 
+def test_the_check_of_a_log_without_a_history_accuses_nobody():
+    """As of `explore --check`: no program ran, and the model has nothing that it could forbid."""
+    history = msgspec.structs.replace(history_of("run\n  creat a\n"), known=False)
+    verdict = judge.judge_observation(
+        prepare(history, profile("btrfs")), 0, Observation(tree=(), application=BROKE)
+    )[-1]
+    (violation,) = verdict.violations
+    assert (violation.kind, violation.role) == ("the check of the tree failed", application.UNDECIDED)
+    assert "came without a history" in violation.promise
+
+
 def test_long_texts_are_cut():
     """A finding is one line."""
     assert len(application.shortened("x " * 5000)) == application.TEXT_LENGTH

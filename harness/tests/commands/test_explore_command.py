@@ -35,6 +35,8 @@ def log(here):
         (("some.log", "--base", "base.img", "--from", "here"), "has no mark 'here'"),
         (("some.log", "--base", "base.img", "--models", "Q"), "Q"),
         (("some.log", "--base", "base.img", "--config", "none"), "none"),
+        (("some.log", "--base", "base.img", "--check", " "), "--check is empty"),
+        (("some.log", "--base", "base.img", "--check", "base.img"), "base.img is not executable: chmod +x"),
     ],
 )
 def test_what_cannot_be_examined_is_refused(powercut, log, words, said):
