@@ -260,6 +260,16 @@ PROFILES = (
         promises=promises.XFS,
     ),
     Profile(
+        "xfs-rmapbt",
+        "xfs",
+        # A tree that says whom each block belongs to. The default since xfsprogs 6.5; said for older ones.
+        ("mkfs.xfs", "-q", "-f", "-m", "rmapbt=1"),
+        "xfsprogs",
+        ("xfs_repair", "-n"),
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
+    ),
+    Profile(
         "xfs-used",
         "xfs",
         ("mkfs.xfs", "-q", "-f"),
