@@ -264,7 +264,7 @@ static void perform_all(struct program *program, struct text *after)
 static bool put_recovered(struct text *fault, const struct program *program)
 {
 	struct recovery recovery = { FAULTY_DEVICE, program->filesystem, program->options, true, false,
-				     false };
+				     false, false };
 
 	bool unmounted = recover(&recovery, NULL);
 
