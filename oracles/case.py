@@ -115,6 +115,8 @@ class Prepared:
         known, before = self._latest[0] if self._latest else (None, None)
         if before is None or known != moment:
             begun, completed = self.history.begun_count(prefix), self.history.completed_count(prefix)
+            if model.stopped is not None:  # in that call it stays
+                completed = min(completed, model.stopped - model.base_time)
             before = before if before and before.done <= model.base_time + completed else None
             before = AllowedValues(model, self.profile, self.tier, begun, completed, before)
             self._latest[:] = [(moment, before)]

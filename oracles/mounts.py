@@ -14,7 +14,8 @@ from oracles.verdict import Tier, Verdict, Violation
 NAME = "mounts"
 CHECKS = (
     "The recovered disk mounts, unmounts and mounts again without an error. Meanwhile "
-    "the kernel does not panic, hang or exit."
+    "the kernel does not panic, hang or exit. On the profiles NAME-ro-first the first of these mounts "
+    "is read-only, and a read-only mount without recovery before it writes nothing."
 )
 NOT_CHECKED = (
     "How long recovery takes, if it ends before the deadline. Where the mount and a sync "
@@ -38,9 +39,14 @@ def judge(case: Case) -> Verdict:
         if number:
             name = errno.errorcode.get(number, str(number))
             violations.append(_violation(case, kind, f"{call} succeeds", f"{call}: {name}"))
+    if seen.norecovery_wrote:
+        found = "a mount with ro and norecovery wrote to the disk"
+        violations.append(
+            _violation(case, "written without recovery", "nothing is written", found, "no-recovery")
+        )
     asked = 1 if seen.untouched else len(calls)
     return case.verdict(NAME, asked + 1, violations)
 
 
-def _violation(case: Case, kind: str, expected: str, found: str) -> Violation:
-    return Violation(kind, "filesystem", ".", expected, found, case.promise("mount"), Tier.POSIX)
+def _violation(case: Case, kind: str, expected: str, found: str, promise: str = "mount") -> Violation:
+    return Violation(kind, "filesystem", ".", expected, found, case.promise(promise), Tier.POSIX)

@@ -178,6 +178,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
 
     mount_errno:  0, or the positive errno with which recovery refused.
     tree:         the first walk, after recovery and before anything was changed; None if not mounted.
+    norecovery_errno, norecovery_wrote: of a read-only mount that was told not to recover, before all others:
+                  whether it was refused, and whether it wrote to the disk. Where the profile asks for it.
     umount_errno: of the unmount after the first walk; untouched: `probe` tells of that one.
     second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`.
     untouched:    the mount wrote nothing, and after a sync still nothing, so a second mount would have got
@@ -206,6 +208,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     mount_errno: int = 0
+    norecovery_errno: int = 0
+    norecovery_wrote: bool = False
     tree: Tree | None = None
     umount_errno: int = 0
     second_mount_errno: int = 0

@@ -26,6 +26,8 @@ class Profile(msgspec.Struct, frozen=True):
                 with the sentence and the source that say so.
     fsck_noise: lines of the checker with one of these texts in them say nothing.
     config:     variants of the kernel's config that it needs.
+    read_only_first: recovery begins with a mount that must not recover and may not write; the mount that
+                recovers is read-only, and only the second mount may write.
     setup:      operations, as a workload's text has them, that come before the setup of each workload.
     """
 
@@ -42,6 +44,7 @@ class Profile(msgspec.Struct, frozen=True):
     config: tuple[str, ...] = ()
     denies: tuple[Promise, ...] = ()
     setup: str = ""
+    read_only_first: bool = False
 
     @property
     def atomic_bytes(self) -> int:
@@ -181,6 +184,16 @@ PROFILES = (
         denies=promises.NEARLY_FULL_DENIES,
     ),
     Profile(
+        "btrfs-ro-first",
+        "btrfs",
+        ("mkfs.btrfs", "-q", "-f"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        size_bytes=_BTRFS_SIZE_BYTES,
+        promises=promises.BTRFS,
+        read_only_first=True,
+    ),
+    Profile(
         "btrfs-used",
         "btrfs",
         ("mkfs.btrfs", "-q", "-f"),
@@ -230,6 +243,16 @@ PROFILES = (
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
     Profile(
+        "ext4-ro-first",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+        read_only_first=True,
+    ),
+    Profile(
         "ext4-used",
         "ext4",
         _EXT4_MKFS,
@@ -258,6 +281,26 @@ PROFILES = (
         ("xfs_repair", "-n"),
         size_bytes=_XFS_SIZE_BYTES,
         promises=promises.XFS,
+    ),
+    Profile(
+        "xfs-rmapbt",
+        "xfs",
+        # A tree that says whom each block belongs to. The default since xfsprogs 6.5; said for older ones.
+        ("mkfs.xfs", "-q", "-f", "-m", "rmapbt=1"),
+        "xfsprogs",
+        ("xfs_repair", "-n"),
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
+    ),
+    Profile(
+        "xfs-ro-first",
+        "xfs",
+        ("mkfs.xfs", "-q", "-f"),
+        "xfsprogs",
+        ("xfs_repair", "-n"),
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
+        read_only_first=True,
     ),
     Profile(
         "xfs-used",

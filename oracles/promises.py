@@ -31,6 +31,11 @@ COMMON = (
         "fstests generic/455, generic/475, generic/482",
     ),
     Promise(
+        "no-recovery",
+        "A read-only mount that is told not to recover writes nothing to the disk.",
+        "ext4(5), norecovery; xfs(5), norecovery; btrfs(5), rescue=nologreplay; fstests generic/050",
+    ),
+    Promise(
         "quiet",
         "Recovery and use of the recovered filesystem leave no warning, oops or filesystem "
         "error in the kernel log.",

@@ -25,6 +25,7 @@ NOT_CHECKED = (
 )
 
 ERROR_LEVEL = 3  # include/linux/kern_levels.h: KERN_ERR
+FILESYSTEM_ERROR = "filesystem error"
 
 # (kind, what shows it). The texts are those of kernel/panic.c, lib/bug.c, kernel/locking/lockdep.c,
 # lib/ubsan.c, mm/kasan/report.c, kernel/watchdog.c, kernel/hung_task.c and kernel/rcu/.
@@ -92,7 +93,7 @@ def sign(line: str) -> str:
         if pattern.search(text):
             return kind
     if FILESYSTEM_LINE.match(text) and _level(line) <= ERROR_LEVEL:
-        return "filesystem error"
+        return FILESYSTEM_ERROR
     return ""
 
 

@@ -26,7 +26,7 @@ GROUPS = MappingProxyType(
         "Subvolumes of btrfs": ("subvol", "snapshot"),
         "Durability": ("fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"),
         "Cache, time and mount": ("evict", "wait", "await", "remount", "umount"),
-        "A device that fails": ("fault",),
+        "A device or a filesystem that fails": ("fault", "errortag"),
     }
 )
 

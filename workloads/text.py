@@ -34,6 +34,7 @@ import msgspec
 
 from workloads import acl, threads
 from workloads.workload import (
+    ERRORTAG_MODES,
     FALLOCATE_MODES,
     FAULT_PARTS,
     INODE_FLAGS,
@@ -86,6 +87,7 @@ class Kind(Enum):
     XATTR = "an attribute's name, user.…"
     DEVICE = "a device's numbers, MAJOR:MINOR"
     VALUE = "an attribute's value, which may be empty"
+    TAG = "an error tag of XFS, such as rmap_finish_one"
     PLACE = "the number of a byte, counted from 1"
     BYTE = "0 to 255"
 
@@ -142,6 +144,8 @@ _TYPE = Argument("TYPE", "mode", Kind.MODE, NODE_MODES)
 _DEVICE = Argument("MAJOR:MINOR", "device", Kind.DEVICE)
 _NAME = Argument("NAME", "name", Kind.XATTR)
 _VALUE = Argument("VALUE", "value", Kind.VALUE)
+_TAG = Argument("TAG", "name", Kind.TAG)
+_OFF = Argument("off", "mode", Kind.MODE, ERRORTAG_MODES)
 
 WORDS = MappingProxyType(
     {
@@ -231,6 +235,11 @@ WORDS = MappingProxyType(
         "fault": Word(
             (Argument("KIND", "mode", Kind.MODE),),
             "from here on the device fails; KIND and its arguments: FAULTS",
+        ),
+        "errortag": Word(
+            (_TAG, _OFF),
+            "xfs: from here on its code fails at the place of this name, or no more (off)",
+            optional=1,
         ),
     }
 )
@@ -696,6 +705,10 @@ def _value(argument: Argument, text: str) -> str | int:
             return _small(text, 255)
         case Kind.DEVICE:
             return _device(text)
+        case Kind.TAG:
+            if not re.fullmatch("[a-z][a-z0-9_]{0,63}", text):
+                raise ValueError(f"{_shown(text)} is not a name of small letters, digits and _")
+            return text
         case Kind.XATTR:
             return _xattr_name(text)
         case Kind.VALUE:
@@ -821,19 +834,36 @@ def _refuse_umount_inside(place: _Place, setup: tuple[Operation, ...], run: tupl
 
 
 def _refuse_fault(place: _Place, setup: tuple[Operation, ...], run: tuple[Operation, ...]) -> None:
+    """Also errortag. Both stand in run alone, and not beside threads."""
     for operation in (*setup, *run):
-        if operation.word != "fault":
+        word = operation.word
+        if word not in ("fault", "errortag"):
             continue
         if operation in setup:
-            message = "fault is not allowed in setup, which runs on a working device. Move it to run"
+            works = "device" if word == "fault" else "filesystem"
+            message = f"{word} is not allowed in setup, which runs on a working {works}. Move it to run"
         elif any(each.parallel for each in run):
             message = (
-                "fault cannot be combined with parallel blocks: their calls interleave differently "
+                f"{word} cannot be combined with parallel blocks: their calls interleave differently "
                 "in each run"
             )
         else:
-            return
+            continue
         raise place.error(operation.line, place.indent(operation.line), message)
+    _refuse_remount_with_errors(place, run)
+
+
+def _refuse_remount_with_errors(place: _Place, run: tuple[Operation, ...]) -> None:
+    """What an unmount writes may fail then, and nothing says so."""
+    tags: set[str] = set()
+    for operation in run:
+        if operation.word == "errortag":
+            (tags.discard if operation.mode else tags.add)(operation.name)
+        if operation.word == "remount" and tags:
+            message = (
+                f"remount is not allowed while errortag {min(tags)} is on. Write errortag {min(tags)} off"
+            )
+            raise place.error(operation.line, place.indent(operation.line), message)
 
 
 # --- to text ---

@@ -25,6 +25,7 @@ REFUSED = {
     "umount": "unmounts the filesystem that the other threads use",
     "remount": "unmounts the filesystem that the other threads use",
     "fault": "changes the device that the other threads use",
+    "errortag": "changes the code that the other threads run",
     "append": (
         "writes at the end of the file, which depends on the other threads; use write, which names the offset"
     ),

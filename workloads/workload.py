@@ -31,6 +31,7 @@ INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
 SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
 FAULT_PARTS = ("log", "data", "flush", "all")
+ERRORTAG_MODES = ("off",)
 MAY_FAIL = "may fail: "  # of a header's line
 RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
@@ -51,13 +52,14 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
              by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
-             of INODE_FLAGS; fault: what fails, of text.FAULTS, or off.
+             of INODE_FLAGS; fault: what fails, of text.FAULTS, or off; errortag: "" or off.
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".
     name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID";
              setfacl: the entries of the list (acl.py); fault: name is "" or one of FAULT_PARTS, the writes
-             flagged as metadata (a log, a journal), all others, FLUSH alone, or everything.
+             flagged as metadata (a log, a journal), all others, FLUSH alone, or everything; errortag: name is
+             that of the place in XFS's code.
     parallel, thread: of an operation in a parallel block of run: which block, and which thread of it, both
              from 1; 0 for what runs alone. In Workload.run they stand thread by thread (threads.py).
     line:    1-based line in the text it came from, 0 when it came from no text.
@@ -103,6 +105,11 @@ class Workload(msgspec.Struct, frozen=True):
     def faulty(self) -> bool:
         """Whether its device fails where it says so."""
         return any(operation.word == "fault" for operation in self.run)
+
+    @property
+    def injects(self) -> bool:
+        """Whether it makes the filesystem's own code fail."""
+        return any(operation.word == "errortag" for operation in self.run)
 
     @property
     def parallel(self) -> bool:

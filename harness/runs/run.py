@@ -267,9 +267,16 @@ def require_sectors(workload: Workload, profile: Profile) -> None:
 Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by kernel spec and config variants
 
 
+OF_FILESYSTEM = {"xfs-debug": "xfs"}  # config variants that change the code of one filesystem alone
+
+
 def config_of(run_spec: RunSpec, profile: Profile, workload: Workload) -> tuple[str, ...]:
-    """The variants asked for, and those that the two need. Errors: BadKernel."""
-    return check_variants((*run_spec.config, *profile.config, *workload.config))
+    """The variants asked for, and those that the two need; of the workload's not those for the code of
+    another filesystem, which is not run here. Errors: BadKernel."""
+    wanted = [
+        each for each in workload.config if OF_FILESYSTEM.get(each, profile.filesystem) == profile.filesystem
+    ]
+    return check_variants((*run_spec.config, *profile.config, *wanted))
 
 
 def parts_of(run_spec: RunSpec) -> tuple[Part, ...]:

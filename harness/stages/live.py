@@ -18,6 +18,7 @@ import msgspec
 from harness.guests.guest import LostGuest
 from oracles.live import first_report, reports_of
 from oracles.observation import Observation
+from oracles.quiet import FILESYSTEM_ERROR, sign
 from oracles.spec import live_spec
 from workloads.history import History, Step
 from workloads.text import format_operation
@@ -99,13 +100,20 @@ def history_until(at: int, calling: bool, workload: Workload, profile: str, kern
 
 
 def live_of(
-    kernel_log: Sequence[str], umount_errno: int, lines_by_step: Sequence[tuple[int, int]]
+    kernel_log: Sequence[str],
+    umount_errno: int,
+    lines_by_step: Sequence[tuple[int, int]],
+    injects: bool = False,
 ) -> Live | None:
     """
     Of a recording that came to its end; None where the kernel was content.
 
     lines_by_step: of each operation its index, and how many lines of the log there were when it had returned.
+    injects: the workload makes the filesystem's code fail, so that the filesystem's own errors are what was
+    asked for; all else is not.
     """
+    if injects:
+        kernel_log = ["" if sign(line) == FILESYSTEM_ERROR else line for line in kernel_log]
     reports = reports_of(kernel_log)
     if not reports and not umount_errno:
         return None

@@ -136,7 +136,7 @@ def record(
     with recorded_log(guest, report.umount_errno) as log:
         recording = _split(log, report, profile, workload, pristine, kernel, guest.scratch)
     lines_by_step = [(step.index, step.log_lines) for step in report.steps]
-    live = live_of(report.kernel_log, report.umount_errno, lines_by_step)
+    live = live_of(report.kernel_log, report.umount_errno, lines_by_step, workload.injects)
     guest.used_up |= live is not None
     return msgspec.structs.replace(recording, live=live)
 

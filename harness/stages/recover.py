@@ -60,6 +60,7 @@ WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE, WANT_EXTENTS, WANT_T
 WANT_READS = 128
 WANT_DIRECTORY_TIMES = 256
 WANT_HASHES = 512
+READ_ONLY_FIRST = 1024
 # The words after which the walk tells inode flags, extents, times.
 ASKED_AFTER = {
     WANT_FLAGS: {"chattr"},
@@ -165,6 +166,7 @@ class Session:
         self.guest = guest
         self._profile = profile
         self._flags = (WANT_CHANGES if with_fsck else 0) | asks
+        self._flags |= READ_ONLY_FIRST if profile.read_only_first else 0
         self._half = 0
         self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
 

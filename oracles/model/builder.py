@@ -49,6 +49,7 @@ class Builder:
         self.step: Step | None = None
         self.subvolumes: set[int] = set()
         self.kept: dict[str, tuple[int, str]] = {}  # descriptor to (inode, flags)
+        self.errortags: set[str] = set()  # those that are on
         self.looked_up: int | None = None  # the time as of which paths are followed, None for now
         self.beside: list[tuple[Step, int, int, int]] = []  # (step, inode, start, end) that threads wrote
         self._written = history.written

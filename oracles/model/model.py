@@ -58,6 +58,17 @@ COMMITTING = ("subvol", "snapshot", "wait")
 CUT_SHORT = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EINTR)
 
 
+# What XFS says where a piece of its code was made to fail, and of all calls once it has stopped
+# (fs/xfs/xfs_platform.h: EFSCORRUPTED is EUCLEAN).
+STOPPING = (errno.EIO, errno.EUCLEAN)
+
+
+# Words that can return 0 on a filesystem that has stopped: they do nothing there, or tell of no error.
+SILENT_WHEN_STOPPED = (
+    *("sync", "umount", "evict", "wait", "await", "close", "sync_file_range", "errortag", "fault"),
+)
+
+
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -204,6 +215,7 @@ class Model:
         self.cut_short: dict[int, CutShort] = {}  # by time: what may show of it until its file is promised
         self.untold: dict[int, int] = {}  # file to the time since which nobody knows its size and content
         self.unwritten: dict[int, int] = {}  # file (-1: all) to when a call could not write it out: no room
+        self.stopped: int | None = None  # Step.index of the call in which the filesystem stopped
         self.half_done = False  # whether a timeline has values beside
         self.logging: set[int] = set()  # times whose step fsyncs an object in some way, even in vain
         self.may_commit: list[int] = []  # in order, times whose step may have committed everything before it

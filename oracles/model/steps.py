@@ -13,11 +13,14 @@ from oracles.model.failed import half_done, may_have_touched
 from oracles.model.model import (
     COMMITTING,
     CUT_SHORT,
+    SILENT_WHEN_STOPPED,
+    STOPPING,
     Disagreement,
     Model,
 )
 from oracles.model.words import WORDS
 from workloads.history import History, Step
+from workloads.text import format_operation as words
 
 
 def build(history: History) -> Model:
@@ -44,6 +47,12 @@ def do(fs: Builder, step: Step) -> None:
     handler = WORDS.get(step.operation.word)
     if handler is None:
         raise Disagreement(f"the model does not know the word {step.operation.word}")
+    if fs.model.stopped is not None:
+        after_the_stop(fs, step)
+        return
+    if fs.errortags and -step.result in STOPPING:
+        stop(fs, step)
+        return
     if step.result < 0:
         fs.model.failed.append(fs.time)
         may_have_touched(fs, step.operation)
@@ -55,3 +64,26 @@ def do(fs: Builder, step: Step) -> None:
         fs.model.may_commit.append(fs.time)
     if step.result == 0:
         handler(fs, step.operation)
+
+
+def stop(fs: Builder, step: Step) -> None:
+    """
+    A piece of the filesystem's code was made to fail, so it stopped in the middle of the call.
+
+    What it had to do it had written down before as an intent, and recovery does it (fs/xfs/xfs_defer.c). So
+    the call may have had its effect or not, like one that the power failure cut: for AllowedValues it never
+    returns. The error may come from what an earlier call left to be done later: then this one did nothing.
+    Errors: Disagreement, of a call that makes an object: nobody can say its inode number.
+    """
+    fs.model.stopped = step.index
+    fs.model.may_commit.append(fs.time)
+    WORDS[step.operation.word](fs, step.operation)
+
+
+def after_the_stop(fs: Builder, step: Step) -> None:
+    """Calls that fail, for certain without an effect, or that have none. Errors: Disagreement."""
+    if step.result == 0 and step.operation.word not in SILENT_WHEN_STOPPED:
+        raise Disagreement(
+            f"operation {step.index} ({words(step.operation)}) succeeded, but the filesystem had stopped in "
+            f"operation {fs.model.stopped}"
+        )

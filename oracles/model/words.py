@@ -368,7 +368,17 @@ def _fsync(fs: Builder, operation: Operation) -> None:
 
 
 def _sync(fs: Builder, operation: Operation) -> None:
-    fs.persist("sync", -1)
+    """sync(2) and umount(2) tell of no error (fs/sync.c ksys_sync()): while code of the filesystem is made to
+    fail, they promise nothing."""
+    if not fs.errortags or operation.word not in ("sync", "umount"):
+        fs.persist("sync", -1)
+
+
+def _errortag(fs: Builder, operation: Operation) -> None:
+    if operation.mode:
+        fs.errortags.discard(operation.name)
+    else:
+        fs.errortags.add(operation.name)
 
 
 def _nothing(fs: Builder, operation: Operation) -> None:
@@ -419,4 +429,5 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "umount": _sync,
     "evict": _nothing,
     "fault": _nothing,
+    "errortag": _errortag,
 }

@@ -282,3 +282,62 @@ def test_a_disk_that_is_not_full_may_not(blocks, room):
 def test_a_full_disk_can_be_emptied(failure):
     """What is full can be deleted, and then there is room."""
     assert used(LARGE, NOTHING_FREE, (*NO_ROOM, failure)) is Answer.BROKEN
+
+
+# --- code of the filesystem that is made to fail ---------------------------------------------------
+
+EIO = errno.EIO
+STOPPED = "setup\n  write a 0 8K\n  write b 0 8K\nrun\n  write a 0 4K\n  fsync a\n  errortag free_extent\n"
+
+
+def test_a_call_in_which_the_filesystem_stopped_happened_or_not():
+    """Both trees are right; one with half of the call is not, nor one without what was fsynced before."""
+    one = Failing(STOPPED + "  rename a c\n  fsync b\n", "xfs", {5: EIO, 6: EIO}, inodes={5: 0})
+    before, after = one.tree(3), one.tree(4)
+    assert one.broken(before) == set()
+    assert one.broken(after) == set()
+    assert one.broken(without(after, "c"))
+    assert one.broken((*before, node_at(after, "c")))
+    assert one.broken(one.tree(0))  # as before the fsync
+
+
+def test_a_fsync_in_which_the_filesystem_stopped_promises_nothing():
+    one = Failing(STOPPED + "  write b 0 4K\n  fsync b\n", "xfs", {6: EIO}, inodes={6: 0})
+    assert one.broken(one.tree(3)) == set()
+    assert one.broken(one.tree(5)) == set()
+
+
+def test_sync_promises_nothing_while_an_error_tag_is_on():
+    """sync(2) reports no error, syncfs(2) does; off again, sync promises as ever."""
+    for call, silent in (("sync", True), ("syncfs", False), ("umount", True)):
+        one = Failing(STOPPED + f"  rename a c\n  {call}\n", "xfs", {})
+        assert (one.broken(one.tree(3)) == set()) is silent, call
+    off = Failing(STOPPED + "  rename a c\n  errortag free_extent off\n  sync\n", "xfs", {})
+    assert off.broken(off.tree(3))
+
+
+def test_an_error_with_no_tag_on_stops_nothing():
+    """A tag that could not be set has no effect: where the filesystem is not XFS."""
+    one = Failing(STOPPED + "  rename a c\n  fsync b\n", "ext4", {4: errno.ENOENT, 5: EIO})
+    assert one.model.stopped is None
+    assert one.broken(one.tree(3)) == set()
+
+
+@pytest.mark.parametrize(
+    ("more", "failed", "why"),
+    [
+        ("  creat d\n", {5: EIO}, "no inode number"),
+        ("  rename a c\n  rename c d\n", {5: EIO}, "succeeded, but the filesystem had stopped"),
+    ],
+)
+def test_what_nobody_can_say_of_a_stopped_filesystem_is_not_judged(more, failed, why):
+    """The number of an object that it may have made; a call that cannot have succeeded."""
+    history = history_of(STOPPED + more, "xfs")
+    run = tuple(
+        msgspec.structs.replace(
+            step, result=-failed.get(step.index, 0), inode=0 if step.index in failed else step.inode
+        )
+        for step in history.run
+    )
+    prepared = prepare(msgspec.structs.replace(history, run=run), profile("xfs"))
+    assert why in prepared.trouble

@@ -36,6 +36,15 @@ def test_a_death_of_the_kernel_is_broken_with_its_stage():
     assert "during mount" in verdict.violations[0].found
 
 
+def test_a_mount_without_recovery_that_wrote_is_broken():
+    """One that was refused, or that was not asked for, wrote nothing."""
+    bench = Bench("run\n  creat foo\n", "xfs-ro-first")
+    assert kinds(mounts.judge(bench.case(bench.tree(), norecovery_wrote=True))) == {
+        "written without recovery"
+    }
+    assert not kinds(mounts.judge(bench.case(bench.tree(), norecovery_errno=30)))
+
+
 # --- quiet
 
 

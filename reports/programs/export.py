@@ -37,6 +37,10 @@ FORMS = ("sh", "c", "fstests")
 THREADS = "a shell script cannot run threads whose calls overlap; use --to c"
 
 
+# An exported program ends at a call that fails, and its kernel need not have XFS_DEBUG.
+INJECTED = "errortag makes the calls after it fail, and an exported program expects its calls to succeed"
+
+
 class NotInThisForm(Exception):
     """A form that cannot say this; the message names what can."""
 
@@ -247,6 +251,8 @@ def operation_lines(one: Reproducer, index: int, shell: Shell) -> list[str]:
 
 def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
     """One line. Errors: NotInThisForm."""
+    if operation.word == "errortag":
+        raise NotInThisForm(INJECTED)
     if operation.word == "tmpfile" or (operation.word == "open" and "sync" in operation.mode):
         raise NotInThisForm(
             f"'{format_operation(operation)}': a shell cannot open a file in this way; use --to c"

@@ -14,6 +14,7 @@ import shlex
 
 from reports.programs.export import (
     BUG,
+    INJECTED,
     NotInThisForm,
     Reproducer,
     Shell,
@@ -449,6 +450,8 @@ OPEN = {"creat": "O_CREAT", "trunc": "O_TRUNC", "dsync": "O_DSYNC", "sync": "O_S
 
 def call(operation: Operation, index: int, one: Reproducer) -> list[str]:
     """Lines of C. Errors: NotInThisForm."""
+    if operation.word == "errortag":
+        raise NotInThisForm(INJECTED)
     offset = one.offsets.get(index, operation.offset)
     lines = (
         names(operation)

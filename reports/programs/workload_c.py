@@ -20,6 +20,7 @@ LEFT_OUT = {
     "remount": "a program cannot unmount the filesystem that it runs on",
     "umount": "a program cannot unmount the filesystem that it runs on",
     "fault": "the device fails, and not the program",
+    "errortag": "the filesystem's own code fails, and not the program",
     "fill": "how much there is to have only its run tells",
     "setfacl": "an access control list is told as bytes, which no word says",
 }

@@ -373,6 +373,14 @@ def test_a_reader_is_told_what_fails_and_when():
     assert cut_sentence(failing("F:error-writes@2:flush")).startswith("every FLUSH fails during")
 
 
+@pytest.mark.parametrize("form", [export_sh.script, export_c.program, export_fstests.test])
+def test_code_that_is_made_to_fail_is_refused(form):
+    """The calls after it fail, and each form expects its calls to succeed."""
+    one = made(parse("run\n  errortag larp\n  creat foo\n"), CHECKS[:1], "log", True)
+    with pytest.raises(NotInThisForm, match="makes the calls after it fail"):
+        form(one, "F1")
+
+
 # --- threads
 
 

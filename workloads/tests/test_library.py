@@ -117,7 +117,7 @@ class Names:
             case "evict":
                 assert path in self.inode
             case word:
-                assert word in ("sync", "syncfs", "wait", "remount", "umount", "fault", "await")
+                assert word in ("sync", "syncfs", "wait", "remount", "umount", "fault", "errortag", "await")
 
     def rename(self, old, new, mode):
         assert old in self.inode
@@ -145,17 +145,18 @@ class Names:
 
 
 def test_headers_say_which_operations_may_fail():
-    """Only where the filesystem is full or does not know them; each line names operations that there are."""
+    """Only where the filesystem is full, does not know them or stops; each line names operations that there
+    are."""
     for workload in library():
         moving = all("-range " in line for line in workload.may_fail)
-        assert workload.theme == "full" or moving
+        assert workload.theme in ("full", "stopped") or moving
         said = {text.format_operation(operation) for operation in (*workload.setup, *workload.run)}
         assert not [line for line in workload.may_fail if line not in said], workload.name
 
 
 def test_every_word_meets_a_full_filesystem():
     """Behind a fill, in setup and in run, but for those that may stand in run alone; `fault` has oracles of
-    its own, which ask of a device and not of space."""
+    its own, which ask of a device and not of space, and `errortag` stops the filesystem."""
     met = {"setup": set(), "run": set()}
     for workload in library():
         filled = False
@@ -163,7 +164,7 @@ def test_every_word_meets_a_full_filesystem():
             for operation in operations if workload.theme == "full" else ():
                 filled = filled or operation.word == "fill"
                 met[block] |= {operation.word} if filled else set()
-    needing = set(text.WORDS) - {"fault"}
+    needing = set(text.WORDS) - {"fault", "errortag"}
     assert needing - met["run"] == set()
     assert needing - met["setup"] == {"await", "umount"}
 

@@ -22,6 +22,10 @@ def bad(words: str) -> BadWorkload:
     return caught.value
 
 
+# Words that may stand in run alone, and not beside threads.
+IN_RUN = ("fault", "errortag")
+
+
 def parallel(*threads: str | tuple[str, ...]) -> str:
     """A run whose threads have these operations."""
     lines = ["run", "  parallel"]
@@ -327,6 +331,7 @@ def draw(random_: random.Random) -> Operation:
         text.Kind.SECONDS: lambda: random_.choice([0, 1024, 999_999_999]),
         text.Kind.MILLISECONDS: lambda: random_.choice([0, 2048, 10_000]),
         text.Kind.PLACE: lambda: random_.choice([1, 4096]),
+        text.Kind.TAG: lambda: random_.choice(["larp", "rmap_finish_one"]),
         text.Kind.BYTE: lambda: random_.choice([0, 255]),
     }
     if word == "fault":
@@ -352,7 +357,7 @@ def draw(random_: random.Random) -> Operation:
 def test_format_then_parse_gives_the_same(seed):
     """Whatever operations are drawn, parse(format(w)) == canonical(w)."""
     random_ = random.Random(seed)
-    setup = tuple(drawn for _ in range(random_.randrange(40)) if (drawn := draw(random_)).word != "fault")
+    setup = tuple(drawn for _ in range(random_.randrange(40)) if (drawn := draw(random_)).word not in IN_RUN)
     drawn = tuple(draw(random_) for _ in range(random_.randrange(1, 40)))
     comment = tuple(random_.choices(["", "One.", "  two ", "# three"], k=seed % 4))
     workload = Workload("n", setup, drawn, comment, "t")
@@ -365,7 +370,7 @@ def draw_threaded(random_: random.Random) -> list[Operation]:
     for _ in range(random_.randrange(1, 5)):
         block += random_.randrange(1, 3)
         alone = [draw(random_) for _ in range(random_.randrange(3))]
-        drawn += [each for each in alone if each.word != "fault" and not threads.refusal(each)]
+        drawn += [each for each in alone if each.word not in IN_RUN and not threads.refusal(each)]
         thread = 0
         for _ in range(random_.randrange(1, 4)):
             thread += random_.randrange(1, 3)
@@ -467,3 +472,27 @@ def test_setup_is_made_on_a_sound_device():
 def test_a_workload_with_fault_lines_is_faulty():
     assert parse(run("fault drop-writes", "sync")).faulty
     assert not parse(run("sync")).faulty
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (run("errortag"), "missing TAG"),
+        (run("errortag Rmap"), "small letters"),
+        (run("errortag ../x"), "small letters"),
+        (run("errortag rmap_finish_one 3"), "unknown value"),
+        ("setup\n  errortag larp\nrun\n  sync\n", "errortag is not allowed in setup, .* filesystem"),
+        (parallel("errortag larp", "sync"), "not allowed in a parallel block"),
+        (parallel("sync", "sync") + "  errortag larp\n", "cannot be combined with parallel blocks"),
+        (run("errortag larp", "remount"), "not allowed while errortag larp is on"),
+    ],
+)
+def test_an_error_tag_that_cannot_be_is_refused(text, message):
+    """With what is wrong; a remount would hide what the unmount could not write."""
+    with pytest.raises(BadWorkload, match=message):
+        parse(text)
+
+
+def test_an_error_tag_that_is_off_again_lets_remount():
+    assert parse(run("errortag larp", "errortag larp off", "remount")).injects
+    assert not parse(run("sync")).injects

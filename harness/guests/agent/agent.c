@@ -64,6 +64,7 @@ enum {
 	WANT_READS = 128,
 	WANT_DIRECTORY_TIMES = 256,
 	WANT_HASHES = 512,
+	READ_ONLY_FIRST = 1024,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -297,7 +298,8 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	bool want_changes = request->flags & WANT_CHANGES;
 	enum store store = want_changes ? STORE_TELLS : STORE_SMALL;
 	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE,
-				     request->flags & FIRST_PROBE, request->flags & WANT_READS };
+				     request->flags & FIRST_PROBE, request->flags & WANT_READS,
+				     request->flags & READ_ONLY_FIRST };
 
 	set_walk_asks(request->flags);
 	state_device(sectors, store);

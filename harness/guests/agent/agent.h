@@ -207,6 +207,7 @@ struct recovery {
 	bool verbose; /* say each stage, to know where a guest died */
 	bool first_probe; /* put the mount that replayed to use before it ends */
 	bool reads; /* tell which blocks the mount read */
+	bool read_only_first; /* a mount that must not recover, one that does and is read-only, then the others */
 };
 
 int mount_filesystem(const char *device, const char *filesystem, const char *options);

@@ -640,6 +640,34 @@ static int whole_sync(void)
 	return 0;
 }
 
+/*
+ * An error tag of XFS (fs/xfs/xfs_error.c), there with CONFIG_XFS_DEBUG: 1 makes the code of that name fail each
+ * time it is come by, until it is 0 again or the filesystem is unmounted. The folder has the name by which the
+ * kernel knows the device.
+ */
+static int set_errortag(const char *tag, bool on)
+{
+	char link[64], device[PATH_BYTES], path[2 * PATH_BYTES];
+	struct stat status;
+
+	if (stat(".", &status))
+		return -1;
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(status.st_dev), minor(status.st_dev));
+	ssize_t length = readlink(link, device, sizeof(device) - 1);
+
+	if (length < 0)
+		return -1;
+	device[length] = 0;
+	const char *slash = strrchr(device, '/');
+
+	snprintf(path, sizeof(path), "/sys/fs/xfs/%s/errortag/%s", slash ? slash + 1 : device, tag);
+	int file = open(path, O_WRONLY);
+	int result = file < 0 || write(file, on ? "1" : "0", 1) != 1 ? -1 : 0;
+
+	release("", file);
+	return result;
+}
+
 static int wait_ms(uint64_t milliseconds)
 {
 	return usleep(milliseconds * 1000);
@@ -794,6 +822,8 @@ static int do_persist(const struct operation *operation)
 		return evict();
 	if (is(operation, "wait"))
 		return wait_ms(operation->length);
+	if (is(operation, "errortag"))
+		return set_errortag(operation->name, !operation->mode[0]);
 	if (is(operation, "await"))
 		return await_writes(operation->length);
 	return NOT_MINE;

@@ -222,7 +222,9 @@ static void perform(const struct operation *operation, bool first)
 	unsigned long long reads_before, writes_before, reads, writes;
 
 	bad_count(&reads_before, &writes_before);
-	int result = do_operation(operation) ? -errno : 0;
+	/* A device that fails and code that does are two experiments: this one is about the device. */
+	bool of_code = !strcmp(operation->word, "errortag");
+	int result = of_code ? -EOPNOTSUPP : do_operation(operation) ? -errno : 0;
 	uint64_t left = left_by_rename(operation);
 
 	if (!strcmp(operation->word, "fault"))
@@ -262,7 +264,7 @@ static void perform_all(struct program *program, struct text *after)
 static bool put_recovered(struct text *fault, const struct program *program)
 {
 	struct recovery recovery = { FAULTY_DEVICE, program->filesystem, program->options, true, false,
-				     false };
+				     false, false };
 
 	bool unmounted = recover(&recovery, NULL);
 

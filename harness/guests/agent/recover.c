@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One state: mount (recovery), walk, unmount; mount and walk again; probe; unmount. The report is
+ * One state: mount (recovery), walk, unmount; mount and walk again; probe; unmount. Where the profile asks for
+ * it, the first of these mounts is read-only, and one that must not recover comes before it. The report is
  * oracles/observation.py's Observation.
  */
 #include "agent.h"
@@ -21,6 +22,23 @@
 int mount_filesystem(const char *device, const char *filesystem, const char *options)
 {
 	return mount(device, MOUNT_POINT, filesystem, 0, options) ? errno : 0;
+}
+
+/*
+ * A mount that is told not to recover must leave the disk as it is (ext4(5), xfs(5): norecovery; btrfs(5):
+ * rescue=nologreplay), though it may refuse: what it would show is not consistent.
+ */
+static int mount_without_recovery(const struct recovery *recovery)
+{
+	const char *how = strcmp(recovery->filesystem, "btrfs") ? "norecovery" : "rescue=nologreplay";
+	char options[600];
+
+	snprintf(options, sizeof(options), "%s%s%s", recovery->options, recovery->options[0] ? "," : "", how);
+	int error = mount(recovery->device, MOUNT_POINT, recovery->filesystem, MS_RDONLY, options) ? errno : 0;
+
+	if (!error && umount2(MOUNT_POINT, 0))
+		die("unmount without recovery");
+	return error;
 }
 
 static int unmount(void)
@@ -274,9 +292,23 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 	report.length = 0;
 	if (recovery->reads)
 		reads_start();
+	int without = 0;
+	bool wrote = false;
+
+	if (recovery->read_only_first) {
+		stage(recovery, "mount without recovery");
+		without = mount_without_recovery(recovery);
+		wrote = state_device_written() != WRITTEN_NOTHING;
+	}
 	stage(recovery, "mount");
-	error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
+	if (recovery->read_only_first)
+		error = mount(recovery->device, MOUNT_POINT, recovery->filesystem, MS_RDONLY, recovery->options) ?
+				errno : 0;
+	else
+		error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
 	put(&report, "{\"mount_errno\":%d", error);
+	if (recovery->read_only_first)
+		put(&report, ",\"norecovery_errno\":%d,\"norecovery_wrote\":%s", without, wrote ? "true" : "false");
 	if (recovery->reads)
 		reads_end(&report);
 	if (!error) {
@@ -287,13 +319,13 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 		walk(&report);
 		size_t tree_length = report.length - tree;
 
-		if (untouched(recovery)) {
+		if (!recovery->read_only_first && untouched(recovery)) {
 			put(&report, ",\"untouched\":true");
 			if (changed)
 				changed->count = 0;
 			unmounted = probe_and_unmount(recovery);
 		} else {
-			if (recovery->first_probe) {
+			if (recovery->first_probe && !recovery->read_only_first) {
 				stage(recovery, "probe of the first mount");
 				probe_first_mount();
 			}

@@ -81,3 +81,9 @@ def test_an_unknown_variant_in_a_workload_is_bad_input() -> None:
     run_spec = RunSpec((parse("# a\n# config: nonsense\nrun\n  sync\n", "w"),), (BTRFS,), ("6.12",))
     with pytest.raises(BadKernel, match="nonsense"):
         builds_of(run_spec)
+
+
+def test_a_variant_of_one_filesystem_alone_is_not_built_for_another() -> None:
+    needs = parse("# a\n# config: xfs-debug\nrun\n  sync\n", "needs-xfs-debug")
+    run_spec = RunSpec((needs,), (BTRFS, profile("xfs")), ("6.12",))
+    assert builds_of(run_spec) == (("6.12", ()), ("6.12", ("xfs-debug",)))

@@ -133,3 +133,18 @@ def test_an_address_of_no_known_function_stays_as_it_is(tmp_path: Path) -> None:
     assert with_functions(["ip 0x10"], tmp_path / "nothing") == ("ip 0x10",)
     assert function_at([(16, "f"), (32, "g")], 8) == ""
     assert function_at([(16, "f"), (32, "g")], 20) == "f+0x4/0x10"
+
+
+def test_what_xfs_says_of_an_error_that_was_asked_for_is_no_report() -> None:
+    """A WARNING is one all the same, and stands at its operation."""
+    log = (
+        "4 XFS (dm-0): Injecting error",
+        "1 XFS (dm-0): Corruption of in-memory data detected",
+        "4 WARNING: x",
+    )
+    by_step = ((0, 1), (1, 2), (2, 3))
+    assert live_of(log[:2], 0, by_step, injects=True) is None
+    assert live_of(log[:2], 0, by_step) is not None
+    live = live_of(log, 0, by_step, injects=True)
+    assert live is not None
+    assert live.spec == "L:2"
