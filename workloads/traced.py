@@ -104,6 +104,9 @@ def said_lines(trace: Trace, marks: Mapping[str, int]) -> tuple[Said, ...]:
 def remarks(trace: Trace) -> tuple[str, ...]:
     notes = [NOTES[note] for note in trace.notes]
     notes += [f"written outside the mount, not judged: {path}" for path in trace.outside]
+    if trace.status:
+        said = trace.complained.strip().splitlines() or ["it complained of nothing"]
+        notes.append(f"what the program would have done after exit status {trace.status}: {said[-1]}")
     return tuple(notes)
 
 

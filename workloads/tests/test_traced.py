@@ -22,7 +22,10 @@ def marks_of(calls):
 
 def tell(*calls, data=b"", tree=(), marks=None, **fields):
     raw = msgspec.Raw(msgspec.json.encode((ROOT, *tree)))
-    trace = Trace(2, raw, calls, fields.pop("places", ()), 0, fields.pop("said", ""), "", **fields)
+    status, said, complained = (
+        fields.pop(*pair) for pair in (("status", 0), ("said", ""), ("complained", ""))
+    )
+    trace = Trace(2, raw, calls, fields.pop("places", ()), status, said, complained, **fields)
     return adapted(trace, data, marks_of(calls) if marks is None else marks)
 
 
@@ -248,3 +251,10 @@ def test_an_access_control_list_of_no_more_than_permissions_is_chmod():
 def test_an_access_control_list_with_a_named_user_is_not_judged():
     assert with_acl(USER, NAMED, GROUP, MASK, OTHERS).run == ()
     assert [one.path for one in with_acl(USER, NAMED, GROUP, MASK, OTHERS).unjudged] == ["a"]
+
+
+def test_how_a_program_failed_is_remarked():
+    """A device that the guest has not, say: what it did until then is judged, and a reader knows the rest."""
+    (remark,) = tell(status=1, complained="reading\ncat: /dev/kvm: No such file or directory\n").remarks
+    assert "exit status 1" in remark
+    assert "/dev/kvm" in remark
