@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from workloads.acl import ACCESS, GROUP_OBJ, OTHER, USER_OBJ, decoded
 from workloads.history import Said, Step, Unjudged, stamped
 from workloads.trace import NOTES, Call, Trace
 from workloads.workload import Operation
@@ -27,7 +28,6 @@ ROOT = "."
 MKFS_DIRECTORY = "lost+found"  # mke2fs makes it
 CLOCK_SECONDS = -1
 SECONDS_MAX = 999_999_999  # text.py: a later time is like a clock's
-ACCESS = "system.posix_acl_access"
 
 # fcntl.h of x86-64, uapi/linux/fs.h, falloc.h
 O_DSYNC, O_DIRECT, O_SYNC, O_TMPFILE = 0o10000, 0o40000, 0o4010000, 0o20200000
@@ -104,6 +104,9 @@ def said_lines(trace: Trace, marks: Mapping[str, int]) -> tuple[Said, ...]:
 def remarks(trace: Trace) -> tuple[str, ...]:
     notes = [NOTES[note] for note in trace.notes]
     notes += [f"written outside the mount, not judged: {path}" for path in trace.outside]
+    if trace.status:
+        said = trace.complained.strip().splitlines() or ["it complained of nothing"]
+        notes.append(f"what the program would have done after exit status {trace.status}: {said[-1]}")
     return tuple(notes)
 
 
@@ -375,6 +378,9 @@ class Teller:
     def _setxattr(self, call: Call) -> None:
         if path := self._path(call):
             value = bytes.fromhex(call.value)
+            if call.name == ACCESS and only_permissions(value):
+                self._chmod(call)
+                return
             self._attribute(call.name, value, path, call.inode, lambda one: self._add(call, one), call.number)
 
     def _attribute(
@@ -512,6 +518,12 @@ def sync_mode(flags: int) -> str:
     if flags & O_SYNC == O_SYNC:
         return "sync"
     return "dsync" if flags & O_DSYNC else ""
+
+
+def only_permissions(acl: bytes) -> bool:
+    """Whether an access control list says no more than the permissions of user, group and others. Linux
+    changes these then, and keeps no attribute: posix_acl_equiv_mode()."""
+    return len(acl) == 4 + 3 * 8 and {tag for tag, _, _ in decoded(acl)} == {USER_OBJ, GROUP_OBJ, OTHER}
 
 
 def below(directory: str, name: str) -> str:

@@ -1,12 +1,17 @@
 """
 Programs as workloads, on real guests: their promises hold, and a broken one is laid at the right door.
 
-In:       workloads/programs/; --profile NAME,..., --kernel WORD. Builds two kernels.
+In:       workloads/programs/, and bad ones from here; --profile NAME,..., --kernel WORD. Builds two kernels.
 Out:      that no script is UNKNOWN and no oracle accuses a stock filesystem; that the programs with a mistake
           on purpose are found and named as the program's; that a planted kernel bug is named as the
-          filesystem's.
+          filesystem's; that a program or a script which misbehaves ends as a sentence, never as a verdict.
 Not here: judging without a guest (oracles/tests/test_application.py), the tracer (test_traced.py).
 """
+
+import base64
+import errno
+import json
+import subprocess
 
 import pytest
 
@@ -28,7 +33,16 @@ PLANTED = {
     "planted-rename-without-fsync": {"btrfs", "xfs"},
 }
 # Programs whose own promise a stock filesystem need not keep; docs/reference/programs.md says why.
-RELIES = {"sqlite-rollback-full"}
+RELIES = {
+    "sqlite-rollback-full",
+    "git-fsync-default",
+    "git-fsync-all",
+    "git-fsync-none",
+    "dpkg-safe-io",
+    "dpkg-unsafe-io",
+    "mercurial",
+    "sed-in-place",
+}
 SOUND = tuple(one.name for one in library() if one.name not in PLANTED)
 # fdatasync of a grown file does not commit its size: what an appended log relies on.
 BUG, BUG_PROFILE, VICTIM = "planted/ext4-size-unknown-to-fdatasync", "ext4", "append-log"
@@ -86,3 +100,80 @@ def test_a_planted_kernel_bug_is_the_filesystems(tmp_path, kernel_word):
     assert row.broken > 0
     assert row.whose == (application.OF_FILESYSTEM,)
     assert broken_by(experiment) >= {application.NAME, "durable"}
+
+
+def ran(tmp_path, kernel, run_script, **fields):
+    """(the reasons of UNKNOWN, the experiment) of a program of the user's, on ext4."""
+    place = tmp_path / "bad.toml"
+    given = {"about": "bad", "promise": "none", "run": run_script, **fields}
+    place.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in given.items()))
+    spec = RunSpec(select([str(place)]), (profile("ext4"),), (kernel,), repeats=False)
+    with Progress() as progress:
+        folder, summary = run(spec, tmp_path / "results", progress)
+    (found,) = experiment_folders(folder)
+    return " ".join(" ".join(summary.reasons).split()), read_experiment(found)
+
+
+@pytest.mark.parametrize(
+    ("run_script", "words"),
+    [
+        ("no-such-program", ("could not be run in the guest", "no-such-program: command not found")),
+        ("sleep 1000", ("did not end within 10 s", "--timeout")),
+        ("f() { f | f & }; f; sleep 1000", ("did not end within 10 s", "Resource temporarily unavailable")),
+    ],
+    ids=["not there", "for ever", "forks without end"],
+)
+def test_a_program_that_cannot_be_recorded_says_why(tmp_path, kernel_word, run_script, words):
+    """Nothing is judged, and the guest is neither lost nor blamed."""
+    reasons, experiment = ran(tmp_path, kernel_word, run_script, timeout_s=10)
+    assert [word for word in words if word not in reasons] == []
+    assert experiment.judgement.states == ()
+
+
+def test_a_program_that_needs_a_missing_library_says_why(tmp_path, kernel_word):
+    """The dynamic linker's own sentence."""
+    for name in ("needs", "gone"):
+        (tmp_path / f"{name}.c").write_text("int gone(void);\nint main(void) { return gone(); }\n")
+    (tmp_path / "gone.c").write_text("int gone(void) { return 0; }\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", "libgone.so", "gone.c"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "-o", "needs", "needs.c", "-L.", "-lgone"], cwd=tmp_path, check=True)
+    linked = base64.b64encode((tmp_path / "needs").read_bytes()).decode()
+    setup = f"echo {linked} | base64 -d >/tmp/needs && chmod +x /tmp/needs"
+    reasons, _ = ran(tmp_path, kernel_word, "exec /tmp/needs", setup=setup)
+    assert "libgone.so: cannot open shared object file" in reasons
+
+
+def test_a_device_that_is_not_there_and_files_outside_are_remarked(tmp_path, kernel_word):
+    """What the program did on the filesystem is judged all the same."""
+    script = "echo x >a; sync; echo y >/var/outside; cat /dev/kvm"
+    reasons, experiment = ran(tmp_path, kernel_word, script)
+    assert reasons == ""
+    assert broken_by(experiment) == set()
+    assert "written outside the mount, not judged: /var/outside" in experiment.history.remarks
+    assert any("/dev/kvm" in remark for remark in experiment.history.remarks)
+
+
+def test_a_program_that_fills_the_disk_is_judged(tmp_path, kernel_word):
+    """What its last write left behind is known, and holds."""
+    setup = ": >full; fallocate -n -l $(($(stat -f -c %f .) * $(stat -f -c %s .) - 400000)) full"
+    script = "head -c 500K /dev/urandom >a || true; sync; echo y >b; sync"
+    reasons, experiment = ran(tmp_path, kernel_word, script, setup=setup)
+    assert reasons == ""
+    assert broken_by(experiment) == set()
+    assert any(step.result == -errno.ENOSPC for step in experiment.history.run)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "words"),
+    [
+        ("echo waiting; sleep 1000", "did not end within its time limit: waiting"),
+        ("echo here; kill -SEGV $$", "exit status 139: here"),
+        ("f() { f | f & }; f; sleep 1000", "did not end within its time limit"),
+    ],
+    ids=["hangs", "crashes", "forks without end"],
+)
+def test_a_script_that_misbehaves_is_unknown_with_its_text(tmp_path, kernel_word, oracle, words):
+    """It accuses nobody, and the guest goes on."""
+    reasons, experiment = ran(tmp_path, kernel_word, "echo x >a; sync", oracle=oracle, oracle_timeout_s=3)
+    assert words in reasons
+    assert broken_by(experiment) == set()

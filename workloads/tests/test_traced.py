@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from workloads import acl
 from workloads.history import Said
 from workloads.text import format_operation
 from workloads.trace import AIO, Call, Trace
@@ -21,7 +22,10 @@ def marks_of(calls):
 
 def tell(*calls, data=b"", tree=(), marks=None, **fields):
     raw = msgspec.Raw(msgspec.json.encode((ROOT, *tree)))
-    trace = Trace(2, raw, calls, fields.pop("places", ()), 0, fields.pop("said", ""), "", **fields)
+    status, said, complained = (
+        fields.pop(*pair) for pair in (("status", 0), ("said", ""), ("complained", ""))
+    )
+    trace = Trace(2, raw, calls, fields.pop("places", ()), status, said, complained, **fields)
     return adapted(trace, data, marks_of(calls) if marks is None else marks)
 
 
@@ -29,7 +33,7 @@ def words(steps):
     return [format_operation(step.operation) for step in steps]
 
 
-def call(number, name, path="", **fields):
+def call(number, name, path="", /, **fields):
     return Call(number, name, fields.pop("result", 0), path, kind=fields.pop("kind", "file"), **fields)
 
 
@@ -220,3 +224,37 @@ def test_what_a_reader_should_know_is_told():
     made = tell(notes=(AIO,), outside=("/tmp/x",))
     assert any("asynchronous" in each for each in made.remarks)
     assert any("/tmp/x" in each for each in made.remarks)
+
+
+USER, GROUP, OTHERS = (
+    (acl.USER_OBJ, 6, acl.UNDEFINED_ID),
+    (acl.GROUP_OBJ, 4, acl.UNDEFINED_ID),
+    (acl.OTHER, 4, acl.UNDEFINED_ID),
+)
+NAMED, MASK = (acl.USER, 4, 1000), (acl.MASK, 4, acl.UNDEFINED_ID)
+
+
+def with_acl(*entries):
+    there = {"path": "a", "kind": "file", "ino": 7, "mode": 0o644, "nlink": 1, "size": 0, "blocks": 0}
+    set_it = call(
+        0, "fsetxattr", "a", inode=7, name=acl.ACCESS, value=acl.encoded(entries).hex(), permissions=0o640
+    )
+    return tell(set_it, tree=(there,))
+
+
+def test_an_access_control_list_of_no_more_than_permissions_is_chmod():
+    """As editors copy it from the file that they replace; nothing is left unjudged."""
+    assert words(with_acl(USER, GROUP, OTHERS).run) == ["chmod a 640"]
+    assert with_acl(USER, GROUP, OTHERS).unjudged == ()
+
+
+def test_an_access_control_list_with_a_named_user_is_not_judged():
+    assert with_acl(USER, NAMED, GROUP, MASK, OTHERS).run == ()
+    assert [one.path for one in with_acl(USER, NAMED, GROUP, MASK, OTHERS).unjudged] == ["a"]
+
+
+def test_how_a_program_failed_is_remarked():
+    """A device that the guest has not, say: what it did until then is judged, and a reader knows the rest."""
+    (remark,) = tell(status=1, complained="reading\ncat: /dev/kvm: No such file or directory\n").remarks
+    assert "exit status 1" in remark
+    assert "/dev/kvm" in remark
