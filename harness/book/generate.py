@@ -13,6 +13,7 @@ from harness.book import (
     command_line,
     faults_and_damage,
     findings,
+    fstests,
     kernels,
     man_page,
     models,
@@ -36,6 +37,7 @@ GENERATORS: tuple[Generator, ...] = (
     profiles.generated,
     run_files.generated,
     findings.generated,
+    fstests.generated,
     man_page.generated,
 )
 
