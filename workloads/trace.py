@@ -104,7 +104,7 @@ HASHED = "the content of files is not judged, only names, sizes and attributes"
 URING, AIO, DATA, CALLS, UNFILTERED = "io_uring", "aio", "data", "calls", "unfiltered"
 NOTES = {
     URING: "io_uring_setup was refused with ENOSYS: the tracer does not see what io_uring does",
-    AIO: "io_setup was refused with ENOSYS: the tracer does not see asynchronous I/O",
+    AIO: "io_submit was refused with ENOSYS: the tracer does not see asynchronous I/O",
     DATA: "the program wrote more than 47 MiB: the trace ends there",
     CALLS: "the program made more than 60000 calls on the filesystem: the trace ends there",
     UNFILTERED: "the kernel has no seccomp filter: every call was stopped, which is slow",

@@ -372,7 +372,9 @@ class Teller:
             self._at_object(call, Operation("utimes", length=told))
 
     def _at_object(self, call: Call, operation: Operation) -> None:
-        if path := self._path(call):
+        if call.kind == "symlink":  # the words follow one, as a call that does so was traced with its target
+            self._limit(call, f"no word of a workload says {call.call} of a symbolic link itself")
+        elif path := self._path(call):
             self._add(call, msgspec.structs.replace(operation, path=path))
 
     def _setxattr(self, call: Call) -> None:

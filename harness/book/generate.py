@@ -14,6 +14,7 @@ from harness.book import (
     faults_and_damage,
     findings,
     fstests_audit,
+    fstests,
     kernels,
     man_page,
     models,
@@ -38,6 +39,7 @@ GENERATORS: tuple[Generator, ...] = (
     run_files.generated,
     findings.generated,
     fstests_audit.generated,
+    fstests.generated,
     man_page.generated,
 )
 

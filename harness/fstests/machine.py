@@ -74,9 +74,19 @@ exit 99
 export PATH=/tmp/bin:$PATH FSTYP={filesystem}
 export TEST_DEV=/dev/ubda TEST_DIR=/mnt/test SCRATCH_DEV=/dev/ubdb SCRATCH_MNT=/mnt/scratch
 export LOGWRITES_DEV=/dev/ubdc RESULT_BASE=/mnt/results HOST_OPTIONS=/dev/null
-{before}cd /mnt/beside
+{before}{outputs}cd /mnt/beside
 ./check --exact-order {tests} >/mnt/results/said 2>&1 </dev/null
 {after}"""
+
+# A test that chooses its expected output links it to where ./check looks for it, in the folder of the test.
+# So this folder is one of links to the checkout, which the guest cannot write to.
+OUTPUTS = """\
+[ -d /mnt/checkout ] || {{ mkdir /mnt/checkout && mount --bind /mnt/beside /mnt/checkout; }}
+mkdir -p /tmp/tests/{kind}
+cp -as /mnt/checkout/tests/{kind}/. /tmp/tests/{kind}
+mount --bind /tmp/tests/{kind} /mnt/beside/tests/{kind}
+"""
+CHOOSES_OUTPUT = "_link_out_file"
 
 
 class Bench(msgspec.Struct, frozen=True):
@@ -119,7 +129,7 @@ def attempts(
     results = space.path / "results"
     results.mkdir()
     disks = disks_for(filesystem, space, recorded)
-    folder = script_for(tests, filesystem, results, recorded)
+    folder = script_for(tests, filesystem, results, bench.checkout, recorded)
     watch = Watch(results / "said", tests, bench.deadline_s)
     ran = run_in_guest(
         bench.kernel,
@@ -197,7 +207,9 @@ def disks_for(filesystem: str, space: Workspace, recorded: bool = False) -> tupl
     return tuple(disks)
 
 
-def script_for(tests: Sequence[str], filesystem: str, results: Path, recorded: bool = False) -> Path:
+def script_for(
+    tests: Sequence[str], filesystem: str, results: Path, checkout: Path, recorded: bool = False
+) -> Path:
     """A folder whose content the guest gets: the script `try`; passwd and group of this machine with the
     users that fstests wants."""
     folder = results.parent / "script"
@@ -210,6 +222,7 @@ def script_for(tests: Sequence[str], filesystem: str, results: Path, recorded: b
             tests=shlex.join(tests),
             before=recording.SETUP if recorded else "",
             after=recording.TEARDOWN if recorded else "",
+            outputs="".join(OUTPUTS.format(kind=kind) for kind in choosing(tests, checkout)),
         )
     )
     (folder / "wrapper").write_text(recording.WRAPPER)
@@ -220,6 +233,12 @@ def script_for(tests: Sequence[str], filesystem: str, results: Path, recorded: b
     (folder / "passwd").write_text(users)
     (folder / "group").write_text(groups)
     return folder
+
+
+def choosing(tests: Sequence[str], checkout: Path) -> tuple[str, ...]:
+    """The folders of those tests that choose their expected output."""
+    found = (test.partition("/")[0] for test in tests if CHOOSES_OUTPUT in text_of(checkout / "tests" / test))
+    return tuple(dict.fromkeys(found))
 
 
 def text_of(path: Path) -> str:

@@ -24,7 +24,7 @@ UML, QEMU_TCG, QEMU_KVM = "uml", "qemu-tcg", "qemu-kvm"
 KINDS = (UML, QEMU_TCG, QEMU_KVM)
 
 INBOX_BYTES = 32 << 20
-OUTBOX_BYTES = 64 << 20
+OUTBOX_BYTES = 256 << 20  # sixteen answers under way; what is not written takes no room
 LOG_BYTES = 64 << 20  # unless --log-size says more
 MEMORY_MIB = 512
 LINE_BYTES = 1 << 20  # answers that wait for us: pipe-max-size of proc(5)

@@ -220,6 +220,18 @@ def test_a_line_is_said_when_the_call_that_ended_it_has_returned():
     assert made.said == (Said("one", 8), Said("two", 20))
 
 
+def test_a_symlink_that_changes_its_owner_is_not_judged():
+    """As a word it would be the owner of the target, which fsstress has not made."""
+    made = tell(
+        call(0, "symlink", "l", target="nosuch", inode=7, kind="symlink"),
+        call(1, "lchown", "l", inode=7, kind="symlink", owner=(5, 6)),
+        call(2, "lchown", "f", inode=8, owner=(5, 6)),
+    )
+    assert words(made.run)[1:] == ["chown f 5:6"]
+    (one,) = made.unjudged
+    assert (one.path, one.why) == ("l", "no word of a workload says lchown of a symbolic link itself")
+
+
 def test_what_a_reader_should_know_is_told():
     made = tell(notes=(AIO,), outside=("/tmp/x",))
     assert any("asynchronous" in each for each in made.remarks)

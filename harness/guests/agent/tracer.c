@@ -133,7 +133,7 @@ static const struct known calls[] = {
 	{ SYS_ioctl, "ioctl", CONTROL, FILE_AT(0), true },
 	{ SYS_bind, "bind", BIND, PATH(-1), false },
 	{ SYS_io_uring_setup, "io_uring_setup", REFUSED, PATH(-1), false },
-	{ SYS_io_setup, "io_setup", REFUSED, PATH(-1), false },
+	{ SYS_io_submit, "io_submit", REFUSED, PATH(-1), false },
 };
 
 #define CALL_COUNT (sizeof(calls) / sizeof(calls[0]))
@@ -1300,7 +1300,7 @@ static void next_waiting(void)
 static void refuse(struct task *task, const struct known *known)
 {
 	refused_uring |= known->nr == SYS_io_uring_setup;
-	refused_aio |= known->nr == SYS_io_setup;
+	refused_aio |= known->nr == SYS_io_submit;
 	/* No call has this number: ENOSYS, which the kernel has put there before (seccomp(2), SECCOMP_RET_TRACE). */
 	ptrace(PTRACE_POKEUSER, task->tid, offsetof(struct user_regs_struct, orig_rax), -1L);
 	go_on(task, 0);

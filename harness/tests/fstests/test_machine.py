@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.fstests import machine
-from harness.fstests.machine import START_S, USERS, Watch, script_for, text_of
+from harness.fstests.machine import START_S, USERS, Watch, choosing, script_for, text_of
 
 TESTS = ("generic/001", "generic/002")
 
@@ -42,13 +42,24 @@ def test_a_check_that_never_takes_up_a_test_is_stopped(tmp_path: Path, clock: li
 
 def test_the_guest_has_the_users_of_fstests_and_its_own(tmp_path: Path) -> None:
     (tmp_path / "results").mkdir()
-    folder = script_for(TESTS, "xfs", tmp_path / "results")
+    folder = script_for(TESTS, "xfs", tmp_path / "results", tmp_path)
     users = [line.partition(":")[0] for line in (folder / "passwd").read_text().splitlines()]
     assert users[0] == "root"
     assert all(users.count(name) == 1 for name in USERS)
     script = (folder / "try").read_text()
     assert "FSTYP=xfs" in script
     assert "./check --exact-order generic/001 generic/002 >" in script  # else it sorts them
+
+
+def test_a_test_that_chooses_its_expected_output_finds_a_folder_to_link_it_in(tmp_path: Path) -> None:
+    """generic/050 failed: it links 050.out, and the guest cannot write to the checkout."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "tests/generic").mkdir(parents=True)
+    (tmp_path / "tests/generic/001").write_text("_link_out_file $features\n")
+    assert choosing(TESTS, tmp_path) == ("generic",)
+    assert choosing(TESTS[1:], tmp_path) == ()
+    script = (script_for(TESTS, "ext4", tmp_path / "results", tmp_path) / "try").read_text()
+    assert script.index("mount --bind /tmp/tests/generic /mnt/beside/tests/generic") < script.index("./check")
 
 
 def test_a_file_that_is_not_there_is_empty_text(tmp_path: Path) -> None:
