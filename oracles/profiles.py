@@ -28,6 +28,7 @@ class Profile(msgspec.Struct, frozen=True):
     config:     variants of the kernel's config that it needs.
     read_only_first: recovery begins with a mount that must not recover and may not write; the mount that
                 recovers is read-only, and only the second mount may write.
+    room_bytes: at the end of the device, behind what mkfs gets: where the filesystem can grow to.
     setup:      operations, as a workload's text has them, that come before the setup of each workload.
     """
 
@@ -45,6 +46,7 @@ class Profile(msgspec.Struct, frozen=True):
     denies: tuple[Promise, ...] = ()
     setup: str = ""
     read_only_first: bool = False
+    room_bytes: int = 0
 
     @property
     def atomic_bytes(self) -> int:
@@ -69,6 +71,9 @@ _F2FS_SIZE_BYTES = 64 << 20
 
 # mkfs.xfs 6.1 refuses a smaller device, and a log of less than 64 MiB (which it zeroes).
 _XFS_SIZE_BYTES = 300 << 20
+
+# More than a block group of ext4 (128 MiB) is not needed: one that was cut off at the end grows, too.
+_ROOM_BYTES = 64 << 20
 
 # mkfs leaves zeros, and with them nobody could see that a block shows what it held before. So these begin
 # with files of stamped bytes that are on disk and then gone: files of the same sizes get their places.
@@ -194,6 +199,17 @@ PROFILES = (
         read_only_first=True,
     ),
     Profile(
+        "btrfs-room",
+        "btrfs",
+        ("mkfs.btrfs", "-q", "-f"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        # btrfs_ioctl_resize() in fs/btrfs/ioctl.c refuses to resize to less than 256 MiB.
+        size_bytes=256 << 20,
+        promises=promises.BTRFS,
+        room_bytes=_ROOM_BYTES,
+    ),
+    Profile(
         "btrfs-used",
         "btrfs",
         ("mkfs.btrfs", "-q", "-f"),
@@ -253,6 +269,16 @@ PROFILES = (
         read_only_first=True,
     ),
     Profile(
+        "ext4-room",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES + _ROOM_BYTES,
+        promises=promises.EXT4,
+        room_bytes=_ROOM_BYTES,
+    ),
+    Profile(
         "ext4-used",
         "ext4",
         _EXT4_MKFS,
@@ -301,6 +327,16 @@ PROFILES = (
         size_bytes=_XFS_SIZE_BYTES,
         promises=promises.XFS,
         read_only_first=True,
+    ),
+    Profile(
+        "xfs-room",
+        "xfs",
+        ("mkfs.xfs", "-q", "-f"),
+        "xfsprogs",
+        ("xfs_repair", "-n"),
+        size_bytes=_XFS_SIZE_BYTES + _ROOM_BYTES,
+        promises=promises.XFS,
+        room_bytes=_ROOM_BYTES,
     ),
     Profile(
         "xfs-used",

@@ -25,7 +25,7 @@ GROUPS = MappingProxyType(
         "Descriptors": ("open", "close", "tmpfile"),
         "Subvolumes of btrfs": ("subvol", "snapshot"),
         "Durability": ("fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"),
-        "Cache, time and mount": ("evict", "wait", "await", "remount", "umount"),
+        "Cache, time and mount": ("evict", "wait", "await", "freeze", "thaw", "grow", "remount", "umount"),
         "A device or a filesystem that fails": ("fault", "errortag"),
     }
 )

@@ -41,6 +41,7 @@ from workloads.workload import (
     NODE_MODES,
     OPEN_FLAGS,
     PWRITE_MODES,
+    REMOUNT_MODES,
     RENAME_MODES,
     SUBVOLUME_MODES,
     Operation,
@@ -145,6 +146,7 @@ _DEVICE = Argument("MAJOR:MINOR", "device", Kind.DEVICE)
 _NAME = Argument("NAME", "name", Kind.XATTR)
 _VALUE = Argument("VALUE", "value", Kind.VALUE)
 _TAG = Argument("TAG", "name", Kind.TAG)
+_WRITABLE = Argument("HOW", "mode", Kind.MODE, REMOUNT_MODES)
 _OFF = Argument("off", "mode", Kind.MODE, ERRORTAG_MODES)
 
 WORDS = MappingProxyType(
@@ -230,7 +232,12 @@ WORDS = MappingProxyType(
             "in a parallel block: wait until the device has completed this many writes since the "
             "block began, or no other thread can make more",
         ),
-        "remount": Word((), "unmount and mount again"),
+        "freeze": Word((), "make everything durable, and hold back what would write until thaw"),
+        "thaw": Word((), "let a frozen filesystem write again"),
+        "grow": Word((), "make the mounted filesystem as large as its device"),
+        "remount": Word(
+            (_WRITABLE,), "unmount and mount again; ro, rw: change how it is mounted instead", optional=1
+        ),
         "umount": Word((), "end without a crash; only as the last word of run"),
         "fault": Word(
             (Argument("KIND", "mode", Kind.MODE),),

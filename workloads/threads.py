@@ -25,6 +25,9 @@ REFUSED = {
     "umount": "unmounts the filesystem that the other threads use",
     "remount": "unmounts the filesystem that the other threads use",
     "fault": "changes the device that the other threads use",
+    "freeze": "holds back what the other threads write",
+    "thaw": "lets what the other threads write go on",
+    "grow": "makes several transactions, which the oracles do not model beside unfinished calls",
     "errortag": "changes the code that the other threads run",
     "append": (
         "writes at the end of the file, which depends on the other threads; use write, which names the offset"

@@ -32,6 +32,7 @@ SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
 FAULT_PARTS = ("log", "data", "flush", "all")
 ERRORTAG_MODES = ("off",)
+REMOUNT_MODES = ("ro", "rw")  # mount(8): -o remount
 MAY_FAIL = "may fail: "  # of a header's line
 RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
 
@@ -52,7 +53,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
              by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
-             of INODE_FLAGS; fault: what fails, of text.FAULTS, or off; errortag: "" or off.
+             of INODE_FLAGS; fault: what fails, of text.FAULTS, or off; errortag: "" or off;
+             remount: "" or one of REMOUNT_MODES.
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".

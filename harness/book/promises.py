@@ -170,7 +170,7 @@ EXAMPLES = (
 )
 # What the words that write out are held to: the promise of each, and the columns that show it.
 WRITING_OUT = (
-    ("`sync`, `syncfs`, `remount`, `umount`", "sync", "sync(2); syncfs(2); umount(2)"),
+    ("`sync`, `syncfs`, `freeze`, `remount`, `umount`", "sync", "sync(2); syncfs(2); umount(2); fsfreeze(8)"),
     (
         "`fsync` of a file",
         "fsync-data, fsync-attributes; fs: fsync-names",
@@ -194,9 +194,9 @@ WRITING_OUT = (
     ("`sync_file_range`", "nothing", "sync_file_range(2), Warning: no metadata, no disk cache"),
     ("`close`", "nothing", "close(2), NOTES: a successful close does not guarantee that data was saved"),
     (
-        "`evict`, `wait`, `await`, `fault`, `errortag`",
+        "`evict`, `wait`, `await`, `thaw`, `grow`, `fault`, `errortag`",
         "nothing",
-        "no calls that write: they concern the cache, time, other threads, the device, the code",
+        "no calls that write: they concern the cache, time, other threads, the device and its size, the code",
     ),
 )
 COLUMNS = (

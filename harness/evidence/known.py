@@ -261,7 +261,15 @@ WHITEOUT_SIGNATURES = ("durable: name lost (fsynced chr)", "durable: name lost (
 EXCHANGED = "BTRFS-13"
 EXCHANGED_SIGNATURES = ("durable: name lost (fsynced file)", "durable: name lost (renamed fsynced file)")
 
+GROWING = ("grown-between-fsyncs", "grown-and-used-at-once")
+UNCLEAN = ("fsck: not clean (filesystem)",)
+
 KNOWN = (
+    *(
+        KnownBug(bug, ("6.12", "7.2"), filesystem, workload, UNCLEAN, (f"{filesystem}-room",))
+        for bug, filesystem in (("EXT4-16", "ext4"), ("XFS-4", "xfs"))
+        for workload in GROWING
+    ),
     KnownBug(WHITEOUT, OLD, "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
     KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
     *(

@@ -42,8 +42,10 @@ def _environment() -> dict[str, str]:
 def make_filesystem(profile: Profile, image: Path) -> None:
     """A fresh filesystem of the profile in `image`, which is replaced. Errors: NoFilesystemTool, OSError."""
     with image.open("wb") as file:
-        file.truncate(profile.size_bytes)
+        file.truncate(profile.size_bytes - profile.room_bytes)
     run_tool([find_tool(profile.mkfs[0], profile.package), *profile.mkfs[1:], str(image)])
+    if profile.room_bytes:
+        os.truncate(image, profile.size_bytes)
 
 
 def run_tool(command: list[str]) -> None:

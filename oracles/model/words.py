@@ -370,6 +370,8 @@ def _fsync(fs: Builder, operation: Operation) -> None:
 def _sync(fs: Builder, operation: Operation) -> None:
     """sync(2) and umount(2) tell of no error (fs/sync.c ksys_sync()): while code of the filesystem is made to
     fail, they promise nothing."""
+    if operation.mode == "rw":
+        return  # of remount: what is read-only is durable already
     if not fs.errortags or operation.word not in ("sync", "umount"):
         fs.persist("sync", -1)
 
@@ -425,6 +427,9 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "fdatasync": _fsync,
     "sync": _sync,
     "await": _nothing,
+    "freeze": _sync,  # fs/super.c freeze_super(): sync_filesystem()
+    "thaw": _nothing,
+    "grow": _nothing,
     "remount": _sync,
     "umount": _sync,
     "evict": _nothing,

@@ -1,5 +1,8 @@
 """Words beyond the plain ones: for each what must be there, and that a tree without it is BROKEN."""
 
+import errno
+
+import msgspec
 import pytest
 
 from oracles import atomic, durable, historical, ordered
@@ -417,3 +420,40 @@ def test_chmod_changes_the_list_too():
     older = replaced(bench.tree(), "foo", xattrs=node_at(bench.tree(1), "foo").xattrs)
     assert kinds(durable.judge(bench.case(older))) == {"xattr value lost"}
     assert not kinds(historical.judge(bench.case(older)))
+
+
+# --- freeze, thaw, grow, remount ro
+
+CHANGED = "setup\n  write a 0 4K\nrun\n  write b 0 8K\n  rename a c\n"
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+@pytest.mark.parametrize("word", ["freeze", "remount ro"])
+def test_what_makes_all_durable_must_keep_it(name, word):
+    """As sync does: a tree without what came before is BROKEN once the call has returned."""
+    bench = Bench(f"{CHANGED}  {word}\n", name)
+    assert not kinds(durable.judge(bench.case(bench.tree(3), 3)))
+    assert kinds(durable.judge(bench.case(bench.tree(1), 3)))
+    assert not kinds(durable.judge(bench.case(bench.tree(1), 3, True)))  # not yet returned
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+@pytest.mark.parametrize("word", ["thaw", "grow", "remount rw"])
+def test_what_only_changes_the_mount_promises_nothing(name, word):
+    """An older tree is right after it; no file changes."""
+    bench = Bench(f"{CHANGED}  {word}\n", name)
+    assert not kinds(durable.judge(bench.case(bench.tree(0), 3)))
+    assert bench.tree(2) == bench.tree(3)
+
+
+def test_what_a_frozen_or_read_only_filesystem_refuses_has_no_effect():
+    """EBUSY of the agent, EROFS of the kernel: neither the refused name nor its lack of promise counts."""
+    history = history_of(f"{CHANGED}  freeze\n  rename c d\n  fsync b\n", "xfs")
+    refused = tuple(
+        msgspec.structs.replace(step, result=-errno.EBUSY, inode=0) if step.index > 3 else step
+        for step in history.run
+    )
+    model = prepare(msgspec.structs.replace(history, run=refused), profile("xfs")).model
+    assert model is not None
+    assert [persist.like for persist in model.persists] == ["sync"]
+    assert set(model.names_at(model.root, model.end_time)) == {"b", "c"}

@@ -41,6 +41,9 @@ THREADS = "a shell script cannot run threads whose calls overlap; use --to c"
 INJECTED = "errortag makes the calls after it fail, and an exported program expects its calls to succeed"
 
 
+GROW = "grow: each filesystem has a request of its own for it"
+
+
 class NotInThisForm(Exception):
     """A form that cannot say this; the message names what can."""
 
@@ -253,6 +256,8 @@ def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
     """One line. Errors: NotInThisForm."""
     if operation.word == "errortag":
         raise NotInThisForm(INJECTED)
+    if operation.word == "grow":
+        raise NotInThisForm(GROW)
     if operation.word == "tmpfile" or (operation.word == "open" and "sync" in operation.mode):
         raise NotInThisForm(
             f"'{format_operation(operation)}': a shell cannot open a file in this way; use --to c"
@@ -412,6 +417,12 @@ def persistence(operation: Operation, shell: Shell) -> str:
             return "sync"
         case "evict":
             return "for i in 1 2 3 4 5 6 7 8; do echo 3 >/proc/sys/vm/drop_caches; done"
+        case "freeze":
+            return f"fsfreeze -f ${shell.mount}"
+        case "thaw":
+            return f"fsfreeze -u ${shell.mount}"
+        case "remount" if operation.mode:
+            return f"mount -o remount,{operation.mode} ${shell.mount}"
         case "wait":
             return f"sleep {operation.length / 1000:g}"
     return ""

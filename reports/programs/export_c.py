@@ -14,6 +14,7 @@ import shlex
 
 from reports.programs.export import (
     BUG,
+    GROW,
     INJECTED,
     NotInThisForm,
     Reproducer,
@@ -452,6 +453,8 @@ def call(operation: Operation, index: int, one: Reproducer) -> list[str]:
     """Lines of C. Errors: NotInThisForm."""
     if operation.word == "errortag":
         raise NotInThisForm(INJECTED)
+    if operation.word == "grow":
+        raise NotInThisForm(GROW)
     offset = one.offsets.get(index, operation.offset)
     lines = (
         names(operation)
@@ -652,6 +655,11 @@ def persistence(operation: Operation, one: Reproducer) -> list[str]:
             return ["evict();"]
         case "wait":
             return [f"usleep({operation.length * 1000});"]
+        case "freeze" | "thaw":
+            request = "FIFREEZE" if operation.word == "freeze" else "FITHAW"
+            return with_file(".", "O_RDONLY", [checked(f"ioctl(<file>, {request}, 0)", operation)])
+        case "remount" if operation.mode:
+            return [f"must({c_text(f'mount -o remount,{operation.mode} $M')});"]
         case "remount":
             again = f'cd / && umount "$M" && {mount_line(one)}'
             return [

@@ -20,6 +20,8 @@ LEFT_OUT = {
     "remount": "a program cannot unmount the filesystem that it runs on",
     "umount": "a program cannot unmount the filesystem that it runs on",
     "fault": "the device fails, and not the program",
+    "freeze": "a program must not freeze the filesystem that its tracer writes to",
+    "grow": "which request makes a filesystem grow depends on the filesystem",
     "errortag": "the filesystem's own code fails, and not the program",
     "fill": "how much there is to have only its run tells",
     "setfacl": "an access control list is told as bytes, which no word says",

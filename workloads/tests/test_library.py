@@ -117,7 +117,19 @@ class Names:
             case "evict":
                 assert path in self.inode
             case word:
-                assert word in ("sync", "syncfs", "wait", "remount", "umount", "fault", "errortag", "await")
+                assert word in (
+                    "sync",
+                    "syncfs",
+                    "wait",
+                    "remount",
+                    "umount",
+                    "fault",
+                    "errortag",
+                    "await",
+                    "freeze",
+                    "thaw",
+                    "grow",
+                )
 
     def rename(self, old, new, mode):
         assert old in self.inode
@@ -156,7 +168,7 @@ def test_headers_say_which_operations_may_fail():
 
 def test_every_word_meets_a_full_filesystem():
     """Behind a fill, in setup and in run, but for those that may stand in run alone; `fault` has oracles of
-    its own, which ask of a device and not of space, and `errortag` stops the filesystem."""
+    its own, which ask of a device and not of space, `errortag` stops the filesystem, others take none."""
     met = {"setup": set(), "run": set()}
     for workload in library():
         filled = False
@@ -164,7 +176,7 @@ def test_every_word_meets_a_full_filesystem():
             for operation in operations if workload.theme == "full" else ():
                 filled = filled or operation.word == "fill"
                 met[block] |= {operation.word} if filled else set()
-    needing = set(text.WORDS) - {"fault", "errortag"}
+    needing = set(text.WORDS) - {"fault", "errortag", "freeze", "thaw", "grow"}
     assert needing - met["run"] == set()
     assert needing - met["setup"] == {"await", "umount"}
 

@@ -15,6 +15,7 @@
 #include <linux/btrfs_tree.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/param.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -640,24 +642,33 @@ static int whole_sync(void)
 	return 0;
 }
 
-/*
- * An error tag of XFS (fs/xfs/xfs_error.c), there with CONFIG_XFS_DEBUG: 1 makes the code of that name fail each
- * time it is come by, until it is 0 again or the filesystem is unmounted. The folder has the name by which the
- * kernel knows the device.
- */
-static int set_errortag(const char *tag, bool on)
+/* "../../devices/virtual/block/dm-0": the last part is the name by which the kernel knows the device. */
+static int device_link(char *device, size_t capacity)
 {
-	char link[64], device[PATH_BYTES], path[2 * PATH_BYTES];
+	char link[64];
 	struct stat status;
 
 	if (stat(".", &status))
 		return -1;
 	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(status.st_dev), minor(status.st_dev));
-	ssize_t length = readlink(link, device, sizeof(device) - 1);
+	ssize_t length = readlink(link, device, capacity - 1);
 
 	if (length < 0)
 		return -1;
 	device[length] = 0;
+	return 0;
+}
+
+/*
+ * An error tag of XFS (fs/xfs/xfs_error.c), there with CONFIG_XFS_DEBUG: 1 makes the code of that name fail each
+ * time it is come by, until it is 0 again or the filesystem is unmounted.
+ */
+static int set_errortag(const char *tag, bool on)
+{
+	char device[PATH_BYTES], path[2 * PATH_BYTES];
+
+	if (device_link(device, sizeof(device)))
+		return -1;
 	const char *slash = strrchr(device, '/');
 
 	snprintf(path, sizeof(path), "/sys/fs/xfs/%s/errortag/%s", slash ? slash + 1 : device, tag);
@@ -665,6 +676,55 @@ static int set_errortag(const char *tag, bool on)
 	int result = file < 0 || write(file, on ? "1" : "0", 1) != 1 ? -1 : 0;
 
 	release("", file);
+	return result;
+}
+
+/* Requests of one filesystem: fs/ext4/ext4.h (include/uapi/linux/ext4.h from 6.0 on), fs/xfs/libxfs/xfs_fs.h. */
+#define EXT4_RESIZE _IOW('f', 16, uint64_t)
+#define XFS_GROW _IOW('X', 110, struct xfs_grow)
+#define XFS_INODE_PERCENT 25 /* mkfs.xfs(8), imaxpct, below 1 TB: another one would change it */
+
+struct xfs_grow {
+	uint64_t blocks;
+	uint32_t inode_percent;
+};
+
+static int64_t device_bytes(void)
+{
+	char device[PATH_BYTES], path[2 * PATH_BYTES], text[32] = "";
+
+	if (device_link(device, sizeof(device)))
+		return -1;
+	snprintf(path, sizeof(path), "/sys/block/%s/size", strrchr(device, '/') + 1);
+	int file = open(path, O_RDONLY);
+	ssize_t length = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+
+	release("", file);
+	return length <= 0 ? -1 : strtoll(text, NULL, 10) * SECTOR_BYTES;
+}
+
+static int grow(void)
+{
+	struct statfs about;
+	int root = open(".", O_RDONLY | O_DIRECTORY);
+	int result = root < 0 ? -1 : fstatfs(root, &about);
+
+	if (!result && about.f_type == BTRFS_SUPER_MAGIC) {
+		struct btrfs_ioctl_vol_args arguments = { .name = "max" };
+
+		result = ioctl(root, BTRFS_IOC_RESIZE, &arguments);
+	} else if (!result) {
+		int64_t bytes = device_bytes();
+		uint64_t blocks = bytes < 0 ? 0 : bytes / about.f_bsize;
+		struct xfs_grow request = { blocks, XFS_INODE_PERCENT };
+
+		errno = EOPNOTSUPP;
+		if (blocks && about.f_type == EXT4_SUPER_MAGIC)
+			result = ioctl(root, EXT4_RESIZE, &blocks);
+		else
+			result = blocks && about.f_type == XFS_SUPER_MAGIC ? ioctl(root, XFS_GROW, &request) : -1;
+	}
+	release("", root);
 	return result;
 }
 
@@ -822,6 +882,8 @@ static int do_persist(const struct operation *operation)
 		return evict();
 	if (is(operation, "wait"))
 		return wait_ms(operation->length);
+	if (is(operation, "grow"))
+		return grow();
 	if (is(operation, "errortag"))
 		return set_errortag(operation->name, !operation->mode[0]);
 	if (is(operation, "await"))

@@ -14,19 +14,44 @@
 #include "agent.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char *mounted; /* the device of the workload, for remount */
 static struct program mounted_as;
+static bool frozen;
 static bool lost; /* a remount that could not mount: nothing is there to work on */
+
+/* FIFREEZE and FITHAW: fs/super.c freeze_super(), thaw_super(). */
+static int set_frozen(bool freeze)
+{
+	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
+	int result = root < 0 ? -1 : ioctl(root, freeze ? FIFREEZE : FITHAW, 0);
+	int error = errno;
+
+	if (root >= 0)
+		close(root);
+	if (!result)
+		frozen = freeze;
+	errno = error;
+	return result;
+}
+
+static int mount_anew(bool read_only)
+{
+	return mount(NULL, MOUNT_POINT, NULL, MS_REMOUNT | (read_only ? MS_RDONLY : 0), NULL);
+}
 
 int leave(void)
 {
+	if (frozen)
+		set_frozen(false);
 	if (chdir("/"))
 		return -1;
 	return umount2(MOUNT_POINT, 0);
@@ -58,6 +83,16 @@ static int leave_or_stay(void)
 
 int do_operation(const struct operation *operation)
 {
+	bool freeze = !strcmp(operation->word, "freeze"), thaw = !strcmp(operation->word, "thaw");
+
+	if (frozen && !freeze && !thaw && strcmp(operation->word, "wait")) {
+		errno = EBUSY; /* or this process would sleep until somebody thaws it, and that is this process */
+		return -1;
+	}
+	if (is_mounted() && (freeze || thaw))
+		return set_frozen(freeze);
+	if (is_mounted() && !strcmp(operation->word, "remount") && operation->mode[0])
+		return mount_anew(!strcmp(operation->mode, "ro"));
 	if (!strcmp(operation->word, "remount"))
 		return leave_or_stay() || enter(mounted, &mounted_as);
 	if (!strcmp(operation->word, "umount"))
