@@ -168,8 +168,9 @@ def test_a_program_that_fills_the_disk_is_judged(tmp_path, kernel_word):
     [
         ("echo waiting; sleep 1000", "did not end within its time limit: waiting"),
         ("echo here; kill -SEGV $$", "exit status 139: here"),
+        ("f() { f | f & }; f; sleep 1000", "did not end within its time limit"),
     ],
-    ids=["hangs", "crashes"],
+    ids=["hangs", "crashes", "forks without end"],
 )
 def test_a_script_that_misbehaves_is_unknown_with_its_text(tmp_path, kernel_word, oracle, words):
     """It accuses nobody, and the guest goes on."""
