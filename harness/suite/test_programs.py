@@ -155,7 +155,7 @@ def test_a_device_that_is_not_there_and_files_outside_are_remarked(tmp_path, ker
 
 def test_a_program_that_fills_the_disk_is_judged(tmp_path, kernel_word):
     """What its last write left behind is known, and holds."""
-    setup = ": >full; fallocate -n -l $(($(stat -f -c %f .) * $(stat -f -c %s .) - 400000)) full"
+    setup = ": >full; fallocate -n -l $(($(stat -f -c %f .) * $(stat -f -c %s .) - 3000000)) full"
     script = "head -c 500K /dev/urandom >a || true; sync; echo y >b; sync"
     reasons, experiment = ran(tmp_path, kernel_word, script, setup=setup)
     assert reasons == ""

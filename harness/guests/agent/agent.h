@@ -229,6 +229,7 @@ void restart_loop(const char *filesystem, const char *options, uint64_t first, i
 void programs_mount_folders(void);
 void programs_mount(void);
 int programs_wait(pid_t child, double deadline_ms, const sigset_t *child_ended);
+void programs_kill_all(void);
 void programs_end_all(void);
 void programs_enter(const char *filesystem, const char *options);
 void programs_execute(const char *script, size_t bytes, double seconds);

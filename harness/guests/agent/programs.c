@@ -24,6 +24,7 @@
 #define FILES "/experiment" /* what comes with the script: harness/guests/uml.py puts it into the root */
 #define SAID_BYTES (2 << 20) /* of each; its end is cut off */
 #define DEADLINE_PASSED (-1)
+#define FORK_US 100000
 
 void programs_mount_folders(void)
 {
@@ -109,9 +110,21 @@ int programs_wait(pid_t script, double deadline_ms, const sigset_t *child_ended)
 	}
 }
 
+/*
+ * All but us. First they are stopped, and given time to finish a fork: one that SIGKILL interrupts fails late in
+ * copy_process(), and there User Mode Linux faults in exit_mmap().
+ */
+void programs_kill_all(void)
+{
+	if (kill(-1, SIGSTOP))
+		return; /* nobody is left */
+	usleep(FORK_US);
+	kill(-1, SIGKILL);
+}
+
 void programs_end_all(void)
 {
-	kill(-1, SIGKILL); /* all but us */
+	programs_kill_all();
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 		;
 }

@@ -31,8 +31,8 @@
 #define COMPLAINED "/tmp/.complained"
 #define SAID_BYTES (1 << 20) /* of each; its end is cut off */
 /*
- * Processes and threads of the whole guest, about 40 of which are the kernel's: a program that forks without end gets
- * EAGAIN. Without the limit User Mode Linux runs out of memory in a fork, and its failed copy_process() faults.
+ * Processes and threads of the whole guest, the kernel's own among them: a program that forks without end gets EAGAIN
+ * before the table of the tracer (TASKS_MAX) or the guest's memory is full.
  */
 #define TASKS_AT_ONCE "256"
 

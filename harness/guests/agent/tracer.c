@@ -1487,7 +1487,7 @@ static int run_traced(const struct start *start)
 	for (int i = 0; i < TASKS_MAX; i++)
 		if (tasks[i].tid)
 			forget_memory(&tasks[i]);
-	kill(-1, SIGKILL);
+	programs_kill_all();
 	while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
 		;
 	if (mapped_count)
