@@ -28,7 +28,7 @@ PLANTED = {
     "planted-rename-without-fsync": {"btrfs", "xfs"},
 }
 # Programs whose own promise a stock filesystem need not keep; docs/reference/programs.md says why.
-RELIES = {"sqlite-rollback-full"}
+RELIES = {"sqlite-rollback-full", "gdbm"}
 SOUND = tuple(one.name for one in library() if one.name not in PLANTED)
 # fdatasync of a grown file does not commit its size: what an appended log relies on.
 BUG, BUG_PROFILE, VICTIM = "planted/ext4-size-unknown-to-fdatasync", "ext4", "append-log"
