@@ -155,7 +155,7 @@ def _lookups(builder: Builder, step: Step) -> list[int | None]:
         return [None]
     placed = [(time, model.steps[time - 1]) for time in range(model.base_time + 1, builder.time + 1)]
     since = max(
-        (time for time, other in placed if other.end_entry < step.begin_entry), default=model.base_time
+        (time for time, other in placed if other.end_entry <= step.begin_entry), default=model.base_time
     )
     found: dict[tuple[object, ...], int | None] = {_leads(builder, step, paths, None): None}
     for time in range(builder.time, since - 1, -1):

@@ -215,7 +215,7 @@ def _check_order(setup: tuple[Step, ...], run: tuple[Step, ...], entry_count: in
             f"numbers are {found[:20]}"
         )
     for step, following in itertools.pairwise(run):
-        in_turn = step.index < following.index and step.end_entry < following.begin_entry
+        in_turn = step.index < following.index and step.end_entry <= following.begin_entry
         if not in_turn and not (step.operation.parallel and following.operation.parallel):
             raise NoHistory(f"operation {following.index} begins before operation {step.index} has ended")
     if late := next((step for step in run if step.end_entry >= entry_count), None):

@@ -86,6 +86,8 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     needs:    what the scripts run beside bash, each with the Debian package that has it.
     planted:  a mistake that the program makes on purpose, one line: it must be found.
     timeout_s, oracle_timeout_s: how long run (and setup), and one call of the oracle, may take in the guest.
+    content:  false where the files hold too much to be compared byte by byte: names, sizes and attributes are
+              judged, and the oracle sees the whole tree.
     variant:  the same with other values.
     """
 
@@ -98,6 +100,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     planted: str = ""
     timeout_s: float = 60.0
     oracle_timeout_s: float = 20.0
+    content: bool = True
     variant: tuple[_Variant, ...] = ()
 
 
@@ -144,6 +147,7 @@ def _workload(file: _File, variant: _Variant, name: str, place: str) -> Workload
         timeout_s=file.timeout_s,
         promise=promise,
         oracle_timeout_s=file.oracle_timeout_s,
+        content=file.content,
     )
     header = (about, *((f"planted: {filled(file.planted, 'planted')}",) if file.planted else ()))
     return Workload(name, (), (), header, THEME, program=program)

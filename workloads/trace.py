@@ -5,8 +5,9 @@ In:       the report of the tracer (harness/guests/agent/tracer.c), JSON.
 Out:      Trace with its Calls, plain data; kept as trace.json.zst.
 Not here: what the calls mean (traced.py), the log that their marks stand in (harness/states/log.py).
 
-Each call has two marks in the log, "begin-N" and "done-N" with N its number; calls of a setup have none. The
-caller is stopped while a mark is made, and only one of these calls runs at a time.
+Each call has two marks in the log, "begin-N" and "done-N" with N its number; calls of a setup have none.
+Where one ends and the next begins at the same place, the mark is "done-N,begin-M". The caller is stopped
+while a mark is made, and only one of these calls runs at a time.
 """
 
 import msgspec

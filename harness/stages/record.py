@@ -268,7 +268,8 @@ def cut(log: Log, pristine: Path, folder: Path, first: str = "run", last: str = 
                 disk.apply(write)
     kept = folder / "recorded.log"
     write_log(kept, log.entries(run + 1, end))
-    marks = {text: index - run - 1 for index, text in log.marks.items() if run < index < end}
+    inside = ((index - run - 1, text) for index, text in log.marks.items() if run < index < end)
+    marks = {word: index for index, text in inside for word in text.split(",")}  # tracer.c: two at one place
     return Part(base, kept, end - run - 1, marks)
 
 

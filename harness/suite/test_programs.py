@@ -42,6 +42,7 @@ RELIES = {
     "dpkg-unsafe-io",
     "mercurial",
     "sed-in-place",
+    "gdbm",
 }
 SOUND = tuple(one.name for one in library() if one.name not in PLANTED)
 # fdatasync of a grown file does not commit its size: what an appended log relies on.

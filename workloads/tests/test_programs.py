@@ -35,6 +35,14 @@ def test_every_variant_is_a_program_with_its_values():
     assert (wal.program.promise, delete.program.promise) == ("it is kept", "less")
 
 
+def test_a_program_whose_files_hold_much_leaves_their_content_out():
+    """Then a recovered tree is told by hashes, and only the oracle looks into files."""
+    (small,) = parse(SMALL, "small", "small.toml")
+    (large,) = parse(SMALL + "content = false\n", "large", "large.toml")
+    assert small.program.content
+    assert not large.program.content
+
+
 @pytest.mark.parametrize(
     ("oracle", "stdin", "status", "said"),
     [

@@ -5,7 +5,8 @@
  *
  * A seccomp filter stops only the calls that can change or persist a filesystem (SECCOMP_RET_TRACE); a kernel
  * without filters stops every call (PTRACE_SYSCALL). dm-log-writes has no clock, so the order of calls and writes is
- * what our marks say: one while the caller is stopped before the call, one while it is stopped after it. Of
+ * what our marks say: one while the caller is stopped before the call, one while it is stopped after it, or where the
+ * next call begins (mark_can_wait()). Of
  * all processes and threads one such call runs at a time, and the others wait, stopped: the history has an order.
  *
  * What a descriptor or a path means the kernel says itself (/proc/TID/fd, /proc/TID/cwd), so dup, close, chdir and
@@ -59,7 +60,7 @@
 
 enum what {
 	OPEN, NAME, NAMES, LINK, SYMLINK, NODE, ATTRIBUTE, CHMOD, CHOWN, TIMES, XATTR, TRUNCATE, ALLOCATE,
-	WRITE, COPY, SYNC_FILE, SYNC_ALL, RANGE, MSYNC, MAP, CONTROL, BIND, REFUSED,
+	WRITE, COPY, SYNC_FILE, SYNC_ALL, RANGE, MSYNC, MAP, CONTROL, FLAGS, BIND, REFUSED,
 };
 
 struct known {
@@ -131,6 +132,8 @@ static const struct known calls[] = {
 	{ SYS_msync, "msync", MSYNC, PATH(-1), false },
 	{ SYS_mmap, "mmap", MAP, FILE_AT(4), true },
 	{ SYS_ioctl, "ioctl", CONTROL, FILE_AT(0), true },
+	{ SYS_fcntl, "fcntl", FLAGS, FILE_AT(0), true },
+	{ SYS_open_by_handle_at, "open_by_handle_at", FLAGS, FILE_AT(-1), true },
 	{ SYS_bind, "bind", BIND, PATH(-1), false },
 	{ SYS_io_uring_setup, "io_uring_setup", REFUSED, PATH(-1), false },
 	{ SYS_io_submit, "io_submit", REFUSED, PATH(-1), false },
@@ -152,6 +155,7 @@ static const unsigned int controls[] = {
 #define GO BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define IF(test, value, then, otherwise) BPF_JUMP(BPF_JMP | (test) | BPF_K, value, then, otherwise)
 #define CHANGING (O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+#define TOLD_BY_WRITES (O_APPEND | O_DIRECT | O_SYNC) /* O_SYNC has the bit of O_DSYNC, too */
 
 static bool add_filter(void)
 {
@@ -168,7 +172,7 @@ static bool add_filter(void)
 		if (nr == SYS_open || nr == SYS_openat) { /* most opens only read */
 			all[n++] = (struct sock_filter)IF(BPF_JEQ, nr, 0, 4);
 			all[n++] = (struct sock_filter)LOAD(ARGUMENT(nr == SYS_open ? 1 : 2));
-			all[n++] = (struct sock_filter)IF(BPF_JSET, CHANGING, 0, 1);
+			all[n++] = (struct sock_filter)IF(BPF_JSET, CHANGING | TOLD_BY_WRITES, 0, 1);
 			all[n++] = (struct sock_filter)STOP;
 			all[n++] = (struct sock_filter)GO;
 		} else if (nr == SYS_mmap) {
@@ -178,6 +182,12 @@ static bool add_filter(void)
 			all[n++] = (struct sock_filter)LOAD(ARGUMENT(3));
 			all[n++] = (struct sock_filter)IF(BPF_JSET, MAP_ANONYMOUS, 2, 0);
 			all[n++] = (struct sock_filter)IF(BPF_JSET, MAP_SHARED, 0, 1);
+			all[n++] = (struct sock_filter)STOP;
+			all[n++] = (struct sock_filter)GO;
+		} else if (nr == SYS_fcntl) {
+			all[n++] = (struct sock_filter)IF(BPF_JEQ, nr, 0, 4);
+			all[n++] = (struct sock_filter)LOAD(ARGUMENT(1));
+			all[n++] = (struct sock_filter)IF(BPF_JEQ, F_SETFL, 0, 1);
 			all[n++] = (struct sock_filter)STOP;
 			all[n++] = (struct sock_filter)GO;
 		} else if (nr == SYS_ioctl) {
@@ -236,6 +246,7 @@ struct task {
 
 static struct task tasks[TASKS_MAX];
 static struct task *busy; /* whose call is being done */
+static dev_t mount_device;
 static bool filtered, running; /* running: past its setup, so calls have marks */
 static int number, said_marks;
 static unsigned long turns;
@@ -245,7 +256,18 @@ static unsigned char *data_buffer; /* the last, unfinished part of them */
 static char outside[OUTSIDE_MAX][PATH_BYTES];
 static int outside_count;
 static bool refused_uring, refused_aio;
+/* No process has opened a file with flags that a write asks about: then no descriptor has them. */
+static bool flags_plain;
 static struct text said_places;
+
+/* object_status(), with one system call less for what is not in a subvolume. */
+static bool status_of(const char *path, bool follow, struct stat *status, uint64_t *number)
+{
+	if (follow ? stat(path, status) : lstat(path, status))
+		return false;
+	*number = status->st_ino;
+	return status->st_dev == mount_device || object_status(path, follow, status, number);
+}
 
 static const char *proc(const struct task *task, const char *what, long file)
 {
@@ -538,21 +560,25 @@ static struct mapped {
 	size_t size;
 } mapped[MAPPED_MAX];
 static int mapped_count, reserved = -1; /* the number of a store that may come */
+static int ends = -1; /* the number of a call that has ended, and has no mark of that yet */
 
-static void begin_mark(int of)
+/*
+ * One call ends and the next one begins: one mark where both stand at the same place. -1 for none of them. A mark costs
+ * what three system calls cost, and two writes of dm-log-writes.
+ */
+static void mark(int begins)
 {
-	char text[32];
+	char text[64] = "";
 
-	snprintf(text, sizeof(text), "begin-%d", of);
-	log_writes_mark(text);
-}
-
-static void done_mark(int of)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "done-%d", of);
-	log_writes_mark(text);
+	if (!running)
+		return;
+	if (ends >= 0)
+		snprintf(text, sizeof(text), begins < 0 ? "done-%d" : "done-%d,", ends);
+	if (begins >= 0)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "begin-%d", begins);
+	if (text[0])
+		log_writes_mark(text);
+	ends = -1;
 }
 
 static size_t read_all(int file, unsigned char *bytes)
@@ -610,7 +636,7 @@ static void put_store(struct mapped *of, const unsigned char *now, size_t size, 
 	uint64_t start = data_end;
 
 	data_add(now + first, end - first);
-	put_call("store", exact ? reserved : number++, 0);
+	put_call("store", ends, 0);
 	put(&report, ",\"path\":");
 	put_string(&report, of->path, strlen(of->path));
 	put(&report, ",\"inode\":%llu,\"offset\":%zu,\"length\":%zu,\"data\":[%llu,%zu]%s}", (unsigned long long)of->inode,
@@ -632,8 +658,11 @@ static void look_at_mappings(void)
 		size_t both = size < of->size ? size : of->size;
 
 		if (memcmp(now, of->shadow, both)) {
-			if (exact && running)
-				done_mark(reserved);
+			if (!exact) { /* one after the other, whatever their order was */
+				reserved = number++;
+				mark(reserved);
+			}
+			ends = reserved;
 			put_store(of, now, size, exact);
 			exact = false;
 		}
@@ -660,8 +689,7 @@ static void refresh_mappings(void)
 			of->size = read_all(of->file, of->shadow);
 	}
 	reserved = number++;
-	if (running)
-		begin_mark(reserved);
+	mark(reserved);
 }
 
 /* --- the entry of a call --------------------------------------------------------------------------- */
@@ -679,7 +707,7 @@ static void look_before(struct event *event, bool follow)
 	struct stat status;
 
 	event->kind = "";
-	if (!object_status(event->by_file ? event->where : event->path, follow, &status, &event->before))
+	if (!status_of(event->by_file ? event->where : event->path, follow, &status, &event->before))
 		return;
 	event->kind = kind_name(status.st_mode);
 	event->size = status.st_size;
@@ -727,6 +755,8 @@ static bool enter_open(struct task *task, struct event *event)
 	} else {
 		event->flags = argument(task, known->path + 1);
 	}
+	if (event->flags & TOLD_BY_WRITES)
+		flags_plain = false;
 	if (!(event->flags & CHANGING) || !read_text(task, argument(task, known->path), path, sizeof(path)))
 		return false;
 	bool exclusive = (event->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) || event->flags & O_NOFOLLOW;
@@ -814,7 +844,8 @@ static void enter_write(struct task *task, struct event *event)
 	int nr = event->known->nr;
 	struct stat status;
 
-	descriptor_facts(task, (int)argument(task, event->known->file), event);
+	if (!flags_plain || nr == SYS_write || nr == SYS_writev || nr == SYS_pwritev2)
+		descriptor_facts(task, (int)argument(task, event->known->file), event);
 	if (nr == SYS_pwrite64 || nr == SYS_pwritev || (nr == SYS_pwritev2 && argument(task, 3) != ~0UL))
 		event->offset = argument(task, 3);
 	if (nr == SYS_pwritev2)
@@ -1045,6 +1076,10 @@ static bool enter_call(struct task *task, struct event *event)
 		return !strcmp(event->kind, "file");
 	case CONTROL:
 		return enter_control(task, event);
+	case FLAGS:
+		if (event->known->nr == SYS_open_by_handle_at || argument(task, 2) & TOLD_BY_WRITES)
+			flags_plain = false;
+		return false;
 	case BIND:
 		return enter_bind(task, event);
 	case REFUSED:
@@ -1120,14 +1155,14 @@ static void put_after(struct event *event, long result)
 		snprintf(made, sizeof(made), "%s", event->where);
 		object = made, follow = true;
 	}
-	if (object[0] && object_status(object, follow, &status, &inode))
+	if (object[0] && status_of(object, follow, &status, &inode))
 		put(&report,
 		    ",\"inode\":%llu,\"kind\":\"%s\",\"blocks\":%lld,\"times\":[%lld,%lld],\"permissions\":%u,"
 		    "\"owner\":[%u,%u],\"links\":%u",
 		    (unsigned long long)inode, kind_name(status.st_mode), (long long)status.st_blocks,
 		    nanoseconds(&status.st_mtim), nanoseconds(&status.st_ctim), status.st_mode & 07777, status.st_uid,
 		    status.st_gid, (unsigned)status.st_nlink);
-	if (what == NAMES && object_status(event->path, false, &status, &inode))
+	if (what == NAMES && status_of(event->path, false, &status, &inode))
 		put_number("left", inode);
 }
 
@@ -1196,6 +1231,33 @@ static void put_said_place(void)
 	said_marks++;
 }
 
+/*
+ * Whether the mark of its end may stand where the next call begins. Then a state between the two is taken for one while
+ * the call was being done, which asks the same of it: only a call that persists something promises more by its end.
+ */
+static bool mark_can_wait(const struct event *event)
+{
+	switch (event->known->what) {
+	case OPEN:
+	case NAME:
+	case NAMES:
+	case LINK:
+	case SYMLINK:
+	case NODE:
+	case CHMOD:
+	case CHOWN:
+	case TIMES:
+	case XATTR:
+	case TRUNCATE:
+	case ALLOCATE:
+		return true;
+	case WRITE:
+		return flags_plain && event->known->nr != SYS_pwritev2;
+	default:
+		return false;
+	}
+}
+
 static void exit_call(struct task *task)
 {
 	struct event *event = task->event;
@@ -1206,8 +1268,9 @@ static void exit_call(struct task *task)
 	if (event->says) {
 		put_said_place();
 	} else {
-		if (running)
-			done_mark(event->number);
+		ends = event->number;
+		if (!mapped_count && !mark_can_wait(event))
+			mark(-1);
 		if (event->known->what == OPEN && result >= 0) {
 			/* Where a symlink or a race led; a file without a name has no other path than this. */
 			event->nameless = (event->flags & O_TMPFILE) == O_TMPFILE;
@@ -1276,8 +1339,7 @@ static void do_call_of(struct task *task)
 	task->standing = IN_CALL;
 	if (!event->says) {
 		event->number = number++;
-		if (running)
-			begin_mark(event->number);
+		mark(event->number);
 	}
 	ptrace(PTRACE_SYSCALL, task->tid, NULL, 0);
 }
@@ -1421,8 +1483,11 @@ static int follow(pid_t first, double deadline_ms)
 		int status;
 		pid_t tid = waitpid(-1, &status, __WALL);
 
-		if (now_ms() > deadline_ms)
-			return -1;
+		if (alarms) { /* the clock is a system call: it is not asked at each stop */
+			alarms = 0;
+			if (now_ms() > deadline_ms)
+				return -1;
+		}
 		if (tid < 0 && errno == EINTR)
 			continue;
 		if (tid < 0)
@@ -1470,9 +1535,10 @@ static int run_traced(const struct start *start)
 	for (int i = 0; i < TASKS_MAX; i++) /* of the program before */
 		tasks[i].tid = 0, tasks[i].standing = RUNNING;
 	mapped_count = 0;
-	reserved = -1;
+	reserved = ends = -1;
 	number = said_marks = outside_count = 0;
-	first_call = true;
+	first_call = flags_plain = true;
+	alarms = 0;
 	data_full = calls_full = refused_uring = refused_aio = false;
 	data_end = 0;
 	busy = NULL;
@@ -1492,6 +1558,7 @@ static int run_traced(const struct start *start)
 		;
 	if (mapped_count)
 		look_at_mappings();
+	mark(-1);
 	for (int i = 0; i < MAPPED_MAX; i++)
 		if (mapped[i].file >= 0)
 			unmap(&mapped[i]);
@@ -1547,9 +1614,11 @@ void trace_record(char *text)
 	log_writes_create(start.mount.sectors, false);
 	int error = enter(log_writes_device, &start.mount) ? errno : 0;
 	int setup_status = 0, status = -1;
+	struct stat top;
 
 	put(&report, "{\"mount_errno\":%d,\"root_inode\":%llu", error, (unsigned long long)(error ? 0 : root_inode()));
 	put_queue(log_writes_device);
+	mount_device = error || stat(".", &top) ? 0 : top.st_dev;
 	running = false;
 	if (!error && start.setup_count) {
 		answer("stage setup");

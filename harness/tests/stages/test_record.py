@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.stages.record import NotRecorded, program
@@ -113,6 +114,17 @@ def test_an_operation_without_its_marks_is_no_recording(tmp_path: Path, missing:
     log = tuple(entry for entry in LOG if entry.mark != missing)
     with pytest.raises(NotRecorded, match=r"no marks of operation 2 \(fsync\)"):
         Recorder(tmp_path, log).record()
+
+
+def test_one_mark_may_end_an_operation_and_begin_the_next(tmp_path: Path) -> None:
+    """The tracer makes such marks: both places are the same entry."""
+    both = tuple(
+        msgspec.structs.replace(entry, mark="done-1,begin-2") if entry.mark == "done-1" else entry
+        for entry in LOG
+        if entry.mark != "begin-2"
+    )
+    first, second = Recorder(tmp_path, both).record().history.run
+    assert first.end_entry == second.begin_entry
 
 
 def test_a_kernel_that_complains_is_kept_with_the_recording_and_not_used_again(tmp_path: Path) -> None:
