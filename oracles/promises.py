@@ -280,6 +280,14 @@ BTRFS = (
         "btrfs_validate_extent_buffer(); btrfs(5), rescue=nologreplay",
         Tier.FS,
     ),
+    Promise(
+        "size-with-data",
+        "A new or empty file that writes made longer has data of one of them.",
+        "fs/btrfs/inode.c btrfs_finish_one_ordered(): extents and size are changed when the data is written; "
+        "with no-holes by the size in memory, that of later writes, too (fs/btrfs/file-item.c "
+        "btrfs_inode_safe_disk_i_size_write()); fstests generic/043, generic/705",
+        Tier.FS,
+    ),
 )
 
 BTRFS_SINGLE_DENIES = (
@@ -349,12 +357,25 @@ _EXT4_ORDER = Promise(
     Tier.SOMC,
 )
 
+_FILLED = "A file that a write made longer has the data of its end."
+_FILLED_EXT4 = Promise(
+    "size-with-data",
+    f"{_FILLED} This is not checked where that end is in a page that the file had before, or in reserved "
+    "blocks, or where a truncate may have set the size.",
+    "Documentation/admin-guide/ext4.rst, data=ordered (the default): data are forced to disk before the "
+    "metadata is committed; fs/ext4/inode.c mpage_map_and_submit_extent() updates the size after the data is "
+    "submitted; where the block is there already, ext4_da_do_write_end() updates it at once; fstests "
+    "generic/043, generic/705",
+    Tier.FS,
+)
+
 _CUT = "Bytes that a truncate cut off do not come back once the truncate is on disk."
 _REPLACED_SIZE = "A rename over a file is not on disk before the size of the new file is."
 
 EXT4 = (
     *_EXT4_NAMES,
     _EXT4_ORDER,
+    _FILLED_EXT4,
     Promise(
         "ordered-data",
         _CUT,
@@ -390,6 +411,13 @@ EXT4_FAST_COMMIT = (
         "fs/ext4/fast_commit.c, opening comment, [2] and [3]: data of the inodes is written first",
         Tier.FS,
     ),
+    Promise(
+        "size-with-data",
+        _FILLED_EXT4.sentence,
+        "fs/ext4/fast_commit.c, opening comment, [2] and [3]: data of the inodes is written first; fstests "
+        "generic/043, generic/705",
+        Tier.FS,
+    ),
     EXT4[-1],
 )
 
@@ -411,6 +439,13 @@ EXT4_DATA_JOURNAL = (
         "can be replayed, bringing both data and metadata into a consistent state; "
         "fs/ext4/inode.c ext4_journalled_write_end() puts the data into the handle that has "
         "the new size. Writes through a mapping are not mentioned",
+        Tier.FS,
+    ),
+    Promise(
+        "size-with-data",
+        _FILLED_EXT4.sentence,
+        "Documentation/admin-guide/ext4.rst, data=journal: data and metadata are in one journal; fstests "
+        "generic/043, generic/705",
         Tier.FS,
     ),
     Promise(
@@ -474,6 +509,16 @@ XFS = (
         "Documentation/filesystems/xfs/xfs-delayed-logging-design.rst: global ordering, commit records "
         "strictly in sequence",
         Tier.SOMC,
+    ),
+    Promise(
+        "size-with-data",
+        f"{_FILLED} Where a truncate set the size, it has all that earlier writes added to it.",
+        "fs/xfs/xfs_aops.c xfs_setfilesize(): the size on disk grows when the data is written; "
+        "fs/xfs/xfs_iops.c xfs_setattr_size() writes the data before it logs a size, and "
+        "fs/xfs/xfs_bmap_util.c xfs_free_eofblocks() logs none (both speak of the NULL files problem); "
+        "fstests generic/043, generic/044, generic/045, generic/046, generic/705. Parts of a file that were "
+        "written out by themselves (msync, sync_file_range) may be there before others",
+        Tier.FS,
     ),
 )
 
