@@ -8,18 +8,15 @@ Not here: which promise it is (promises.py), the words of the violation (histori
 
 Each change of a file since it was last durable may have set the size that was found. What must be there then:
 
-write, append  The end of the file, on ext4 and xfs. fs/xfs/xfs_aops.c xfs_setfilesize(): the size on disk
-               grows when a write has completed, up to its end; what lies before may complete later.
-               fs/ext4/inode.c mpage_map_and_submit_extent(): it grows when a block is allocated;
-               ext4_da_do_write_end(): within a block that is allocated it grows at once, so of ext4 only new
-               pages are asked about.
+write, append  The end of the file, on xfs and on ext4 with data=journal. fs/xfs/xfs_aops.c
+               xfs_setfilesize(): the size on disk grows when a write has completed, up to its end; what lies
+               before may complete later.
+               fs/ext4/inode.c ext4_journalled_write_end(): data and size are in one handle.
                On btrfs some byte. fs/btrfs/file-item.c btrfs_inode_safe_disk_i_size_write(): without hole
                extents the first ordered extent that completes brings the size that the file has in memory.
 truncate       On xfs all that earlier writes added to the file: fs/xfs/xfs_iops.c xfs_setattr_size() writes
                what is beyond the size on disk before it logs a new one. Elsewhere nothing: the size is set at
                once.
-               ext4 does so even when the file has that size (fs/ext4/extents.c ext4_ext_truncate()). Seen on
-               7.2.13: "write a 0 64K; truncate a 64K; fsync b" leaves 64 KiB of zeros.
 another call   Nothing.
 """
 
@@ -101,8 +98,6 @@ def _setters(case: Case, inode: int, size: int, first: int) -> Iterator[tuple[in
                 yield time, _added(case, inode, time, size, first) if filesystem == "xfs" else (0, 0)
         elif word not in WRITING and (size == size_of(new) or low < size <= high):
             yield time, (0, 0)
-    if filesystem == "ext4":
-        yield from ((time, (0, 0)) for time in _truncated_to(case, inode, size, first))
 
 
 def _written(case: Case, inode: int, time: int, size: int, first: int) -> Range:
@@ -112,11 +107,7 @@ def _written(case: Case, inode: int, time: int, size: int, first: int) -> Range:
         return (0, size) if empty and set(_words(case, inode)) <= set(GROWING) else (0, 0)
     start = (size - 1) // PAGE_BYTES * PAGE_BYTES
     old = () if time == timeline.start else timeline.at(time - 1)
-    if filesystem == "xfs":
-        return max(start, size_of(old)), size
-    blocks = case.model.allocated[inode]
-    reserved = time > blocks.start and any(high > size_of(old) for _, high in blocks.at(time - 1))
-    return (0, 0) if start < size_of(old) or reserved else (start, size)
+    return max(start, size_of(old)), size
 
 
 def _added(case: Case, inode: int, time: int, size: int, first: int) -> Range:
@@ -126,16 +117,6 @@ def _added(case: Case, inode: int, time: int, size: int, first: int) -> Range:
     timeline = case.model.content[inode]
     was = size_of(timeline.at(first)) if timeline.start <= first else 0
     return min(was, size), min(size, size_of(timeline.at(time - 1)))
-
-
-def _truncated_to(case: Case, inode: int, size: int, first: int) -> Iterator[int]:
-    """ext4: also where the file had that size already (fs/ext4/extents.c ext4_ext_truncate())."""
-    number = case.model.inodes[inode].number
-    for time, step in case.model.steps.items():
-        operation = step.operation
-        sets = step.inode == number and (operation.word, operation.length) == ("truncate", size)
-        if sets and first <= time < case.allowed.now:
-            yield time + 1
 
 
 def _words(case: Case, inode: int) -> Iterator[str]:

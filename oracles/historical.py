@@ -35,8 +35,8 @@ CHECKS = (
     "belonged to the object at some time. Every byte was written at that place by an "
     "operation that had begun, or is zero. On ext4 also: bytes that a truncate cut off "
     "do not come back, once names, link counts or attributes show that the truncate is "
-    "on disk. On btrfs, ext4 and xfs also: a file that writes made longer has the data of "
-    "its end, on btrfs some data, and on xfs a truncate finds that data on disk."
+    "on disk. On xfs and ext4 with data=journal also: a file that writes made longer has the "
+    "data of its end; on btrfs some data; and on xfs a truncate finds that data on disk."
 )
 NOT_CHECKED = (
     "Whether these values belong to one time (the oracle ordered checks this). Times "

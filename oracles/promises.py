@@ -358,16 +358,6 @@ _EXT4_ORDER = Promise(
 )
 
 _FILLED = "A file that a write made longer has the data of its end."
-_FILLED_EXT4 = Promise(
-    "size-with-data",
-    f"{_FILLED} This is not checked where that end is in a page that the file had before, or in reserved "
-    "blocks, or where a truncate may have set the size.",
-    "Documentation/admin-guide/ext4.rst, data=ordered (the default): data are forced to disk before the "
-    "metadata is committed; fs/ext4/inode.c mpage_map_and_submit_extent() updates the size after the data is "
-    "submitted; where the block is there already, ext4_da_do_write_end() updates it at once; fstests "
-    "generic/043, generic/705",
-    Tier.FS,
-)
 
 _CUT = "Bytes that a truncate cut off do not come back once the truncate is on disk."
 _REPLACED_SIZE = "A rename over a file is not on disk before the size of the new file is."
@@ -375,7 +365,6 @@ _REPLACED_SIZE = "A rename over a file is not on disk before the size of the new
 EXT4 = (
     *_EXT4_NAMES,
     _EXT4_ORDER,
-    _FILLED_EXT4,
     Promise(
         "ordered-data",
         _CUT,
@@ -411,13 +400,6 @@ EXT4_FAST_COMMIT = (
         "fs/ext4/fast_commit.c, opening comment, [2] and [3]: data of the inodes is written first",
         Tier.FS,
     ),
-    Promise(
-        "size-with-data",
-        _FILLED_EXT4.sentence,
-        "fs/ext4/fast_commit.c, opening comment, [2] and [3]: data of the inodes is written first; fstests "
-        "generic/043, generic/705",
-        Tier.FS,
-    ),
     EXT4[-1],
 )
 
@@ -443,9 +425,9 @@ EXT4_DATA_JOURNAL = (
     ),
     Promise(
         "size-with-data",
-        _FILLED_EXT4.sentence,
-        "Documentation/admin-guide/ext4.rst, data=journal: data and metadata are in one journal; fstests "
-        "generic/043, generic/705",
+        _FILLED,
+        "Documentation/admin-guide/ext4.rst, data=journal; fs/ext4/inode.c ext4_journalled_write_end() puts "
+        "data and size into one handle; fstests generic/043, generic/705",
         Tier.FS,
     ),
     Promise(
