@@ -20,6 +20,7 @@ from oracles.case import (
     xattr_words,
 )
 from oracles.content import ZERO, Difference, Piece, clipped, first_difference, size_of
+from oracles.filled import unfilled
 from oracles.model.model import CLOCK, Slot
 from oracles.observation import Node
 from oracles.ordered import shown_since
@@ -34,7 +35,8 @@ CHECKS = (
     "belonged to the object at some time. Every byte was written at that place by an "
     "operation that had begun, or is zero. On ext4 also: bytes that a truncate cut off "
     "do not come back, once names, link counts or attributes show that the truncate is "
-    "on disk."
+    "on disk. On xfs and ext4 with data=journal also: a file that writes made longer has the "
+    "data of its end; on btrfs some data; and on xfs a truncate finds that data on disk."
 )
 NOT_CHECKED = (
     "Whether these values belong to one time (the oracle ordered checks this). Times "
@@ -62,7 +64,9 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         violations += _attributes(case, inode, node)
         if case.model.kind(inode) == "file" and case.allowed.told(inode):
             violations += _size(case, inode, node)
-            violations += _content(case, inode, node) or _cut_off(case, inode, node)
+            violations += (
+                _content(case, inode, node) or _cut_off(case, inode, node) or _unfilled(case, inode, node)
+            )
     return checked, violations
 
 
@@ -221,6 +225,25 @@ def _came_back(case: Case, inode: int, node: Node, back: CutBack) -> Violation:
         case.promise("ordered-data"),
         Tier.FS,
     )
+
+
+def _unfilled(case: Case, inode: int, node: Node) -> list[Violation]:
+    missing = unfilled(case, inode, node)
+    if missing is None:
+        return []
+    setter = words(case.model.steps[missing.time - 1].operation)
+    return [
+        Violation(
+            "size without data",
+            role(case, inode),
+            node.path,
+            f"at offset {missing.difference.offset}: {allowed_words(missing.difference)}, "
+            f"because the size is that of {setter}",
+            f"zeros, in a file of {node.size} bytes",
+            case.promise("size-with-data"),
+            Tier.FS,
+        )
+    ]
 
 
 def _content_kind(case: Case, difference: Difference) -> str:

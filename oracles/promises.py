@@ -285,6 +285,14 @@ BTRFS = (
         "btrfs_validate_extent_buffer(); btrfs(5), rescue=nologreplay",
         Tier.FS,
     ),
+    Promise(
+        "size-with-data",
+        "A new or empty file that writes made longer has data of one of them.",
+        "fs/btrfs/inode.c btrfs_finish_one_ordered(): extents and size are changed when the data is written; "
+        "with no-holes by the size in memory, that of later writes, too (fs/btrfs/file-item.c "
+        "btrfs_inode_safe_disk_i_size_write()); fstests generic/043, generic/705",
+        Tier.FS,
+    ),
 )
 
 BTRFS_SINGLE_DENIES = (
@@ -354,6 +362,8 @@ _EXT4_ORDER = Promise(
     Tier.SOMC,
 )
 
+_FILLED = "A file that a write made longer has the data of its end."
+
 _CUT = "Bytes that a truncate cut off do not come back once the truncate is on disk."
 _REPLACED_SIZE = "A rename over a file is not on disk before the size of the new file is."
 
@@ -419,6 +429,13 @@ EXT4_DATA_JOURNAL = (
         Tier.FS,
     ),
     Promise(
+        "size-with-data",
+        _FILLED,
+        "Documentation/admin-guide/ext4.rst, data=journal; fs/ext4/inode.c ext4_journalled_write_end() puts "
+        "data and size into one handle; fstests generic/043, generic/705",
+        Tier.FS,
+    ),
+    Promise(
         "replace-via-rename",
         _REPLACED_SIZE,
         "Documentation/admin-guide/ext4.rst, data=journal disables delayed allocation: the size is in the "
@@ -479,6 +496,16 @@ XFS = (
         "Documentation/filesystems/xfs/xfs-delayed-logging-design.rst: global ordering, commit records "
         "strictly in sequence",
         Tier.SOMC,
+    ),
+    Promise(
+        "size-with-data",
+        f"{_FILLED} Where a truncate set the size, it has all that earlier writes added to it.",
+        "fs/xfs/xfs_aops.c xfs_setfilesize(): the size on disk grows when the data is written; "
+        "fs/xfs/xfs_iops.c xfs_setattr_size() writes the data before it logs a size, and "
+        "fs/xfs/xfs_bmap_util.c xfs_free_eofblocks() logs none (both speak of the NULL files problem); "
+        "fstests generic/043, generic/044, generic/045, generic/046, generic/705. Parts of a file that were "
+        "written out by themselves (msync, sync_file_range) may be there before others",
+        Tier.FS,
     ),
 )
 

@@ -382,7 +382,7 @@ KNOWN = (
     ),
     KnownBug(
         OPENED,
-        ("6.12", F2FS_FIXED),
+        ("6.12", "7.2", F2FS_FIXED),
         "f2fs",
         EVERYWHERE,
         ("stable: blocks changed (recovered tree)", "stable: times changed (recovered tree)"),

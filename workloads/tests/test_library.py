@@ -269,6 +269,7 @@ LONG = {
     "fsync-overtakes-syncfs": 30,
     "inode-chunk-reused": 70,
     "link-removed-beside-many-new-names": 135,
+    "many-files-made-then-one-fsynced": 252,
     "replaced-beside-many-new-names": 134,
     "reused-name-beside-many-new-names": 144,
     "truncated-tails-then-grown-in-turn": 32,
