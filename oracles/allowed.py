@@ -694,20 +694,24 @@ class AllowedValues:
         What the file holds where a move is not on disk and a write after it is. collapse-range and
         insert-range change the map of the file, in a transaction that may not be on disk; a later write goes
         in place to the blocks that were moved (fs/ext4/extents.c ext4_insert_range(), fs/xfs/xfs_bmap_util.c
-        xfs_insert_file_space(): neither commits), and the old map shows them where they were.
+        xfs_insert_file_space(): neither commits), and the old map shows them where they were. Both journals
+        are replayed in order: of several moves the last ones are missing, never one before one that is there.
         """
-        timeline, found = self.model.content[inode], list[Content]()
+        timeline, found, back_to = self.model.content[inode], dict[Content, None](), self.now
         moves = [
             time
             for time, (moved, _) in self.model.moving.items()
             if moved == inode and first < time <= self.now
         ]
+        carried: list[Content] = []  # what there was from the move on, with the later ones taken back
         for time in reversed(moves):
             move = self.model.steps[time - 1].operation
             back = inserted if move.mode == "collapse-range" else collapsed
-            since = [*timeline.within(time, self.now), *found]
-            found += [back(each, move.offset, move.length) for each in since]
-        return found
+            since = dict.fromkeys((*timeline.within(time, back_to), *carried))
+            carried = [back(each, move.offset, move.length) for each in since]
+            found |= dict.fromkeys(carried)
+            back_to = time - 1
+        return list(found)
 
     def _cut_short(self, inode: int, first: int) -> list[CutShort]:
         """Calls that wrote to it in pieces after `first`."""

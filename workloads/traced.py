@@ -34,9 +34,13 @@ O_DSYNC, O_DIRECT, O_SYNC, O_TMPFILE = 0o10000, 0o40000, 0o4010000, 0o20200000
 O_TRUNC, AT_REMOVEDIR = 0o1000, 0x200
 RWF_DSYNC, RWF_SYNC = 2, 4
 RENAMES = {0: "", 1: "noreplace", 2: "exchange", 4: "whiteout"}
+# xfs alone has 0x40, unshare-range. What is seen of it is an allocation (fs/xfs/xfs_file.c
+# xfs_falloc_unshare_range()).
 FALLOCATES = {
     0x00: "alloc",
     0x01: "keep-size",
+    0x40: "alloc",
+    0x41: "keep-size",
     0x03: "punch-hole",
     0x10: "zero-range",
     0x11: "zero-range-keep-size",

@@ -152,7 +152,7 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
             print("\n".join(describe_fault(experiment, shown, seen, judged)))
             return status(judged)
         image = _rebuild(shown.folder, state, experiment, space.path)
-        held_bytes = BLOCK_BYTES * sum(1 for _ in data_blocks(space.path / "base"))
+        held_bytes = BLOCK_BYTES * sum(1 for _ in data_blocks(image))
         spec = msgspec.structs.replace(spec, memory_mib=memory_for(held_bytes))
         if keep is not None:
             copy_image(image, keep)

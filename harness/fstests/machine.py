@@ -18,11 +18,11 @@ from pathlib import Path
 import msgspec
 
 from harness.fstests import recording
-from harness.fstests.said import TOO_LONG, answer, last_lines, not_started, sections
+from harness.fstests.said import TOO_LONG, answer, heard, last_lines, not_started, sections, short
 from harness.guests.bare import run_in_guest
 from harness.guests.filesystem import find_tool, run_tool
 from harness.local.workspace import Workspace, memory_folder, room_bytes
-from reports.fstests.results import FstestsAttempt
+from reports.fstests.results import FAIL, FstestsAttempt
 
 # generic/048 asks for 10 GiB free on the scratch device, xfs/217 for 2 GiB on the other. What is not written
 # takes no room.
@@ -155,8 +155,11 @@ def attempts(
     made = []
     for test in (*whole, last):
         notrun = text_of(results / f"{test}.notrun")
-        answered = answer(test, found[test], notrun, lost if test == last else "", console)
-        made.append(attempt_of(bench, answered, watch.seconds(test), (found[test], console)))
+        result, reason, death = answer(test, found[test], notrun, lost if test == last else "", console)
+        alarm, around = heard(text_of(results / f"{test}.dmesg")) if result == FAIL else ("", ())
+        answered = (result, short(f"{reason}: {alarm}") if alarm else reason, death)
+        output = ("\n".join((found[test], *around)), console)
+        made.append(attempt_of(bench, answered, watch.seconds(test), output))
     return made
 
 

@@ -24,6 +24,13 @@ SEE = re.compile(r"\s*\(see [^)]*\)")
 TIMES = re.compile(r"^(\s*\d+s\s*\.\.\.)?\s*")
 PASSED = re.compile(r"^(?!    )(.*\s)?\d+s$", re.MULTILINE)  # no line of a diff, which has four blanks
 TOO_LONG = "it did not end within"
+# As _check_dmesg() of fstests looks for, in what the kernel said; the words are the kernel's.
+ALARM = re.compile(
+    r"kernel BUG at|WARNING:|\bBUG:|Oops:|possible recursive locking|suspicious RCU usage"
+    r"|possible circular locking|general protection fault:|BUG .* remaining|oom-kill|UBSAN:"
+)
+STAMP = re.compile(r"^\[[^]]*\]\s*")
+HEARD_BEFORE, HEARD_LINES = 3, 15
 
 
 def sections(tests: Sequence[str], said: str) -> dict[str, str]:
@@ -80,6 +87,17 @@ def failure(test: str, section: str) -> str:
         words += [text] if text else []
     words += [f"first line that differs: {odd}"] if odd else []
     return short("; ".join(words) or "./check gave no reason")
+
+
+def heard(dmesg: str) -> tuple[str, tuple[str, ...]]:
+    """dmesg: what the kernel said during a test that failed by it, "" of another test. The line that made it
+    fail, and what stands around it."""
+    lines = [STAMP.sub("", line) for line in dmesg.splitlines()]
+    at = next((at for at, line in enumerate(lines) if ALARM.search(line)), -1)
+    if at < 0:
+        return "", ()
+    start = max(at - HEARD_BEFORE, 0)
+    return lines[at].strip(), tuple(lines[start : start + HEARD_LINES])
 
 
 def short(text: str) -> str:

@@ -36,11 +36,11 @@ LOOPS_PER_JIFFY = 30_000_000
 PATIENCE = {UML: 1.0, QEMU_TCG: 4.0, QEMU_KVM: 1.0}
 
 
-def memory_for(base_bytes: int) -> int:
-    """Of a guest, in MiB, whose disks begin with so much data. Its RAM disk (brd) takes pages of the guest
-    for what is written to it; a profile's base has few MiB, which MEMORY_MIB has room for."""
-    base_mib = base_bytes >> 20
-    return MEMORY_MIB + max(0, 2 * base_mib - MEMORY_MIB // 4)
+def memory_for(held_bytes: int) -> int:
+    """Of a guest, in MiB, whose disks come to hold so much data. Its RAM disk (brd) takes pages of the guest
+    for what is written to it; a profile's disk has few MiB, which MEMORY_MIB has room for."""
+    held_mib = held_bytes >> 20
+    return MEMORY_MIB + max(0, 2 * held_mib - MEMORY_MIB // 4)
 
 
 def arch_of(kind: str) -> Arch:

@@ -92,7 +92,7 @@ def explore(
         log_bytes=asked.log_bytes,
         processor=processors()[-1],
         kind=guest,
-        memory_mib=memory_for(foreign.data_bytes),
+        memory_mib=memory_for(foreign.held_bytes),
     )
     folder = new_run(out, question_of(run_spec, {(asked.kernel, config): kernel}, guest))
     started = time.monotonic()

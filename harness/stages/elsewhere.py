@@ -32,7 +32,7 @@ from harness.states.disk import (
     open_disk,
     writes_of,
 )
-from harness.states.log import MAGIC, BadLog, Log, open_log, write_log
+from harness.states.log import MAGIC, SECTOR_BYTES, BadLog, Log, open_log, write_log
 from harness.states.superblock import Superblock, misfit, superblock
 from oracles.profiles import PROFILES, Profile, on_device, profile
 from reports import formats
@@ -81,6 +81,21 @@ class Foreign(msgspec.Struct, frozen=True):
     def data_bytes(self) -> int:
         """Of the base, what is no hole."""
         return BLOCK_BYTES * sum(1 for _ in data_blocks(self.recording.base))
+
+    @property
+    def held_bytes(self) -> int:
+        """What a disk of its states holds at most: the data of the base, and the blocks that the log writes.
+        Errors: BadLog, OSError."""
+        blocks = set(data_blocks(self.recording.base))
+        with open_log(self.recording.log) as log:
+            for entry in log:
+                if not entry.flags & (EntryFlag.MARK | EntryFlag.DISCARD):
+                    start, stop = (
+                        entry.sector * SECTOR_BYTES,
+                        (entry.sector + entry.sector_count) * SECTOR_BYTES,
+                    )
+                    blocks.update(range(start // BLOCK_BYTES, -(-stop // BLOCK_BYTES)))
+        return BLOCK_BYTES * len(blocks)
 
 
 # --- one file ------------------------------------------------------------------------------------

@@ -71,7 +71,8 @@ SECTOR = 512
 BATCH_STATES = 8
 SLOTS = 2 * BATCH_STATES
 SLOT_BYTES = OUTBOX_BYTES // SLOTS
-HALF_BYTES = INBOX_BYTES // 2
+HALVES = 2
+HALF_BYTES = INBOX_BYTES // HALVES
 # The agent reads a batch into 16 MiB; the rest of a half is for the requests' own headers.
 BATCH_BYTES = 8 << 20
 WITH_FIRST_BYTES = 4 << 20
@@ -169,6 +170,9 @@ class Session:
         self._flags |= READ_ONLY_FIRST if profile.read_only_first else 0
         self._half = 0
         self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
+        self._under_way: deque[int] = (
+            deque()
+        )  # of each batch that was sent, its last request without an answer
 
     def load(self, blocks: dict[int, bytes]) -> None:
         """Make the guest's disk have these blocks, and zeros elsewhere: only what differs from what it holds
@@ -212,8 +216,15 @@ class Session:
         if words != ["built"]:
             raise GuestTrouble(f"expected built, got {words}")
 
+    @property
+    def has_room(self) -> bool:
+        """Whether the inbox has a half that the guest has read."""
+        return len(self._under_way) < HALVES
+
     def send(self, requests: list[Request], verbose: bool = False) -> None:
-        """Ask for the recovery of these states, in order. Errors: LostGuest."""
+        """Ask for the recovery of these states, in order; only while it has room. Errors: LostGuest."""
+        assert self.has_room
+        self._under_way.append(requests[-1].sequence)
         flags = self._flags | (VERBOSE if verbose else 0)
         first, self._first = self._first, []
         packed = []
@@ -241,6 +252,8 @@ class Session:
         words = self.guest.hear()
         if words[1:2] != [str(request.sequence)] or words[0] not in ("told", "same", "done"):
             raise GuestTrouble(f"expected the answer {request.sequence}, got {words}")
+        if request.sequence == self._under_way[0]:
+            self._under_way.popleft()
         if words[0] == "told":
             self.guest.told = words[2].encode("latin-1")
         if words[0] != "done":
@@ -314,6 +327,7 @@ class Recovery:
         self._settled_path = folder / "settled.disk"
         self.deaths = 0
         self._session: Session | None = None
+        self._unsent: deque[list[Request]] = deque()  # batches that wait for room in the inbox
         self._known: dict[int, str] = {}  # identity of a disk to the spec that was recovered for it
         self._reports: dict[str, bytes] = {}
 
@@ -427,6 +441,7 @@ class Recovery:
     def _end_session(self) -> None:
         """The guest is of no more use."""
         self._session = None
+        self._unsent.clear()
         self._guest_slot.drop()
 
     def _leap(self, writes: Iterable[DiskWrite]) -> None:
@@ -444,10 +459,16 @@ class Recovery:
 
     def _ask(self, requests: list[Request]) -> None:
         """Errors: LostGuest and GuestTrouble when there is no guest and none can be started."""
+        self._open_session()
+        self._unsent.extend(split_requests(requests))
+        self._send_on()
+
+    def _send_on(self) -> None:
+        """What there is room for. Errors: as _ask()."""
         session = self._open_session()
         with contextlib.suppress(LostGuest):  # its death is seen, and dealt with, at the next answer
-            for batch in split_requests(requests):
-                session.send(batch)
+            while self._unsent and session.has_room:
+                session.send(self._unsent.popleft())
 
     def _collect(self, outstanding: deque[Request], reports: dict[str, bytes]) -> None:
         """The oldest outstanding answer, from this guest or, should it die, about its death."""
@@ -460,6 +481,7 @@ class Recovery:
             report = msgspec.json.encode(Observation(trouble=str(trouble)))
             self._restart(request, outstanding)
         else:
+            self._send_on()
             used_up = report.endswith(USED_UP)
             report = self._whole(request, report, changes)
             if used_up:

@@ -19,6 +19,7 @@ from harness.fstests.checkout import VARIABLE
 from harness.local import packages
 from harness.local.root import ROOT
 from reports.fstests.results import DEADLINE, DIED, FAIL, NOTRUN, PASS, FstestsRun, read_fstests
+from reports.results import read_summary
 
 LACKING = packages.missing(packages.FSTESTS)
 pytestmark = [
@@ -112,3 +113,33 @@ def test_states_with_much_in_their_trees_are_judged(tmp_path: Path) -> None:
     assert life.trouble == "", said
     assert life.states >= 60
     assert {unknown for _, _, unknown in life.verdicts.values()} == {0}
+
+
+PROGRAMS = (
+    ("fsx", (), ("-S", "1", "-N", "80", "-q", "f")),
+    ("fsstress", ("--no-content",), ("-d", ".", "-s", "1", "-n", "60", "-p", "1", "-f", "fsync=20")),
+)
+
+
+@pytest.mark.parametrize("filesystem", ["btrfs", "ext4", "xfs"])
+@pytest.mark.parametrize(("name", "options", "arguments"), PROGRAMS, ids=[name for name, _, _ in PROGRAMS])
+def test_random_calls_of_fstests_programs_are_judged_by_all_oracles(
+    tmp_path: Path, name: str, options: tuple[str, ...], arguments: tuple[str, ...], filesystem: str
+) -> None:
+    """fsstress asks for asynchronous I/O, and gives up where io_setup fails."""
+    program = Path(os.environ[VARIABLE]) / "ltp" / name
+    command = [sys.executable, "-P", "-m", "harness.commands.main", "record", "--fs", filesystem, *options]
+    command += ["--file", str(program), "--jobs", "1", "--quiet", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [*command, "--", f"/program/{name}", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = read_summary(tmp_path / "latest")
+    assert found.states.unknown == 0
+    assert found.states.checked > 5
+    assert {"durable", "atomic", "historical", "ordered"} <= found.verdicts.keys()
+    assert ("io_uring_setup was refused" in done.stdout) == (name == "fsstress")

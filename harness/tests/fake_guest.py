@@ -113,6 +113,7 @@ class FakeGuest(MemoryDevices):
         self._guest_slot = guest_slot
         self._disk = bytearray(guest_slot.size_bytes)
         self._todo: deque[Callable[[], list[str]]] = deque()
+        self._inboxes: deque[tuple[int, int]] = deque()  # the inbox is read when it is this request's turn
         self._alive = True
 
     def say(self, command: str) -> None:
@@ -128,7 +129,7 @@ class FakeGuest(MemoryDevices):
         assert word == "check"
         offset, size_bytes = int(words[0]), int(words[1])
         assert int(words[2]) * SECTOR == self._guest_slot.size_bytes
-        self._take(self.read(INBOX, offset, size_bytes))
+        self._inboxes.append((offset, size_bytes))
 
     def _take(self, inbox: bytes) -> None:
         at = 0
@@ -148,6 +149,8 @@ class FakeGuest(MemoryDevices):
     def hear(self, timeout_s: float = 0.0) -> list[str]:
         if not self._alive:
             raise LostGuest("exit", CONSOLE, "its process ended")
+        while not self._todo and self._inboxes:
+            self._take(self.read(INBOX, *self._inboxes.popleft()))
         if not self._todo:
             raise LostGuest("hang", (), "nothing was asked that is not answered")
         return self._todo.popleft()()

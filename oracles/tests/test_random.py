@@ -7,7 +7,7 @@ import pytest
 
 from oracles import durable, historical, ordered
 from oracles.case import prepare
-from oracles.content import Source, runs_of
+from oracles.content import Extent, Source, part, runs_of, size_of
 from oracles.model import steps as model
 from oracles.model.model import CLOCK, Disagreement
 from oracles.observation import Observation
@@ -193,6 +193,25 @@ def test_a_write_behind_a_move_that_is_not_on_disk_shows_where_the_block_was(nam
     )
     found = replaced(bench.tree(0), "foo", content=runs_of(wrong))
     assert "foreign bytes" in kinds(historical.judge(bench.case(found)))
+
+
+@pytest.mark.parametrize(("shown", "allowed"), [(8192, True), (4096, True), (0, True), (12288, False)])
+def test_a_write_behind_two_moves_shows_where_the_last_or_both_are_missing(shown, allowed):
+    moves = "  fallocate foo insert-range 0 4K\n" * 2
+    bench = Bench(f"setup\n  write foo 0 16K\nrun\n{moves}  write foo 8K 4K\n", "xfs")
+    old = bench.model.content[1].at(bench.model.base_time + shown // 4096 if allowed else 0)
+    written = Extent(shown, shown + 4096, Source(4, shown - 8192))
+    content = (*part(old, 0, shown), written, *part(old, shown + 4096, 32768))
+    found = replaced(bench.tree(0), "foo", content=runs_of(content), size=size_of(content))
+    assert ("foreign bytes" not in kinds(historical.judge(bench.case(found)))) == allowed
+
+
+def test_many_moves_cost_no_more_than_their_square():
+    """fsx makes dozens; before, each doubled what may be found, and 200 of its calls were not judged in 20
+    minutes."""
+    moves = "".join(f"  fallocate foo insert-range 0 4K\n  write foo {at}K 4K\n" for at in range(0, 120, 4))
+    bench = Bench(f"setup\n  write foo 0 64K\nrun\n{moves}", "ext4")
+    assert len(bench.case(bench.tree(0)).allowed._not_moved(1, bench.model.base_time)) <= 61 * 30
 
 
 def test_an_fsync_of_a_subvolume_does_not_promise_its_new_name():

@@ -220,6 +220,16 @@ def test_a_line_is_said_when_the_call_that_ended_it_has_returned():
     assert made.said == (Said("one", 8), Said("two", 20))
 
 
+def test_unshare_range_is_what_can_be_seen_of_it():
+    """It makes a file longer, as fsstress asks for, and allocates."""
+    made = tell(
+        call(0, "fallocate", "a", mode=0x40, offset=4096, length=8192, inode=7),
+        call(1, "fallocate", "a", mode=0x41, offset=0, length=4096, inode=7),
+    )
+    assert words(made.run) == ["fallocate a alloc 4K 8K", "fallocate a keep-size 0 4K"]
+    assert not made.unjudged
+
+
 def test_a_symlink_that_changes_its_owner_is_not_judged():
     """As a word it would be the owner of the target, which fsstress has not made."""
     made = tell(

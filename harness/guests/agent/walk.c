@@ -262,6 +262,50 @@ static void put_extents(struct text *out, int file, struct errors *errors)
 	put(out, "]");
 }
 
+/* --- where a file has data ----------------------------------------------------------------------- */
+
+static struct {
+	uint64_t start, stop;
+} *data;
+
+/* How many ranges of data it has, in `data`. */
+static size_t data_ranges(int file, uint64_t size, struct errors *errors)
+{
+	static size_t room;
+	size_t count = 0;
+
+	for (uint64_t at = 0; at < size; count++) {
+		/* Where a hole begins tells both: only at a hole does where data begins have to be asked. */
+		off_t start = at, hole = lseek(file, at, SEEK_HOLE);
+
+		if (hole == start) {
+			start = lseek(file, at, SEEK_DATA);
+			hole = start < 0 ? -1 : lseek(file, start, SEEK_HOLE);
+		}
+		if (hole < 0) {
+			if (errno != ENXIO)
+				note(errors, "lseek");
+			break;
+		}
+		if (count == room) {
+			room = room ? 2 * room : 64;
+			data = realloc(data, room * sizeof(*data));
+			if (!data)
+				die("realloc");
+		}
+		data[count].start = start;
+		data[count].stop = hole;
+		at = hole;
+	}
+	return count;
+}
+
+static void run_add_zeros(struct content *content, uint64_t start, uint64_t stop)
+{
+	if (start < stop)
+		run_add(content, 'z', 0, start, stop - start, NULL);
+}
+
 static void put_file(struct text *out, const char *path, uint64_t size, struct errors *errors)
 {
 	int file = open(path, O_RDONLY | O_NOATIME);
@@ -277,41 +321,34 @@ static void put_file(struct text *out, const char *path, uint64_t size, struct e
 	ranges.length = 0;
 	struct content content = { .out = out };
 	bool whole = size <= READ_WHOLE_BYTES;
-	uint64_t hash = 0xcbf29ce484222325, covered = size;
+	uint64_t hash = 0xcbf29ce484222325, covered = size, end = 0;
 
 	put(out, ",\"content\":[");
 	if (whole && walk_asks.hashes)
 		covered = hash_range(&hash, file, 0, size, errors);
 	else if (whole)
 		read_range(&content, file, 0, size, errors);
-	for (uint64_t at = 0; at < size;) {
-		/* Where a hole begins tells both: only at a hole does where data begins have to be asked. */
-		off_t data = at, hole = lseek(file, at, SEEK_HOLE);
+	size_t count = data_ranges(file, size, errors);
 
-		if (hole == data) {
-			data = lseek(file, at, SEEK_DATA);
-			hole = data < 0 ? -1 : lseek(file, data, SEEK_HOLE);
-		}
-		if (hole < 0) {
-			if (errno != ENXIO)
-				note(errors, "lseek");
-			if (!whole && !walk_asks.hashes)
-				run_add(&content, 'z', 0, at, size - at, NULL);
-			break;
-		}
-		put(&ranges, "%s[%lld,%lld]", ranges.length ? "," : "", (long long)data, (long long)hole);
-		if (!whole && walk_asks.hashes) {
-			uint64_t stop = (uint64_t)hole < size ? (uint64_t)hole : size;
-			uint64_t reached = hash_range(&hash, file, data, stop, errors);
+	/* All are known before the first is read: what reading ahead brings in of unwritten blocks counts as data. */
+	for (size_t i = 0; i < count; i++) {
+		uint64_t start = data[i].start, stop = data[i].stop < size ? data[i].stop : size;
+
+		put(&ranges, "%s[%llu,%llu]", i ? "," : "", (unsigned long long)start, (unsigned long long)data[i].stop);
+		if (whole)
+			continue;
+		if (walk_asks.hashes) {
+			uint64_t reached = hash_range(&hash, file, start, stop, errors);
 
 			covered = reached < stop && reached < covered ? reached : covered;
-		} else if (!whole) {
-			if ((uint64_t)data > at)
-				run_add(&content, 'z', 0, at, data - at, NULL);
-			read_range(&content, file, data, hole, errors);
+		} else {
+			run_add_zeros(&content, end, start);
+			read_range(&content, file, start, stop, errors);
 		}
-		at = hole;
+		end = stop;
 	}
+	if (!whole && !walk_asks.hashes)
+		run_add_zeros(&content, end, size);
 	run_end(&content);
 	if (covered && walk_asks.hashes)
 		put(out, "[0,%llu,\"h\",0,\"%016llx\"]", (unsigned long long)covered, (unsigned long long)hash);

@@ -3,10 +3,12 @@
 import pytest
 
 from harness.fstests.said import (
+    HEARD_LINES,
     OUTPUT_LINES,
     REASON_COLUMNS,
     answer,
     failure,
+    heard,
     last_lines,
     not_started,
     sections,
@@ -114,3 +116,15 @@ def test_output_is_kept_of_what_did_not_pass() -> None:
     assert last_lines(PASSED, (), PASS) == ()
     assert last_lines("x\n" * 100, (), FAIL) == ("x",) * OUTPUT_LINES
     assert last_lines("x\n" * 100, ("Kernel panic",), DIED)[-1] == "Kernel panic"
+
+
+def test_what_the_kernel_said_is_kept_of_a_test_that_failed_by_it() -> None:
+    """As xfs/181 on a debug kernel: fstests names a file, which is gone with the guest."""
+    dmesg = "\n".join(
+        [*["[    1.0] quiet"] * 9, "[   12.345678] XFS: Assertion failed: x", "[   12.4] WARNING: y"]
+    )
+    line, around = heard(dmesg + "\n[ 12.5] Call Trace:\n" * 20)
+    assert line == "WARNING: y"
+    assert around[:4] == ("quiet", "quiet", "XFS: Assertion failed: x", "WARNING: y")
+    assert len(around) == HEARD_LINES
+    assert heard("[ 1.0] XFS (dm-0): Mounting V5 Filesystem") == ("", ())

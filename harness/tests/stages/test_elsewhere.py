@@ -65,6 +65,12 @@ def test_a_raw_log_and_image_become_a_recording(source, scratch):
     assert foreign.recording.history.entry_count == len(ENTRIES)
 
 
+def test_a_guest_is_asked_to_hold_the_base_and_what_the_log_writes(source, scratch):
+    """Its memory is made after that: with generic/475 a guest for an empty base ran out of memory."""
+    foreign = open_source(source, scratch)
+    assert foreign.held_bytes == foreign.data_bytes + 2 * 4096  # sectors 512 and 520, a block each
+
+
 def test_both_may_be_compressed(source, scratch):
     foreign = open_source(Source(compressed(source.log), compressed(source.base)), scratch)
     assert entries_of(foreign) == ENTRIES
