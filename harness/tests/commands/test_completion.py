@@ -58,7 +58,10 @@ def test_the_shell_can_read_its_program(place: Path, shell: str) -> None:
         ("run --fs btrfs,ext4-f", ["btrfs,ext4-fast-commit"]),
         ("run --kernel 7", ["7.2"]),
         ("run --kernel 6.12+planted/xfs-size-logged-as", ["6.12+planted/xfs-size-logged-as-timestamp"]),
-        ("run --kernel 6.12+fix/x+planted/xfs-size-logged-as", ["6.12+fix/x+planted/xfs-size-logged-as-timestamp"]),
+        (
+            "run --kernel 6.12+fix/x+planted/xfs-size-logged-as",
+            ["6.12+fix/x+planted/xfs-size-logged-as-timestamp"],
+        ),
         ("run --models O,", ["O,O", "O,R", "O,T", "O,N"]),
         ("bisect --oracle dura", ["durable"]),
         ("compare --perf dben", ["dbench"]),
