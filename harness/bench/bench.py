@@ -40,9 +40,10 @@ from harness.experiments.examination import Setting
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import DISK, LOG, GuestSlot, GuestSpec
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, workspace
-from harness.runs.run import LOG_BYTES, machine_facts, processors
+from harness.runs.run import LOG_BYTES, machine_facts
 from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge
 from harness.stages.record import Recording, record

@@ -19,6 +19,7 @@ from harness.fstests import checkout, suite
 from harness.fstests.machine import MKFS
 from harness.guests.spec import UML
 from harness.local import version
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.runs.recorded_tests import examiner
 from harness.runs.run import machine_facts
@@ -185,7 +186,7 @@ def wish_of(arguments: argparse.Namespace) -> suite.FstestsWish:
         config=arguments.config,
         deadline_s=arguments.deadline,
         again=arguments.again,
-        jobs=1 if arguments.record else arguments.jobs or len(suite.processors()),
+        jobs=1 if arguments.record else arguments.jobs or len(processors()),
         known=suite.read_known(arguments.known) if arguments.known else {},
     )
 

@@ -28,9 +28,10 @@ from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import accelerated, prefer
 from harness.guests.spec import UML, arch_of, memory_for
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
-from harness.runs.run import LOG_BYTES, processors
+from harness.runs.run import LOG_BYTES
 from harness.stages.explore import StatePlan
 from harness.stages.record import Recording
 from harness.stages.recover import block_writes

@@ -6,7 +6,6 @@ Out:      FstestsRun, kept in fstests.json of the run's folder after each test.
 Not here: one test (machine.py), which tests there are (checkout.py), pages and CI files (reports/).
 """
 
-import os
 import queue
 import threading
 import time
@@ -20,6 +19,7 @@ from harness.evidence.store import write_whole
 from harness.fstests import machine
 from harness.fstests.checkout import version
 from harness.fstests.machine import Bench
+from harness.local.processors import claimed
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from kernel.build import build
@@ -107,11 +107,13 @@ def run_suite(
     if before:
         found = msgspec.structs.replace(found, started=before.started, results=tuple(done.values()))
     keep(folder, found)
-    for index, result in results(wish, in_guests(wish, kernels, examine_log), frozenset(done)):
-        done[index] = result
-        found = msgspec.structs.replace(found, results=tuple(done[at] for at in sorted(done)))
-        keep(folder, found)
-        tell(progress, len(done), found.planned, result)
+    with claimed(wish.jobs) as cpus:
+        attempts = in_guests(wish, kernels, cpus, examine_log)
+        for index, result in results(wish, attempts, frozenset(done)):
+            done[index] = result
+            found = msgspec.structs.replace(found, results=tuple(done[at] for at in sorted(done)))
+            keep(folder, found)
+            tell(progress, len(done), found.planned, result)
     return found
 
 
@@ -130,11 +132,6 @@ def done_before(wish: FstestsWish, before: FstestsRun) -> dict[int, FstestsResul
         name, test = sorted(left)[0]
         raise BadResume(f"--resume: that run has {test} on {name}, and this command does not ask for it")
     return {at: known[one] for at, one in planned if one in known}
-
-
-def processors() -> list[int]:
-    """Those we may use."""
-    return sorted(os.sched_getaffinity(0))
 
 
 def keep(folder: Path, found: FstestsRun) -> None:
@@ -157,15 +154,16 @@ def build_kernels(wish: FstestsWish, progress: Progress) -> dict[str, Kernel]:
 
 
 def in_guests(
-    wish: FstestsWish, kernels: dict[str, Kernel], examine_log: ExamineLog | None = None
+    wish: FstestsWish, kernels: dict[str, Kernel], cpus: list[int], examine_log: ExamineLog | None = None
 ) -> Attempts:
+    """cpus: a processor for each job."""
     benches = {
         word: Bench(Path(kernel.path), word, wish.checkout, wish.deadline_s)
         for word, kernel in kernels.items()
     }
     idle: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for at in range(wish.jobs):
-        idle.put(processors()[-1 - at % len(processors())])
+    for processor in cpus:
+        idle.put(processor)
 
     def some(word: str, tests: tuple[str, ...], filesystem: str) -> list[FstestsAttempt]:
         processor = idle.get()

@@ -25,12 +25,13 @@ from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import NoFilesystemTool, make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.spec import INBOX_BYTES, OUTBOX_BYTES
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, memory_folder, workspace
 from harness.perf.boot import MeasuredGuest, NotMeasured, bench, profile_of, quietest_processor
 from harness.perf.exact import counted_calls, recorded_figures, workload_of
 from harness.perf.sampling import samples, sampling
-from harness.runs.run import LOG_BYTES, NoRoom, machine_facts, processors
+from harness.runs.run import LOG_BYTES, NoRoom, machine_facts
 from harness.stages.gcov import NotCounted
 from harness.stages.record import NotRecorded
 from harness.states.log import BadLog

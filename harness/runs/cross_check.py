@@ -21,9 +21,10 @@ from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.probe import accelerated, prefer
 from harness.guests.spec import arch_of
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
-from harness.runs.run import RunSpec, config_of, on_profile, processors
+from harness.runs.run import RunSpec, config_of, on_profile
 from harness.stages.record import NotRecorded
 from harness.states.disk import BadEntry
 from harness.states.log import BadLog

@@ -23,6 +23,7 @@ from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot
 from harness.guests.probe import accelerated, prefer
 from harness.guests.spec import LOG_BYTES, UML, GuestSpec, arch_of, memory_for
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace
 from harness.runs.run import (
@@ -31,7 +32,6 @@ from harness.runs.run import (
     RunSpec,
     config_of,
     finish,
-    processors,
     question_of,
     require_room,
     require_scratch,

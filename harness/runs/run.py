@@ -49,6 +49,7 @@ from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import NoGuest, accelerated, prefer
 from harness.guests.spec import LOG_BYTES, UML, arch_of
 from harness.local import version
+from harness.local.processors import claimed, processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
@@ -358,11 +359,6 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
 # --- workers -------------------------------------------------------------------------------------
 
 
-def processors() -> list[int]:
-    """Those we may use."""
-    return sorted(os.sched_getaffinity(0))
-
-
 def job_count(run_spec: RunSpec, plan_count: int) -> int:
     return max(1, min(run_spec.jobs or len(processors()), plan_count))
 
@@ -386,12 +382,13 @@ def do_experiments(plans: list[Plan], run_spec: RunSpec, folder: Path, progress:
             require_same(plan, done[plan.number])
     todo = [plan for plan in plans if plan.number not in done]
     jobs = job_count(run_spec, len(todo)) if todo else 0
-    cpus = processors()
-    settings = [Worker(cpus[-1 - number % len(cpus)], str(folder)) for number in range(jobs)]
     progress.experiments(len(todo), len(plans))
     boots = 0
     try:
-        with Pool[Plan](work, settings) as pool:
+        with (
+            claimed(jobs) as cpus,
+            Pool[Plan](work, [Worker(number, str(folder)) for number in cpus]) as pool,
+        ):
             for plan, said in pool.perform(todo):
                 boots += heed(plan, said, folder, progress)
     except PoolFailed as error:

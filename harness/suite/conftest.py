@@ -14,9 +14,10 @@ import pytest
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
-from harness.runs.run import LOG_BYTES, RunSpec, processors, run
+from harness.runs.run import LOG_BYTES, RunSpec, run
 from harness.suite.smallest import KEPT, table
 from kernel.build import build
 from oracles.profiles import profile

@@ -17,9 +17,10 @@ from harness.evidence.known import expected_findings, found_in
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
-from harness.runs.run import LOG_BYTES, processors
+from harness.runs.run import LOG_BYTES
 from harness.stages.gcov import calls_from, count
 from harness.stages.record import record
 from harness.states.log import open_log

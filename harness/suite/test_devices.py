@@ -14,8 +14,9 @@ from harness.experiments.interestingness import InterestingnessTest, Target, Tri
 from harness.guests.agent_binary import agent_binary
 from harness.guests.bare import run_in_guest
 from harness.guests.guest import GuestSpec
+from harness.local.processors import processors
 from harness.local.workspace import workspace
-from harness.runs.run import LOG_BYTES, processors
+from harness.runs.run import LOG_BYTES
 from harness.stages.record import record
 from harness.states.log import open_log
 from oracles.checks import Check, Source

@@ -28,9 +28,10 @@ from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.probe import accelerated
 from harness.guests.spec import INBOX_BYTES
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
-from harness.runs.run import LOG_BYTES, processors
+from harness.runs.run import LOG_BYTES
 from harness.stages.record import record
 from harness.stages.recover import Recovery
 from harness.states.disk import open_disk, writes_of
