@@ -32,8 +32,8 @@ def claimed(count: int, name: str = "powercut") -> Iterator[list[int]]:
 
 def _claim(name: str, held: contextlib.ExitStack) -> int:
     order = processors()[::-1]
+    claim = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
     for holder, number in ((holder, number) for holder in itertools.count() for number in order):
-        claim = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
         try:
             claim.bind(f"\0{name}-processor-{number}-{holder}")
         except OSError as error:

@@ -12,7 +12,6 @@ anyway, emulated guests, and all but the first WITNESSES_MAX witnesses. `powercu
 any one, and builds what it needs.
 """
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from harness.experiments.interestingness import InterestingnessTest, Target, Tri
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSpec
 from harness.guests.spec import LOG_BYTES, QEMU_TCG, arch_of
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.states.crash import DEFAULT_MODELS
@@ -149,7 +149,7 @@ def spec_of(kernel: Kernel, experiment: Experiment) -> GuestSpec:
         agent=agent_binary(),
         device_bytes=facts.device_bytes,
         log_bytes=LOG_BYTES,
-        processor=sorted(os.sched_getaffinity(0))[-1],
+        processor=processors()[-1],
         kind=facts.guest,
     )
 
