@@ -170,7 +170,9 @@ def long_workload(rounds: int) -> Workload:
     return parse("\n".join(lines) + "\n", name="bench")
 
 
-def guest_spec(kernel: Path, one: Profile, processor: int, log_bytes: int = LOG_BYTES) -> GuestSpec:
+def guest_spec(
+    kernel: Path, one: Profile, log_bytes: int = LOG_BYTES, processor: int | None = None
+) -> GuestSpec:
     return GuestSpec(kernel, agent_binary(), one.size_bytes, log_bytes, processor)
 
 
@@ -260,7 +262,7 @@ def turn(guest_slot: GuestSlot, one: Profile, recordings: list[Recording], space
 
 def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
     """Ours and the loops in turn, in one guest."""
-    with workspace() as space, GuestSlot(guest_spec(kernel, one, processors()[-1]), space) as guest_slot:
+    with workspace() as space, GuestSlot(guest_spec(kernel, one), space) as guest_slot:
         started = time.perf_counter()
         guest_slot.guest()
         guest_start_s = time.perf_counter() - started
@@ -307,7 +309,7 @@ def median(values: list[float]) -> float:
 
 def log_length(one: Profile, kernel: Path, rounds: int) -> LogLength:
     """One log, in a guest of its own with a larger log device."""
-    spec = guest_spec(kernel, one, processors()[-1], LONG_LOG_BYTES)
+    spec = guest_spec(kernel, one, LONG_LOG_BYTES)
     with workspace() as space, GuestSlot(spec, space) as guest_slot:
         [recording] = record_all(guest_slot, one, [long_workload(rounds)], space)
         windows = window_rates(guest_slot, one, recording, space)
@@ -369,7 +371,10 @@ def one_of_two(name: str, kernel: str, number: int, step: Any, results: Any) -> 
     one = profile(name)
     available = processors()
     processor = available[-1 - number % len(available)]
-    with workspace() as space, GuestSlot(guest_spec(Path(kernel), one, processor), space) as guest_slot:
+    with (
+        workspace() as space,
+        GuestSlot(guest_spec(Path(kernel), one, processor=processor), space) as guest_slot,
+    ):
         recordings = record_all(guest_slot, one, select(DEMONSTRATION), space)
         put_end_on_disk(guest_slot, recordings[-1])
 
@@ -430,7 +435,7 @@ def huge_log(one: Profile, kernel: str, scratch: str, results: Any) -> None:
     """In a process of its own, so that the peak is this one's."""
     with (
         workspace() as space,
-        GuestSlot(guest_spec(Path(kernel), one, processors()[-1]), space) as guest_slot,
+        GuestSlot(guest_spec(Path(kernel), one), space) as guest_slot,
     ):
         [recording] = record_all(guest_slot, one, [long_workload(20)], space)
         place = Path(scratch) / "huge.log"

@@ -263,7 +263,7 @@ from harness.experiments.plan import decoded
 from harness.local.workspace import workspace
 from harness.runs.run import Worker, Workbench
 plan, run = decoded(sys.stdin.buffer.read()), Path.cwd()
-with workspace() as space, Workbench(Worker(None, str(run)), space) as bench:
+with workspace() as space, Workbench(Worker(str(run)), space) as bench:
     outcome = bench.do(plan, lambda count: None)
 pack(run / "experiments" / f"{outcome.number:04d}", run / "pack")
 print(outcome.trouble, end="")
