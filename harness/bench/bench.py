@@ -33,6 +33,7 @@ from typing import Any
 import msgspec
 
 from harness.bench import history as bench_history
+from harness.bench.recordings import JOURNALS, VARIANT, slow_ratio, traced_ratio
 from harness.evidence.store import new_run, write_whole
 from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, shown
 from harness.experiments.crash_states import CrashStates
@@ -65,6 +66,7 @@ BARE_ROUNDS = 20  # a log and turn
 # Rounds of what editors, mailers and package managers do, and the entries they give on btrfs.
 LONG_ROUNDS = (47, 297)  # about 1,200 and 9,400
 LONG_LOG_BYTES = 256 << 20
+RECORDING_LOG_BYTES = 512 << 20  # SQLite's inserts on btrfs
 WINDOW_STATES = 240
 RESTART_POINTS = 8
 HUGE_LOG_ENTRIES = 1_000_000
@@ -78,7 +80,7 @@ TARGETS = {
     "fsck_states_per_s": 40,
     "two_guests_ratio": 1.8,
 }
-AT_MOST = {"guest_start_s": 1.0, "peak_host_bytes": 1 << 30}
+AT_MOST = {"guest_start_s": 1.0, "traced_ratio": 3.0, "peak_host_bytes": 1 << 30}
 
 
 class LogLength(msgspec.Struct, frozen=True):
@@ -119,6 +121,9 @@ class Speed(msgspec.Struct, frozen=True):
     guest_start_s: from the start of a guest to its first answer.
     two_guests_ratio: two guests against one.
     two_bare_loops_ratio: the bare loop in two guests against one.
+    traced_ratio: SQLite's inserts with a rollback journal, under the tracer, against the same without it.
+    traced_wal_ratio: the same with a write-ahead log.
+    slow_ratio: recording on a slow device against that on a fast one.
     by_log_length: logs of several lengths.
     """
 
@@ -137,6 +142,9 @@ class Speed(msgspec.Struct, frozen=True):
     guest_start_s: float
     two_guests_ratio: float
     two_bare_loops_ratio: float
+    traced_ratio: float
+    traced_wal_ratio: float
+    slow_ratio: float
     by_log_length: tuple[LogLength, ...]
 
 
@@ -278,6 +286,15 @@ def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
         "start for each crash point"
     )
     lengths = tuple(log_length(one, kernel, rounds) for rounds in LONG_ROUNDS)
+    progress.line(f"{one.name}: recording under the tracer, and on a slow device")
+    with (
+        workspace() as space,
+        GuestSlot(guest_spec(kernel, one, RECORDING_LOG_BYTES), space) as guest_slot,
+    ):
+        guest, pristine = guest_slot.guest(), space.path / "pristine"
+        make_filesystem(one, pristine)
+        traced, traced_wal = (traced_ratio(guest, one, pristine, journal) for journal in JOURNALS)
+        slow = slow_ratio(guest, one, pristine, select(DEMONSTRATION))
     progress.line(f"{one.name}: two guests")
     two_ours, two_bare = two_guests(one, kernel)
     return Speed(
@@ -296,6 +313,9 @@ def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
         guest_start_s=round(guest_start_s, 3),
         two_guests_ratio=two_ours,
         two_bare_loops_ratio=two_bare,
+        traced_ratio=traced,
+        traced_wal_ratio=traced_wal,
+        slow_ratio=slow,
         by_log_length=lengths,
     )
 
@@ -490,7 +510,7 @@ def bench(arguments: argparse.Namespace) -> int:
     profiles = [profile(name.strip()) for name in arguments.fs.split(",")]
     load = bench_history.load_now()
     with Progress(arguments.quiet or arguments.json) as progress:
-        built = build(arguments.kernel, progress.building(arguments.kernel))
+        built = build(arguments.kernel, progress.building(arguments.kernel), (VARIANT,))
         kernel = Path(built.path)
         speeds = [measure(one, kernel, progress) for one in profiles]
         folder = new_run(arguments.out)
