@@ -372,3 +372,15 @@ def test_what_the_tracer_costs_is_measured_with_it_and_without(keeper_for):
             with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
                 assert len(log) > 3
                 assert any("begin-" in mark for mark in log.marks.values()) is not untraced
+
+
+def test_threads_before_an_unmount_are_judged(tmp_path, kernel_word):
+    """The tree at the end, which tells their order, is not that of the empty mount point."""
+    lines = ["run", "  parallel", "    thread", "      creat A", "    thread", "      mkdir B", "  umount"]
+    workload = parse("\n".join(lines) + "\n", "threads-then-umount")
+    with Progress() as progress:
+        _, summary = run(
+            RunSpec((workload,), (profile("ext4"),), (kernel_word,)), tmp_path / "results", progress
+        )
+    assert (summary.reasons, summary.findings, summary.states.unknown) == ((), (), 0)
+    assert summary.states.checked
