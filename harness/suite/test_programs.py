@@ -34,6 +34,8 @@ PLANTED = {
     # The mistake, and the profiles where it shows. ext4 writes the data before such a rename (auto_da_alloc).
     "planted-acknowledge-before-fsync": {"btrfs", "ext4", "xfs"},
     "planted-rename-without-fsync": {"btrfs", "xfs"},
+    "lmdb-nosync": {"btrfs", "ext4", "xfs"},
+    "leveldb-nosync": {"btrfs", "ext4", "xfs"},
 }
 # Programs whose own promise a stock filesystem need not keep; docs/reference/programs.md says why.
 RELIES = {
