@@ -228,9 +228,9 @@ class AllowedValues:
         slot = chain.slots[0][1]
         if chain.born > self.model.inodes[inode].born:
             return  # made without a name (O_TMPFILE): the link touches no data
-        if not chain.lives_at(persist.time) or chain.slot_at(persist.time) != slot:
+        if not chain.lives_at(persist.time) or any(since <= persist.time for since, _ in chain.slots[1:]):
             # A rename touches no data: it may be under the one name or the other, in the directories of
-            # the one or the other.
+            # the one or the other. So may one that has its first name again.
             return
         self._raise_entry(slot, floor)
         self._raise_chain(chains[0], floor)
