@@ -48,6 +48,7 @@ RELIES = {
     "mercurial",
     "sed-in-place",
     "gdbm",
+    "systemd-journald",  # in some recordings: which of two threads is first
 }
 # The one object that a known bug spoils, by program. Which bug, on which kernel: harness/evidence/known.py.
 KNOWN_IN = dict.fromkeys(("postgresql-fdatasync", "postgresql-open-datasync"), "db/pg_logical")
