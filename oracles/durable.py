@@ -24,8 +24,8 @@ from oracles.verdict import TIERS, Tier, Verdict, Violation
 
 NAME = "durable"
 CHECKS = (
-    "Everything that a completed fsync, fdatasync, msync, sync, remount, unmount or "
-    "write with O_SYNC or O_DSYNC covered is there: names (present, absent, and leading "
+    "Everything that a completed fsync, fdatasync, msync, sync, remount, unmount, or "
+    "write, copy or clone with O_SYNC or O_DSYNC covered is there: names (present, absent, and leading "
     "to the right object), the directories above them, size, bytes, mode, owner, inode "
     "flags, times that were set, extended attributes, symlink targets, device numbers, "
     "link counts and preallocated blocks. For each of them the result of a later "

@@ -98,7 +98,7 @@ def judge_tree(
 ) -> tuple[Verdict, ...]:
     """The verdicts of ORACLES. Never fails."""
     known = prepared.history.known
-    trouble = observation.trouble or prepared.trouble
+    trouble = observation.trouble or prepared.trouble or quiet.starved(observation)
     if trouble:
         return unknown(prepared.tier, observation, trouble, known)
     try:
@@ -171,8 +171,8 @@ def judge_state(case: Case, anywhere: dict[str, Verdict | None] | None = None) -
     """anywhere: what oracles that do not ask the model said of this observation at another cut of this
     history, for they would say it again; filled in here."""
     known = case.history.known
-    if case.observation.trouble:
-        return unknown(case.tier, case.observation, case.observation.trouble, known)
+    if trouble := case.observation.trouble or quiet.starved(case.observation):
+        return unknown(case.tier, case.observation, trouble, known)
     said = {} if anywhere is None else anywhere
     verdicts = []
     for oracle in oracles_for(known):

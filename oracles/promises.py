@@ -79,9 +79,11 @@ COMMON = (
         "fdatasync-data",
         "A completed fdatasync of a file puts its content, and the size needed to read it, "
         "on disk. msync with MS_SYNC and a write with O_DSYNC do so for their range, and a "
-        "write with O_SYNC does what fsync does for its range.",
+        "write with O_SYNC does what fsync does for its range; so does a copy or a clone to a "
+        "descriptor with these flags.",
         "fdatasync(2); msync(2) (MS_SYNC; mm/msync.c calls vfs_fsync_range() with datasync); open(2), NOTES, "
-        "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/703",
+        "Synchronized I/O (include/linux/fs.h generic_write_sync()); fstests generic/325, generic/628, "
+        "generic/629, generic/703",
     ),
     Promise(
         "fdatasync-blocks",

@@ -3,6 +3,7 @@ quiet: the kernel log of this state holds no bug, warning or filesystem error.
 
 In:       a Case (Observation.kernel_log).
 Out:      a Verdict; never none: a log without lines is a quiet one.
+          starved(): whether the guest lacked memory.
 Not here: the state of the disk.
 """
 
@@ -10,6 +11,7 @@ import re
 from functools import lru_cache
 
 from oracles.case import Case
+from oracles.observation import Observation
 from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "quiet"
@@ -21,7 +23,8 @@ CHECKS = (
 NOT_CHECKED = (
     "Lines of the filesystem at level warning and below, and errors of the block device. "
     "btrfs prints at most 100 lines of one level in 5 s (fs/btrfs/messages.c), so where "
-    "many states have an error, some show none."
+    "many states have an error, some show none. Where the log says that the guest had no page "
+    "left, every verdict is UNKNOWN."
 )
 
 ERROR_LEVEL = 3  # include/linux/kern_levels.h: KERN_ERR
@@ -48,6 +51,13 @@ SIGNS = (
     ("warning", re.compile(r"\bWARNING: ")),
     ("call trace", re.compile(r"\bCall Trace:")),
 )
+# The guest's memory was too small for the disk: mm/page_alloc.c warn_alloc() of one page, mm/oom_kill.c. What
+# follows says nothing about the filesystem. A request for many pages at once may be one for a damaged
+# length: it is no such line.
+NO_MEMORY = re.compile(
+    r"page allocation failure: order:0\b|System is deadlocked on memory|Out of memory: Kill|"
+    r"Out of memory and no killable processes"
+)
 # Where a report comes from, as its line says: "WARNING: CPU: 0 PID: 1 at fs/btrfs/tree-log.c:99 f+0x1/0x2".
 PLACE = re.compile(r"\bat (\S+\.[chS]):\d+")
 FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS|F2FS-fs)\b")
@@ -56,6 +66,12 @@ FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS|F2FS-fs)\b")
 # notice (start tree-log replay; recovery complete; Starting recovery) need no entry here, since
 # only errors count. Empty: no source shows an error line to be normal.
 ALLOWED: tuple[re.Pattern[str], ...] = ()
+
+
+def starved(seen: Observation) -> str:
+    """ "" or that the guest had no memory left, which is trouble of ours."""
+    found = next((line for line in (*seen.kernel_log, *seen.console) if NO_MEMORY.search(line)), "")
+    return f"the guest's memory was too small: {_text(found)}" if found else ""
 
 
 def judge(case: Case) -> Verdict:

@@ -186,6 +186,12 @@ WRITING_OUT = (
         "open(2), O_DSYNC; generic/703",
     ),
     (
+        "`clone` and `copyrange` to a descriptor of `open` dsync or sync",
+        "as a write by it, for the range in the target",
+        "generic/628, generic/629; fs/splice.c iter_file_splice_write(), fs/xfs/xfs_file.c "
+        "xfs_file_remap_range(), fs/btrfs/reflink.c btrfs_remap_file_range()",
+    ),
+    (
         "`pwrite` sync, `open` sync and writes",
         "fsync-data for its range, fsync-attributes; fs: fsync-names",
         "open(2), O_SYNC",

@@ -200,8 +200,8 @@ def disks_for(filesystem: str, space: Workspace, recorded: bool = False) -> tupl
     the log. Errors: NoFilesystemTool, OSError."""
     command, package = MKFS[filesystem]
     scratch_bytes = recording.SCRATCH_BYTES if recorded else SCRATCH_BYTES
-    test = space.file("test", TEST_BYTES)
-    scratch = space.file("scratch", scratch_bytes)
+    test = space.file(recording.TEST, TEST_BYTES)
+    scratch = space.file(recording.SCRATCH, scratch_bytes)
     disks = [test, scratch, space.file(recording.OWN_LOG, LOGWRITES_BYTES)]
     disks += [space.file(recording.RECORD, recording.LOG_BYTES)] if recorded else []
     run_tool([find_tool(command[0], package), *command[1:], str(test)])

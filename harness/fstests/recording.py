@@ -32,6 +32,11 @@ MENDERS = ("e2fsck", "xfs_repair", "fsck.f2fs")
 WIPER = "wipefs"  # ./check calls it before the test
 MIN_ENTRIES = 2
 OWN_LOG, RECORD = "logwrites", "record"  # the files of the two devices
+TEST, SCRATCH = "test", "scratch"  # those of the other two
+# fsstress and fsx in a loop: generic/475 in 50 rounds writes 187,871 entries and 3.4 GB to the log, of which
+# 300 prefixes were not recovered in 20 minutes. fstests' own variable ends a loop (common/rc
+# _soak_loop_running()).
+SOAK_S = 10
 
 # The programs' name is $0; the real one is next in PATH. A number keeps the marks apart.
 WRAPPER = f"""\
@@ -60,7 +65,7 @@ cp /mnt/wrapper /tmp/bin/wrapper
 chmod +x /tmp/bin/wrapper
 for name in {" ".join((*MAKERS, *MENDERS, WIPER))}; do ln -s wrapper /tmp/bin/$name; done
 dmsetup create {DEVICE} --table "0 $(blockdev --getsz /dev/ubdb) log-writes /dev/ubdb /dev/ubdd" || exit 98
-export SCRATCH_DEV=/dev/mapper/{DEVICE}
+export SCRATCH_DEV=/dev/mapper/{DEVICE} SOAK_DURATION={SOAK_S}
 """
 TEARDOWN = f"""\
 status=$?
@@ -95,6 +100,12 @@ def keep_log(space: Path, target: Path) -> tuple["Life", ...]:
     with (target / "base.img").open("wb") as file:
         file.truncate(SCRATCH_BYTES)  # empty, as the test got it
     return found
+
+
+def free_devices(space: Path) -> None:
+    """What the guest of a test had, which nobody needs when its log is kept. Errors: OSError."""
+    for name in (TEST, SCRATCH, OWN_LOG, RECORD):
+        (space / name).unlink(missing_ok=True)
 
 
 def is_log(path: Path) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.fstests.recording import Life, keep_log
+from harness.fstests.recording import Life, free_devices, keep_log
 from harness.fstests.suite import VARIANT, ExamineLog
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
@@ -39,6 +39,7 @@ def examiner(
             found = keep_log(space, place)
         except BadLog as error:
             return (RecordedLife("", "", 0, trouble=str(error)),)
+        free_devices(space)
         if not found:
             return (RecordedLife("", "", 0, trouble="the test made no filesystem on the scratch device"),)
         asked = Asked(word, (VARIANT, *config), state_plan=StatePlan(prefixes=prefixes), command=command)

@@ -146,7 +146,11 @@ def _write(fs: Builder, operation: Operation) -> None:
         fs.refuse_mixture(inode, start, end)
     fs.change(inode, contents.written(old, start, end, fs.source(start)))
     fs.allocate(inode, start, end)
-    how = fs.how(operation)
+    _written_through(fs, fs.how(operation), inode, start, end)
+
+
+def _written_through(fs: Builder, how: str, inode: int, start: int, end: int) -> None:
+    """open(2): O_SYNC is an fsync of what was written, O_DSYNC an fdatasync."""
     if "sync" in how and start < end:
         fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end)
 
@@ -179,6 +183,15 @@ def _between(fs: Builder, operation: Operation) -> tuple[int, int, int, int]:
 def _clone(fs: Builder, operation: Operation) -> None:
     source, target, start, end = _between(fs, operation)
     _copy(fs, source, target, (start, end), operation.at - start)
+    _copied_through(fs, operation, target, end - start)
+
+
+def _copied_through(fs: Builder, operation: Operation, target: int, length: int) -> None:
+    """By a descriptor of the target: fs/btrfs/reflink.c btrfs_remap_file_range() fsyncs it, fs/xfs/xfs_file.c
+    xfs_file_remap_range() forces the log, and where no blocks are shared fs/splice.c
+    iter_file_splice_write() writes with the flags of the descriptor; generic/628, generic/629."""
+    _, how = fs.kept.get(operation.path2, (0, ""))
+    _written_through(fs, how, target, operation.at, operation.at + length)
 
 
 def _copyrange(fs: Builder, operation: Operation) -> None:
@@ -197,6 +210,7 @@ def _copyrange(fs: Builder, operation: Operation) -> None:
         copied = min(end, size)
         _copy(fs, source, target, (start, copied), by)
         start = copied
+    _copied_through(fs, operation, target, operation.length)
 
 
 def _copy(fs: Builder, source: int, target: int, part: tuple[int, int], by: int) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 
 import msgspec
+import pytest
 
 from oracles import durable, fsck, judge
 from oracles.case import prepare
@@ -141,6 +142,25 @@ def test_without_a_history_only_those_are_asked_that_need_none():
     torn = tuple(msgspec.structs.replace(node, nlink=node.nlink + 3) for node in bench.tree())
     verdicts = judge.judge_observation(prepared, 3, Observation(tree=torn, probe_steps=1))
     assert answers(verdicts)["consistent"] is Answer.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("4 init: page allocation failure: order:0, mode:0x40830(GFP_ATOMIC)", Answer.UNKNOWN),
+        ("0 Kernel panic - not syncing: System is deadlocked on memory", Answer.UNKNOWN),
+        ("4 mount: page allocation failure: order:10, mode:0x40dc0(GFP_KERNEL)", Answer.BROKEN),
+    ],
+)
+def test_a_guest_without_a_page_left_is_trouble_of_ours(line, answer):
+    """A length that a damaged disk gives may ask for many pages: that is the filesystem's."""
+    bench, prepared = without_history()
+    log = (line, "4 Call Trace:")
+    verdicts = judge.judge_observation(
+        prepared, 3, Observation(tree=bench.tree(), probe_steps=1, kernel_log=log)
+    )
+    assert answers(verdicts)["quiet"] is answer
+    assert (answers(verdicts)["stable"] is Answer.UNKNOWN) == (answer is Answer.UNKNOWN)
 
 
 def test_without_a_history_trouble_is_that_of_the_same_oracles():

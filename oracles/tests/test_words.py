@@ -249,6 +249,32 @@ def test_a_copy_may_be_half_there_before_its_fsync():
     assert not kinds(historical.judge(bench.case(half)))
 
 
+@pytest.mark.parametrize(
+    "call", ["copyrange a @b 4K 8K 8K", "copyrange a @b 13 5000 8K", "clone a @b 4K 8K 8K"]
+)
+@pytest.mark.parametrize("how", ["dsync", "sync"])
+def test_a_copy_to_a_synchronous_descriptor_promises_its_range(call, how):
+    """generic/628 and generic/629: once it has returned, what was there before is BROKEN."""
+    bench = Bench(f"setup\n  write a 0 12K\n  write b 0 20K\n  open b @b {how}\nrun\n  {call}\n")
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"data lost"}
+    assert not kinds(durable.judge(bench.case(bench.tree(0), begun=0)))
+
+
+def test_a_copy_from_a_synchronous_descriptor_promises_nothing():
+    """Where no blocks are shared, the flags of the target alone count (fs/splice.c). Nor does it make more of
+    the target durable than its range."""
+    text = (
+        "setup\n  write a 0 12K\n  write b 0 8K\n  open {0} @d dsync\nrun\n  write b 8K 4K\n  copyrange {1}\n"
+    )
+    bench = Bench(text.format("a", "@d b 0 4K 0"))
+    assert not kinds(durable.judge(bench.case(bench.tree(0))))
+    bench = Bench(text.format("b", "a @d 0 4K 0"))
+    content = (Run(0, 4096, "w", 1), Run(4096, 4096, "w", 2))
+    short = replaced(bench.tree(), "b", size=8192, blocks=16, content=content)
+    assert not kinds(durable.judge(bench.case(short)))
+
+
 def test_a_copy_within_a_file_may_read_what_it_wrote():
     """By two names, behind the end: the first call copies 6,000 bytes, the second goes on behind them."""
     setup = "setup\n  write a 0 6000\n  link a b\nrun\n"

@@ -11,10 +11,13 @@ from harness.fstests.recording import (
     MADE,
     OWN_LOG,
     RECORD,
+    SCRATCH,
     SETUP,
     TEARDOWN,
+    TEST,
     WRAPPER,
     Life,
+    free_devices,
     is_log,
     keep_log,
     lives,
@@ -79,6 +82,15 @@ def test_the_log_of_the_test_itself_is_taken_where_it_has_one(tmp_path: Path) ->
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["base.img", "log.zst"]
 
 
+def test_the_devices_of_the_guest_are_given_back_and_the_log_stays(tmp_path: Path) -> None:
+    log_file(tmp_path / RECORD, f"{MADE}-{MKFS}-1")
+    for name in (TEST, SCRATCH, OWN_LOG):
+        (tmp_path / name).write_bytes(bytes(4096))
+    keep_log(tmp_path, tmp_path / "kept")
+    free_devices(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
 def test_a_guest_that_died_before_it_recorded_has_no_log(tmp_path: Path) -> None:
     for name in (OWN_LOG, RECORD):
         (tmp_path / name).write_bytes(bytes(4096))
@@ -94,4 +106,5 @@ def test_the_script_is_one_for_bash() -> None:
     assert f"mark {GONE}" in WRAPPER
     assert WRAPPER.startswith("#!/bin/bash\n")
     assert "mkfs.xfs" in SETUP
+    assert " SOAK_DURATION=10\n" in SETUP
     assert LOG_BYTES > 1 << 30
