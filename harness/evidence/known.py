@@ -132,6 +132,7 @@ MEETS_FLUSH = "F2FS-2"
 F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
 LARGER = "F2FS-1"
 STRICT = "F2FS-5"
+PUNCHED = "F2FS-6"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
     "direct-dsync-into-reserved",
@@ -294,6 +295,17 @@ KNOWN = (
         "fsync-after-sync",
         "durable: preallocation lost (fsynced file)",
         "durable: size lost (fsynced file)",
+    ),
+    KnownBug(
+        PUNCHED,
+        ("6.12", "7.2", F2FS_FIXED, F2FS_FIXED_7_2),
+        "f2fs",
+        "punch-hole-ends-behind-the-end",
+        (
+            "durable: size lost (fsynced file)",
+            "durable: size lost (synced file)",
+            "historical: size that never was (old file)",
+        ),
     ),
     KnownBug(
         id=FIRST_NODE,
@@ -586,6 +598,7 @@ FIXES = (
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
+    Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (PUNCHED,)),
 )
 
 
