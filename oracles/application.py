@@ -10,7 +10,7 @@ A program that breaks its promise has one of two reasons, and a finding says whi
 broke a promise of its own in this state, as another oracle says; or every oracle is content, so the state is
 one that the filesystem may leave behind, and the program relied on more than it was given. Then the same
 state is held against what more would be: the stronger tiers, and what other profiles promise. The first that
-forbids the state is named: there the program would have been right.
+forbids the state is named: there it could not be left behind.
 """
 
 import dataclasses
@@ -116,7 +116,7 @@ def blame(
     own = f"{prepared.profile.name} may leave this state behind (tier {prepared.tier}){aside}"
     if not where:
         return OF_APPLICATION, f"{own}, and no promise of another profile forbids it"
-    return OF_APPLICATION, f"{own}. The program holds {where}"
+    return OF_APPLICATION, f"{own}. The state is ruled out {where}"
 
 
 def forbidden_at(prepared: Prepared, prefix: int, observation: Observation) -> str:

@@ -214,7 +214,8 @@ def _needless_now(builder: Builder, step: Step) -> str:
                 f"operation {step.index} ({words(operation)}) failed with EEXIST, and in this order "
                 "its name did not exist"
             )
-    if step.result == -errno.ENOENT:
+    if step.result == -errno.ENOENT and not _leads_to_nothing(builder, step):
+        new = "" if operation.mode == "exchange" else new
         missing = [
             field
             for field, slot in slots.items()
@@ -226,6 +227,17 @@ def _needless_now(builder: Builder, step: Step) -> str:
                 "its name existed"
             )
     return ""
+
+
+def _leads_to_nothing(builder: Builder, step: Step) -> bool:
+    """A descriptor of it was never opened, or is to be linked and has lost its last name (fs/namei.c
+    vfs_link())."""
+    operation, kept = step.operation, builder.kept
+    return any(
+        path not in kept or (operation.word == "link" and not builder.model.nlink[kept[path][0]].last)
+        for path in (operation.path, operation.path2)
+        if path.startswith("@")
+    )
 
 
 def _is_vague(builder: Builder, slot: tuple[int, str]) -> bool:

@@ -36,6 +36,7 @@ class Program(msgspec.Struct, frozen=True, omit_defaults=True):
     oracle_timeout_s: of the oracle, for one tree.
     content:     whether the content of files is judged; where it is not, only its hash is told, and the tree
                  may be large.
+    config:      variants of the kernel's config that it needs beside `programs`.
     within:      its setup is a part of it, and ends with mkdir("/powercut/run"), which the tracer swallows.
     """
 
@@ -49,6 +50,7 @@ class Program(msgspec.Struct, frozen=True, omit_defaults=True):
     promise: str = ""
     oracle_timeout_s: float = 20.0
     content: bool = True
+    config: tuple[str, ...] = ()
     within: bool = False
 
 

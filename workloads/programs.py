@@ -88,6 +88,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s, oracle_timeout_s: how long run (and setup), and one call of the oracle, may take in the guest.
     content:  false where the files hold too much to be compared byte by byte: names, sizes and attributes are
               judged, and the oracle sees the whole tree.
+    config:   variants of the kernel's config that it needs beside `programs`.
     variant:  the same with other values.
     """
 
@@ -101,6 +102,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: float = 60.0
     oracle_timeout_s: float = 20.0
     content: bool = True
+    config: tuple[str, ...] = ()
     variant: tuple[_Variant, ...] = ()
 
 
@@ -148,6 +150,7 @@ def _workload(file: _File, variant: _Variant, name: str, place: str) -> Workload
         promise=promise,
         oracle_timeout_s=file.oracle_timeout_s,
         content=file.content,
+        config=file.config,
     )
     header = (about, *((f"planted: {filled(file.planted, 'planted')}",) if file.planted else ()))
     return Workload(name, (), (), header, THEME, program=program)

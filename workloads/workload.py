@@ -126,9 +126,9 @@ class Workload(msgspec.Struct, frozen=True):
 
     @property
     def config(self) -> tuple[str, ...]:
-        """The variants of a kernel's config that it needs, of its header's line "config: debug"."""
+        """Variants of a kernel's config that it needs: of its header's "config: debug", or its program's."""
         if self.program is not None:
-            return ("programs",)
+            return ("programs", *self.program.config)
         lines = (line.partition(":") for line in self.comment)
         return tuple(
             name for key, _, names in lines if key == "config" for name in names.replace(",", " ").split()

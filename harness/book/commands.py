@@ -428,7 +428,7 @@ def _together(arguments: argparse.Namespace, _root: Path, _made: Container[str])
     """Options that are known and do not go together."""
     if arguments.command in ("run", "compare", "bisect") and not _stands_for_models(arguments.models):
         yield from _refused(lambda: kind_of(arguments))
-    if getattr(arguments, "oracle", ""):
+    if arguments.command != "record" and getattr(arguments, "oracle", ""):  # of record it is a script's path
         names = ",".join(name for name in arguments.oracle.split(",") if not is_placeholder(name))
         asked = argparse.Namespace(**{**vars(arguments), "oracle": names})
         yield from _refused(lambda: chosen_oracles(asked))

@@ -26,6 +26,7 @@ from harness.states.crash import parse_models
 from kernel.fragments import check_variants
 from oracles.verdict import Tier
 from reports.results import read_experiment, read_question
+from reports.terminal.programs import program_lines, rows_of
 from reports.terminal.terminal import summary_lines
 from workloads.library import BadSelection
 from workloads.program import FILES_BYTES_MAX, Program, ProgramFile
@@ -147,6 +148,8 @@ def command_record(arguments: argparse.Namespace) -> int:
         print("\n".join(summary_lines(summary, read_question(folder), report_page(folder))))
         for line in not_checked(folder):
             print(line)
+        if table := program_lines(rows_of(map(read_experiment, experiment_folders(folder)))):
+            print("\n".join(["", *table]))
     return summary.exit
 
 

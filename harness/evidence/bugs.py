@@ -37,8 +37,8 @@ class BugPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The front matter of one page.
 
     id:        stable: it is never given to another bug. title: one line.
-    oracles:   those that see it. workloads: of the library, the shortest first; empty if only generated ones
-               show it.
+    oracles:   those that see it. workloads: of the library and then programs, the shortest first; empty if
+               only generated ones show it.
     kernels:   releases on which it was seen, as "6.12". profiles: those that show it; empty means all of
                the filesystem.
     fix:       series under kernel/series/ that remove it; empty if there is none.

@@ -23,7 +23,8 @@ class KnownBug(msgspec.Struct, frozen=True):
     """How a bug of stock kernels shows. id: of its page, docs/findings/ID.md. signatures: without the
     filesystem's name. workload: EVERYWHERE if timing decides which workloads show it.
     profiles: those that show it; empty means all profiles of the filesystem. kind: of results.KINDS.
-    maybe: the workload shows it in some recordings only (order of threads), or only with a config variant."""
+    maybe: the workload shows it in some recordings only (order of threads), or only with a config variant, as
+    every program does (workloads/programs/)."""
 
     id: str
     kernels: tuple[str, ...]
@@ -339,6 +340,10 @@ KNOWN = (
     # Lack of space, or a worker, decides when delayed items go into the tree.
     KnownBug(REPLAYED, ("6.12",), "btrfs", EVERYWHERE, REPLAYED_SIGNATURES, NEARLY_FULL),
     KnownBug(REPLAYED, ("6.12",), "btrfs", "replaced-beside-many-new-names", REPLAYED_SIGNATURES, ROOMY),
+    *(
+        KnownBug(REPLAYED, ("6.12",), "btrfs", program, REPLAYED_SIGNATURES, ("btrfs",), maybe=True)
+        for program in ("postgresql-fdatasync", "postgresql-open-datasync")
+    ),
     KnownBug(
         STALE,
         ("6.12", "7.2"),

@@ -28,7 +28,6 @@ from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import accelerated, prefer
 from harness.guests.spec import UML, arch_of, memory_for
-from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES
@@ -139,7 +138,6 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
             agent=agent_binary(),
             device_bytes=experiment.facts.device_bytes,
             log_bytes=LOG_BYTES,
-            processor=processors()[-1],
             kind=accelerated(wanted, kernel),
         )
         if of_live:

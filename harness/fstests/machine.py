@@ -121,11 +121,10 @@ def attempts(
     tests: Sequence[str],
     filesystem: str,
     space: Workspace,
-    processor: int | None = None,
     recorded: bool = False,
 ) -> list[FstestsAttempt]:
     """One after another in one guest, as far as it came: each test that was taken up, at least the first.
-    space: of this guest alone. processor: as of GuestSpec. recorded: with the scratch device recorded
+    space: of this guest alone. recorded: with the scratch device recorded
     (recording.py).
     Errors: NoRoomForDisks, NoFilesystemTool, OSError."""
     require_room()
@@ -144,7 +143,6 @@ def attempts(
         disks=disks,
         memory_mib=MEMORY_MIB,
         options=("oops=panic",),  # a kernel that goes on after one hangs sooner or later
-        processor=processor,
         watch=watch,
     )
     watch()

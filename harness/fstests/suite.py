@@ -19,7 +19,6 @@ from harness.evidence.store import write_whole
 from harness.fstests import machine
 from harness.fstests.checkout import version
 from harness.fstests.machine import Bench
-from harness.local.processors import claimed
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from kernel.build import build
@@ -107,13 +106,12 @@ def run_suite(
     if before:
         found = msgspec.structs.replace(found, started=before.started, results=tuple(done.values()))
     keep(folder, found)
-    with claimed(wish.jobs) as cpus:
-        attempts = in_guests(wish, kernels, cpus, examine_log)
-        for index, result in results(wish, attempts, frozenset(done)):
-            done[index] = result
-            found = msgspec.structs.replace(found, results=tuple(done[at] for at in sorted(done)))
-            keep(folder, found)
-            tell(progress, len(done), found.planned, result)
+    attempts = in_guests(wish, kernels, examine_log)
+    for index, result in results(wish, attempts, frozenset(done)):
+        done[index] = result
+        found = msgspec.structs.replace(found, results=tuple(done[at] for at in sorted(done)))
+        keep(folder, found)
+        tell(progress, len(done), found.planned, result)
     return found
 
 
@@ -154,30 +152,20 @@ def build_kernels(wish: FstestsWish, progress: Progress) -> dict[str, Kernel]:
 
 
 def in_guests(
-    wish: FstestsWish, kernels: dict[str, Kernel], cpus: list[int], examine_log: ExamineLog | None = None
+    wish: FstestsWish, kernels: dict[str, Kernel], examine_log: ExamineLog | None = None
 ) -> Attempts:
-    """cpus: a processor for each job."""
     benches = {
         word: Bench(Path(kernel.path), word, wish.checkout, wish.deadline_s)
         for word, kernel in kernels.items()
     }
-    idle: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for processor in cpus:
-        idle.put(processor)
 
     def some(word: str, tests: tuple[str, ...], filesystem: str) -> list[FstestsAttempt]:
-        processor = idle.get()
-        try:
-            with workspace() as space:
-                if examine_log is None:
-                    return machine.attempts(benches[word], tests, filesystem, space, processor)
-                (one,) = machine.attempts(
-                    benches[word], tests[:1], filesystem, space, processor, recorded=True
-                )
-                lives = examine_log(space.path, word, tests[0], filesystem) if one.result != NOTRUN else ()
-                return [msgspec.structs.replace(one, recorded=lives)]
-        finally:
-            idle.put(processor)
+        with workspace() as space:
+            if examine_log is None:
+                return machine.attempts(benches[word], tests, filesystem, space)
+            (one,) = machine.attempts(benches[word], tests[:1], filesystem, space, recorded=True)
+            lives = examine_log(space.path, word, tests[0], filesystem) if one.result != NOTRUN else ()
+            return [msgspec.structs.replace(one, recorded=lives)]
 
     return some
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from harness.guests.spec import LOOPS_PER_JIFFY
+from harness.local.processors import pinned
 from harness.local.workspace import Workspace
 
 MEMORY_MIB = 768
@@ -59,19 +60,17 @@ def run_in_guest(
     disks: Sequence[Path] = (),
     memory_mib: int = MEMORY_MIB,
     options: Sequence[str] = (),
-    processor: int | None = None,
     watch: Callable[[], str] = lambda: "",
 ) -> Ran:
     """command: for a shell whose working directory has the folder's content. beside: a folder that the guest
     has as /mnt/beside, read only. disks: files of this machine that are /dev/ubda, /dev/ubdb ... options:
-    more words for the kernel's command line. processor: as of GuestSpec. watch: asked
-    about once a second, why the guest is to be stopped, "" to go on. Errors: OSError."""
+    more words for the kernel's command line. watch: asked about once a second, why the
+    guest is to be stopped, "" to go on. Errors: OSError."""
     init = space.path / "bare-init"
     bind = f"mkdir beside; mount --bind {shlex.quote(str(beside.resolve()))} beside" if beside else ":"
     init.write_text(INIT.format(folder=folder, command=command, bind=bind))
     init.chmod(0o755)
     started = [
-        *(("taskset", "-c", str(processor)) if processor is not None else ()),
         str(kernel),
         f"mem={memory_mib}M",
         f"lpj={LOOPS_PER_JIFFY}",
@@ -90,20 +89,21 @@ def run_in_guest(
         f"uml_dir={space.path}/",
         "umid=bare",
     ]
-    process = subprocess.Popen(
-        started,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        cwd=space.path,
-        env={"PATH": "/usr/bin:/bin", "TMPDIR": str(space.path), "HOME": str(space.path)},
-    )
-    space.register(process.pid)
-    try:
-        return _listen(process, timeout_s, watch)
-    finally:
-        _end(process)
+    with pinned(started) as words:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=space.path,
+            env={"PATH": "/usr/bin:/bin", "TMPDIR": str(space.path), "HOME": str(space.path)},
+        )
+        space.register(process.pid)
+        try:
+            return _listen(process, timeout_s, watch)
+        finally:
+            _end(process)
 
 
 def _listen(process: "subprocess.Popen[bytes]", timeout_s: float, watch: Callable[[], str]) -> Ran:

@@ -19,6 +19,7 @@ from pathlib import Path
 from harness.guests import qemu, uml
 from harness.guests.interface import ANSWER_TIMEOUT_S, GuestTrouble, LostGuest
 from harness.guests.spec import PATIENCE, QEMU_KVM, QEMU_TCG, UML, Backend, Channel, GuestSpec
+from harness.local.processors import pinned
 from harness.local.workspace import Workspace, is_full, room_bytes
 from harness.states.disk import copy_sparse
 
@@ -34,7 +35,7 @@ BUS_ERROR = ("Kernel mode signal 7", "exitcode=0x00000007")
 
 
 class LocalGuest:
-    """A Guest. Use `start`. files: an open descriptor of each device."""
+    """A Guest. Use `start`. files: an open descriptor of each device. claim: to be closed with it."""
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class LocalGuest:
         spec: GuestSpec,
         folder: Path,
         files: dict[str, int],
+        claim: contextlib.ExitStack,
     ) -> None:
         self.pid = process.pid
         self.scratch = folder.parent
@@ -50,6 +52,7 @@ class LocalGuest:
         self.used_up = False
         self._process = process
         self._folder = folder
+        self._claim = claim
         self._files = files  # kept open: each batch of states writes one and reads another
         self._to_guest = line.to_guest
         self._from_guest = line.from_guest
@@ -214,6 +217,7 @@ class LocalGuest:
         self._process.stdout.close()
         for descriptor in (self._to_guest, self._from_guest, *self._files.values()):
             os.close(descriptor)
+        self._claim.close()
 
 
 def start(backend: Backend, spec: GuestSpec, space: Workspace) -> LocalGuest:
@@ -226,8 +230,9 @@ def start(backend: Backend, spec: GuestSpec, space: Workspace) -> LocalGuest:
             files[name] = os.open(space.file(f"{FOLDER}/{name}", size_bytes), os.O_RDWR | os.O_CLOEXEC)
             undo.callback(os.close, files[name])
         backend.prepare(spec, folder)
+        claim = undo.enter_context(contextlib.ExitStack())
         line = backend.channel()
-        guest = LocalGuest(_run(spec, backend, line, folder), line, spec, folder, files)
+        guest = LocalGuest(_run(spec, backend, line, folder, claim), line, spec, folder, files, claim)
         undo.pop_all()
         undo.callback(guest.close)
         space.register(guest.pid)
@@ -235,11 +240,13 @@ def start(backend: Backend, spec: GuestSpec, space: Workspace) -> LocalGuest:
     return guest
 
 
-def _run(spec: GuestSpec, backend: Backend, line: Channel, folder: Path) -> subprocess.Popen[bytes]:
+def _run(
+    spec: GuestSpec, backend: Backend, line: Channel, folder: Path, claim: contextlib.ExitStack
+) -> subprocess.Popen[bytes]:
     """Errors: OSError."""
     try:
         return subprocess.Popen(
-            _pinned(backend.command(spec, folder, line.theirs), spec.processor),
+            claim.enter_context(pinned(backend.command(spec, folder, line.theirs), spec.processor)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -255,8 +262,3 @@ def _run(spec: GuestSpec, backend: Backend, line: Channel, folder: Path) -> subp
     finally:
         for descriptor in line.theirs:
             os.close(descriptor)
-
-
-def _pinned(command: list[str], processor: int | None) -> list[str]:
-    """On one processor a switch between the kernel and its process costs a fifth of that on two (ptrace)."""
-    return command if processor is None else ["taskset", "-c", str(processor), *command]

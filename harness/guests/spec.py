@@ -49,7 +49,8 @@ def arch_of(kind: str) -> Arch:
 
 
 class GuestSpec(msgspec.Struct, frozen=True):
-    """What a guest is made of. processor: the host processor to pin it to, None for any. kind: of KINDS.
+    """What a guest is made of. processor: the host processor to pin it to, None for one
+    that few other guests have (local/processors.py). kind: of KINDS.
     memory_mib: what it has for itself; its disks are beside. files: of this machine, put below FILES in the
     guest's root; only of kind UML."""
 

@@ -84,6 +84,7 @@ PROGRAM_LIBRARY = ROOT / "workloads" / "programs"
 PROGRAMS = "programs/"  # workloads/programs.py
 # For compare --perf, beside what the experiments themselves name.
 PERF = Requirement("linux-perf", "perf", "samples where the kernel of a guest spends its time")
+BENCH = Requirement("sqlite3", "sqlite3", "its inserts show what the tracer costs")
 # By the marker of a suite's tests.
 MARKED = {"qemu": QEMU, "minimize": EXPORT, "install": SHELLS}
 DEFAULT_PROFILES = "btrfs"
@@ -114,6 +115,7 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         default = BENCH_PROFILES if first == "bench" else DEFAULT_PROFILES
         needed = for_guests((option(arguments, "--fs") or default).split(","))
         needed += EXPORT if first == "export" else ()
+        needed += (BENCH,) if first == "bench" else ()
         needed += QEMU if option(arguments, "--guest") == "qemu" else ()
         needed += for_programs(arguments)
         return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))

@@ -1,12 +1,12 @@
 """
 The processors that guests are pinned to, shared among all runs of this machine.
 
-In:       how many.
-Out:      processors(), those we may use; claimed(), the ones that the fewest others hold.
-Not here: the pinning (guests/local.py), the quietest one for a measurement (perf/boot.py).
+In:       a command.
+Out:      processors(), those we may use; pinned(), the command on one that the fewest other guests have.
+Not here: the guests (guests/), the quietest one for a measurement (perf/boot.py).
 
-A claim is an abstract Unix socket, unix(7): the kernel sees to it that two runs never have the same one, by
-whatever user, and drops it when its process ends. Without claims two runs with --jobs 1 shared one processor.
+A claim is an abstract Unix socket, unix(7): the kernel sees to it that two guests never have the same one, by
+whatever user, and drops it when our process ends. Without claims two runs with --jobs 1 shared one processor.
 """
 
 import contextlib
@@ -14,7 +14,9 @@ import errno
 import itertools
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+NAME = "powercut"  # of the sockets
 
 
 def processors() -> list[int]:
@@ -23,22 +25,30 @@ def processors() -> list[int]:
 
 
 @contextlib.contextmanager
-def claimed(count: int, name: str = "powercut") -> Iterator[list[int]]:
-    """So many, until the block ends, the highest first; one comes twice only when all are held.
+def pinned(command: Sequence[str], processor: int | None = None) -> Iterator[list[str]]:
+    """The command as it runs on this processor alone. None: on one that is claimed until the block ends: on
+    one a switch between the kernel of a guest and its process costs a fifth of that on two (ptrace).
     Errors: OSError."""
-    with contextlib.ExitStack() as held:
-        yield [_claim(name, held) for _ in range(count)]
+    with contextlib.nullcontext(processor) if processor is not None else claimed() as number:
+        yield ["taskset", "-c", str(number), *command]
 
 
-def _claim(name: str, held: contextlib.ExitStack) -> int:
+@contextlib.contextmanager
+def claimed() -> Iterator[int]:
+    """One, until the block ends, the highest first; one that is held is given again only when all are.
+    Errors: OSError."""
     order = processors()[::-1]
-    claim = held.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
-    for holder, number in ((holder, number) for holder in itertools.count() for number in order):
-        try:
-            claim.bind(f"\0{name}-processor-{number}-{holder}")
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise
-        else:
-            return number
-    raise AssertionError("count() never ends")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
+        yield next(
+            number for holder in itertools.count() for number in order if _bound(claim, number, holder)
+        )
+
+
+def _bound(claim: socket.socket, number: int, holder: int) -> bool:
+    try:
+        claim.bind(f"\0{NAME}-processor-{number}-{holder}")
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return False
+    return True

@@ -73,7 +73,7 @@ def unexplained(run: Path) -> Iterator[Shown]:
         with reading(folder):
             experiment = read_experiment(folder)
         facts, history = experiment.facts, experiment.history
-        if facts.kind != CRASH or history is None or history.parallel or not history.known:
+        if facts.kind != CRASH or history is None or not history.known:
             continue
         if history.workload.program:
             continue

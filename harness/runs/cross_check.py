@@ -21,7 +21,6 @@ from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.probe import accelerated, prefer
 from harness.guests.spec import arch_of
-from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import RunSpec, config_of, on_profile
@@ -82,7 +81,6 @@ def _of_profile(
             agent=agent_binary(),
             device_bytes=profile.size_bytes,
             log_bytes=run_spec.log_bytes,
-            processor=processors()[-1],
             kind=guest,
         )
         with GuestSlot(spec, space) as guest_slot:

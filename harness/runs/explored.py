@@ -23,7 +23,6 @@ from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot
 from harness.guests.probe import accelerated, prefer
 from harness.guests.spec import LOG_BYTES, UML, GuestSpec, arch_of, memory_for
-from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace
 from harness.runs.run import (
@@ -90,7 +89,6 @@ def explore(
         agent=agent_binary(),
         device_bytes=one.size_bytes,
         log_bytes=asked.log_bytes,
-        processor=processors()[-1],
         kind=guest,
         memory_mib=memory_for(foreign.held_bytes),
     )

@@ -24,7 +24,6 @@ from harness.experiments.interestingness import InterestingnessTest, Target, Tri
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSpec
 from harness.guests.spec import LOG_BYTES, QEMU_TCG, arch_of
-from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.states.crash import DEFAULT_MODELS
@@ -149,7 +148,6 @@ def spec_of(kernel: Kernel, experiment: Experiment) -> GuestSpec:
         agent=agent_binary(),
         device_bytes=facts.device_bytes,
         log_bytes=LOG_BYTES,
-        processor=processors()[-1],
         kind=facts.guest,
     )
 

@@ -49,7 +49,7 @@ from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.probe import NoGuest, accelerated, prefer
 from harness.guests.spec import LOG_BYTES, UML, arch_of
 from harness.local import version
-from harness.local.processors import claimed, processors
+from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
@@ -135,7 +135,6 @@ class RunSpec(msgspec.Struct, frozen=True):
 class Worker(msgspec.Struct, frozen=True):
     """What a worker process is started with: all that is of its machine. What is to be done says its Plan."""
 
-    processor: int | None
     run: str
 
 
@@ -385,10 +384,7 @@ def do_experiments(plans: list[Plan], run_spec: RunSpec, folder: Path, progress:
     progress.experiments(len(todo), len(plans))
     boots = 0
     try:
-        with (
-            claimed(jobs) as cpus,
-            Pool[Plan](work, [Worker(number, str(folder)) for number in cpus]) as pool,
-        ):
+        with Pool[Plan](work, [Worker(str(folder))] * jobs) as pool:
             for plan, said in pool.perform(todo):
                 boots += heed(plan, said, folder, progress)
     except PoolFailed as error:
@@ -501,7 +497,7 @@ class Workbench:
     def _guest_slot_for(self, plan: Plan) -> GuestSlot:
         wanted = (plan.kernel_key, plan.agent, plan.guest, plan.log_bytes, plan.profile)
         if self._guest_slot is None or self._for != wanted:
-            spec = guest_spec(self._settings, plan)
+            spec = guest_spec(plan)
             self._boots_before = self.boots
             self._stack.close()
             make_filesystem(plan.profile, self._space.path / "pristine")
@@ -541,14 +537,13 @@ class Counted:
         self._last = time.monotonic()
 
 
-def guest_spec(settings: Worker, plan: Plan) -> GuestSpec:
+def guest_spec(plan: Plan) -> GuestSpec:
     """The plan's guest on this machine. Errors: BuildFailed, AgentError: what it names is not here."""
     return GuestSpec(
         kernel=Path(by_key(plan.kernel_key).path),
         agent=agent_of(plan.agent),
         device_bytes=plan.profile.size_bytes,
         log_bytes=plan.log_bytes,
-        processor=settings.processor,
         kind=plan.guest,
     )
 

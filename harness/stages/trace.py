@@ -41,12 +41,21 @@ class TraceReport(msgspec.Struct, frozen=True):
     setup: Output = Output()
 
 
-def program_text(profile: Profile, program: Program) -> str:
+class Took(msgspec.Struct, frozen=True):
+    """Of a program that was run: exit status, milliseconds in the guest, what it complained of."""
+
+    status: int
+    took_ms: float
+    complained: str
+
+
+def program_text(profile: Profile, program: Program, untraced: bool = False) -> str:
     """The program as agent/start.c reads it."""
     lines = [
         f"mount\t{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}",
         f"seconds\t{program.timeout_s:g}",
         *(["within\t1"] if program.within else []),
+        *(["untraced\t1"] if untraced else []),
         *([] if program.content else ["hashes\t1"]),
         *(
             f"file\t{file.name}\t{'755' if file.executable else '644'}\t{file.content.hex()}"
@@ -75,13 +84,7 @@ def record_program(
             "them in the program's setup"
         )
     guest.forget_console()
-    guest.load(DISK, pristine)
-    guest.empty(LOG)
-    text = program_text(profile, program).encode()
-    guest.write(INBOX, 0, text)
-    answer = guest.ask(f"program {len(text)}", timeout_s=2 * program.timeout_s + GRACE_S)
-    guest.stage = ""
-    raw = guest.read(OUTBOX, 0, int(answer[1]))
+    raw = _run(guest, profile, program, pristine)
     report, trace = _read(raw)
     check_recorded(report, profile, guest.size(LOG))
     _check_setup(report)
@@ -124,6 +127,27 @@ def record_program(
     kept = guest.scratch / "trace.json"
     kept.write_bytes(msgspec.json.encode(trace))
     return Recording(part.base, part.log, history, report.device, report.kernel_log, live, kept)
+
+
+def took(guest: Guest, profile: Profile, program: Program, pristine: Path, untraced: bool) -> Took:
+    """The program recorded as record_program() does it, and nothing made of it, or with the tracer away.
+    Errors: NotRecorded; LostGuest and GuestTrouble from the guest."""
+    raw = _run(guest, profile, program, pristine, untraced)
+    report, _ = _read(raw)
+    check_recorded(report, profile, guest.size(LOG))
+    _check_setup(report)
+    return msgspec.json.decode(raw, type=Took)
+
+
+def _run(guest: Guest, profile: Profile, program: Program, pristine: Path, untraced: bool = False) -> bytes:
+    """The agent's report."""
+    guest.load(DISK, pristine)
+    guest.empty(LOG)
+    text = program_text(profile, program, untraced).encode()
+    guest.write(INBOX, 0, text)
+    answer = guest.ask(f"program {len(text)}", timeout_s=2 * program.timeout_s + GRACE_S)
+    guest.stage = ""
+    return guest.read(OUTBOX, 0, int(answer[1]))
 
 
 def content_bytes(trace: Trace) -> int:

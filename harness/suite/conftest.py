@@ -14,7 +14,6 @@ import pytest
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec
-from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES, RunSpec, run
@@ -84,7 +83,7 @@ def keeper_for(stock_kernel):
 
     @contextlib.contextmanager
     def open_keeper(one):
-        spec = GuestSpec(Path(stock_kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1])
+        spec = GuestSpec(Path(stock_kernel.path), agent_binary(), one.size_bytes, LOG_BYTES)
         with workspace() as space, GuestSlot(spec, space) as guest_slot:
             make_filesystem(one, space.path / "pristine")
             yield guest_slot, space.path

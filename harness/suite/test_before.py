@@ -17,7 +17,6 @@ from harness.evidence.known import expected_findings, found_in
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec
-from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES
@@ -102,7 +101,7 @@ def guest_of(word, one, variants=()):
     """(kernel, guest, pristine image of the profile)"""
     with Progress() as progress:
         kernel = build(word, progress.building(word), variants)
-    spec = GuestSpec(Path(kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1])
+    spec = GuestSpec(Path(kernel.path), agent_binary(), one.size_bytes, LOG_BYTES)
     with workspace() as space, GuestSlot(spec, space) as guest_slot:
         make_filesystem(one, space.path / "pristine")
         yield kernel, guest_slot.guest(), space.path / "pristine"

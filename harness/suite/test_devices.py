@@ -14,7 +14,6 @@ from harness.experiments.interestingness import InterestingnessTest, Target, Tri
 from harness.guests.agent_binary import agent_binary
 from harness.guests.bare import run_in_guest
 from harness.guests.guest import GuestSpec
-from harness.local.processors import processors
 from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES
 from harness.stages.record import record
@@ -115,7 +114,7 @@ STOPPED = "ext4 told: success after the filesystem stopped (filesystem)"  # EXT4
 def target_of(stock_kernel, name, signature, trigger):
     """What is asked of small workloads."""
     one = profile(name)
-    spec = GuestSpec(Path(stock_kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1])
+    spec = GuestSpec(Path(stock_kernel.path), agent_binary(), one.size_bytes, LOG_BYTES)
     return Target("6.12", spec, one, Tier.FS, (signature,), trigger=trigger)
 
 

@@ -15,7 +15,7 @@ from harness.local.progress import Progress
 from harness.runs.attribution import attribute
 from harness.runs.run import RunSpec, run
 from oracles.profiles import profile
-from workloads.generate.space import Asked, workloads
+from workloads.generate.space import DRAWN, Asked, workloads
 
 
 @pytest.mark.generated
@@ -33,9 +33,10 @@ def test_ace_of_length_1_on_the_stock_kernel(tmp_path, kernel_word, profile_name
 
 @pytest.mark.generated
 @pytest.mark.timeout(3600)
-def test_random_workloads_on_the_stock_kernel(tmp_path, kernel_word, profile_name):
+@pytest.mark.parametrize("bounds", DRAWN)
+def test_random_workloads_on_the_stock_kernel(tmp_path, kernel_word, profile_name, bounds):
     """100 of 15 operations each. A kernel with a fix is built when there is something to attribute."""
-    drawn = tuple(workloads(Asked("random", 15, sample=100, seed=1)))
+    drawn = tuple(workloads(Asked(bounds, 15, sample=100, seed=1)))
     run_spec = RunSpec(drawn, (profile(profile_name),), (kernel_word,))
     with Progress() as progress:
         folder, summary = run(run_spec, tmp_path / "results", progress)

@@ -28,7 +28,6 @@ from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
 from harness.guests.probe import accelerated
 from harness.guests.spec import INBOX_BYTES
-from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES
@@ -117,7 +116,7 @@ def powercut(*words):
 
 def keeper_of(qemu_kernel, one, space):
     kind, kernel = qemu_kernel
-    spec = GuestSpec(Path(kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, processors()[-1], kind)
+    spec = GuestSpec(Path(kernel.path), agent_binary(), one.size_bytes, LOG_BYTES, kind=kind)
     return GuestSlot(spec, space)
 
 

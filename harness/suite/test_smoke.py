@@ -23,13 +23,14 @@ from harness.experiments.crash_states import CrashStates
 from harness.experiments.examination import Setting, recorded
 from harness.experiments.plan import encoded
 from harness.guests.agent_binary import agent_hash
-from harness.guests.guest import GuestTrouble
+from harness.guests.guest import LOG, GuestTrouble
 from harness.local.progress import Progress
 from harness.runs.run import RunSpec, plans_of, question_of, run
 from harness.stages.explore import StatePlan
 from harness.stages.judge import decode
 from harness.stages.record import NotRecorded, record
 from harness.stages.recover import Recovery
+from harness.stages.trace import took
 from harness.states.crash import states
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import open_log
@@ -263,7 +264,7 @@ from harness.experiments.plan import decoded
 from harness.local.workspace import workspace
 from harness.runs.run import Worker, Workbench
 plan, run = decoded(sys.stdin.buffer.read()), Path.cwd()
-with workspace() as space, Workbench(Worker(None, str(run)), space) as bench:
+with workspace() as space, Workbench(Worker(str(run)), space) as bench:
     outcome = bench.do(plan, lambda count: None)
 pack(run / "experiments" / f"{outcome.number:04d}", run / "pack")
 print(outcome.trouble, end="")
@@ -357,3 +358,29 @@ def test_a_write_that_one_with_fua_overtook_is_put_back_in_front_of_it(keeper_fo
             states = list(CrashStates(setting, recording, log, StatePlan()).judged())
     answers = {verdict.answer for state in states for verdict in state.verdicts}
     assert answers == {Answer.HOLDS}
+
+
+def test_what_the_tracer_costs_is_measured_with_it_and_without(keeper_for):
+    """The same program on the same disk; only the tracer puts the marks of calls into the log."""
+    program = Program(("/bin/sh", "-c", ">a; mv a b; sync; exit 3"), timeout_s=20)
+    with keeper_for(profile("ext4")) as (guest_slot, scratch):
+        guest = guest_slot.guest()
+        for untraced in (False, True):
+            done = took(guest, profile("ext4"), program, scratch / "pristine", untraced)
+            assert done.status == 3
+            assert done.took_ms > 0
+            with guest.as_file(LOG) as path, open_log(path, until_end_mark=True) as log:
+                assert len(log) > 3
+                assert any("begin-" in mark for mark in log.marks.values()) is not untraced
+
+
+def test_threads_before_an_unmount_are_judged(tmp_path, kernel_word):
+    """The tree at the end, which tells their order, is not that of the empty mount point."""
+    lines = ["run", "  parallel", "    thread", "      creat A", "    thread", "      mkdir B", "  umount"]
+    workload = parse("\n".join(lines) + "\n", "threads-then-umount")
+    with Progress() as progress:
+        _, summary = run(
+            RunSpec((workload,), (profile("ext4"),), (kernel_word,)), tmp_path / "results", progress
+        )
+    assert (summary.reasons, summary.findings, summary.states.unknown) == ((), (), 0)
+    assert summary.states.checked

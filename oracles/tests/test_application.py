@@ -66,7 +66,7 @@ def test_a_state_that_the_filesystem_may_leave_is_the_applications_fault():
     assert violation.role == application.OF_APPLICATION
     assert violation.found == "the file is empty"
     assert violation.expected == "the file is a version of it"
-    assert "holds where replace-via-rename is promised, as by profile ext4" in violation.promise
+    assert "ruled out where replace-via-rename is promised, as by profile ext4" in violation.promise
 
 
 def test_a_state_that_breaks_a_promise_is_the_filesystems_fault():
@@ -83,7 +83,7 @@ def test_the_stronger_tier_is_named_where_that_forbids_the_state():
     """By the manual pages names may come back without those made before them; ordered metadata forbids it."""
     bench = Bench("run\n  creat a\n  creat b\n", "ext4", Tier.POSIX)
     verdict = verdict_on(bench, without(bench.tree(), "a"), BROKE)
-    assert "The program holds at tier somc" in verdict.violations[0].promise
+    assert "The state is ruled out at tier somc" in verdict.violations[0].promise
 
 
 def test_a_state_that_everybody_allows_names_no_way_out():

@@ -104,6 +104,26 @@ def test_an_order_in_which_a_call_would_not_have_failed_is_none(word, result, or
     assert orders_of(history) == [order]
 
 
+def test_an_exchange_fails_where_its_second_name_is_not_there():
+    words = ("rename A/foo bar exchange", "unlink bar")
+    history = two(*words, {3: (0, 3), 4: (1, 2)}, results={3: -errno.ENOENT})
+    assert orders_of(history) == [[4, 3]]
+
+
+def test_a_descriptor_is_linked_only_while_its_file_has_a_name():
+    text = PARALLEL.replace("run\n", "run\n  open A/foo @d\n").format("unlink A/foo", "link @d A/bar")
+    marks = {3: (0, 1), 4: (2, 5), 5: (3, 4)}
+    assert orders_of(overlapping(text, marks, results={5: -errno.ENOENT})) == [[3, 4, 5]]
+    assert [3, 5, 4] in orders_of(overlapping(text, marks))
+
+
+def test_a_descriptor_that_was_not_opened_leads_nowhere():
+    text = PARALLEL.replace("run\n", "run\n  open B @d\n").format("unlink A/foo", "utimes @d 1")
+    failed = {3: -errno.ENOENT, 5: -errno.ENOENT}
+    history = overlapping(text, {3: (0, 1), 4: (2, 5), 5: (3, 4)}, results=failed)
+    assert sorted(orders_of(history)) == [[3, 4, 5], [3, 5, 4]]
+
+
 def test_a_path_may_have_been_looked_up_before_a_rename():
     """A write that opened the file under its old name may have come after the rename and what followed it."""
     history = two("write A/foo 0 4K", "rename A/foo B; fsync B", {3: (0, 5), 4: (1, 2), 5: (3, 4)})

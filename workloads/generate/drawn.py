@@ -7,7 +7,8 @@ Not here: bounded sets that are enumerated (ace.py, own.py); shards (space.py).
 
 Every word of a workload is drawn but `fault`, and `parallel` with its `await`; none fills the disk. What
 the operations should leave is followed roughly (Tree), so that most of them succeed. One in ten takes any
-path, so some fail, and a mistake here costs no more than that.
+path, so some fail, and a mistake here costs no more than that. With THREADED some of the operations stand in
+parallel blocks; the tree takes them as if they came one after the other.
 
 From LONG operations on it is a long history (LongTree): its tree grows over more names and directories,
 offsets and sizes stand at and around the boundaries of blocks, leaves, extents and inline data, fsync and
@@ -15,6 +16,7 @@ evict come oftener, subvolumes and remounts more seldom. Shorter ones are as the
 them.
 """
 
+import math
 import random
 from collections.abc import Callable, Sequence
 
@@ -22,9 +24,15 @@ import msgspec
 
 from workloads import text
 from workloads.text import K
+from workloads.threads import REFUSED, WRITE_BYTES_MAX
 from workloads.workload import FALLOCATE_MODES, OPEN_FLAGS, PWRITE_MODES, Workload
 
 BOUNDS = "random"
+THREADED = "random-threads"
+BLOCK_PERCENT = 25  # of the places where a parallel block can begin; less in long histories
+BLOCKS = 6  # that are spread over a long one
+SHAPES = ((1, 1), (1, 1), (1, 2), (2, 1), (2, 2), (1, 1, 1))  # operations of each of its threads
+ORDERS = 100  # that the blocks of one workload may allow, at most: each is a history to judge by
 LENGTH_MAX = 2000  # operations of run
 LONG = 100
 SETUP_MAX = 12
@@ -512,24 +520,63 @@ WORDS: dict[str, tuple[int, Callable[[Tree], str]]] = {
     "wait": (2, lambda tree: "wait 10"),
     "remount": (4, _remount),
 }
+# Of the words that are drawn, those that no parallel block has; a descriptor is of one thread.
+NOT_BESIDE = {*REFUSED, "open", "tmpfile", "close"}
+WRITING = ("write", "pwrite")
 UMOUNT_PERCENT = 6  # of workloads end without a crash
 
 
-def workload(length: int, seed: int, number: int) -> Workload:
-    """The number-th of that seed, from 0. Its operations in run are `length`, in setup up to SETUP_MAX."""
+def workload(length: int, seed: int, number: int, bounds: str = BOUNDS) -> Workload:
+    """The number-th of that seed, from 0. Its operations in run are `length`, in setup up to SETUP_MAX.
+    bounds: BOUNDS or THREADED."""
     assert 1 <= length <= LENGTH_MAX
     is_long = length >= LONG
-    tree = (LongTree if is_long else Tree)(f"{BOUNDS} {length} {seed} {number}")
+    tree = (LongTree if is_long else Tree)(f"{bounds} {length} {seed} {number}")
     made_first = (*FIRST, *(tree.one(MAKING) for _ in range(tree.dice.randrange(SETUP_MAX - len(FIRST) + 1))))
     setup = [WORDS[word][1](tree) for word in made_first[tree.dice.randrange(len(FIRST) + 1) :]]
     own = LONG_WEIGHTS if is_long else {}
-    weights = [own.get(word, weight) for word, (weight, _) in WORDS.items()]
-    drawn = tree.dice.choices([draw for _, draw in WORDS.values()], weights, k=length)
-    run = [draw(tree) for draw in drawn]
+    weights = {word: own.get(word, weight) for word, (weight, _) in WORDS.items()}
+    words = tree.dice.choices(list(weights), list(weights.values()), k=length)
+    run = [WORDS[word][1](tree) for word in words] if bounds == BOUNDS else _in_blocks(tree, words, weights)
     # Where the last operation closes a descriptor, that is open still when umount comes in its place.
-    if tree.chance(UMOUNT_PERCENT) and not tree.kept and not run[-1].startswith("close "):
+    if tree.chance(UMOUNT_PERCENT) and not tree.kept and not run[-1].startswith(("close ", " ")):
         run[-1] = "umount"
     lines = [*(["setup"] if setup else []), *setup, "run", *run]
     shown = "\n".join(line if line in text.BLOCKS else f"  {line}" for line in lines)
-    made = text.parse(shown, f"{BOUNDS}{length}-{seed}-{number:06}")
-    return msgspec.structs.replace(made, theme=BOUNDS)
+    made = text.parse(shown, f"{bounds}{length}-{seed}-{number:06}")
+    return msgspec.structs.replace(made, theme=bounds)
+
+
+def _in_blocks(tree: Tree, words: list[str], weights: dict[str, int]) -> list[str]:
+    """Lines of so many operations, those of a block indented."""
+    beside = {word: weight for word, weight in weights.items() if word not in NOT_BESIDE}
+    lines: list[str] = []
+    left, orders = len(words), 1
+    while left:
+        begins = 100 * tree.dice.random() < min(BLOCK_PERCENT, 100 * BLOCKS / len(words))
+        shape = tree.dice.choice(SHAPES) if begins else ()
+        count = math.factorial(sum(shape)) // math.prod(map(math.factorial, shape))
+        if not shape or sum(shape) > left or orders * count > ORDERS:
+            lines.append(WORDS[words[-left]][1](tree))
+            left -= 1
+            continue
+        orders *= count
+        left -= sum(shape)
+        lines.append("parallel")
+        threads = [tree.dice.choices(list(beside), list(beside.values()), k=size) for size in shape]
+        one_writes = sum(word in WRITING for thread in threads for word in thread) == 1
+        for thread in threads:
+            lines += ["  thread", *(f"    {_at_once(word, tree, one_writes)}" for word in thread)]
+    return lines
+
+
+def _at_once(word: str, tree: Tree, one_writes: bool) -> str:
+    """A line whose write is one call. It is direct only if no other one of its block can write these bytes,
+    for no order tells what two leave (oracles/model/builder.py, refuse_mixture())."""
+    while True:
+        line = WORDS[word][1](tree)
+        _, *fields = line.split()
+        if word not in WRITING or (
+            int(fields[2]) <= WRITE_BYTES_MAX and (one_writes or "direct" not in line)
+        ):
+            return line

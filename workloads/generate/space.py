@@ -19,7 +19,8 @@ from workloads.generate import ace, drawn, own
 from workloads.workload import Workload
 
 ENUMERATED = ("ace", *own.BOUNDS)
-BOUNDS = (*ENUMERATED, drawn.BOUNDS)
+DRAWN = (drawn.BOUNDS, drawn.THREADED)
+BOUNDS = (*ENUMERATED, *DRAWN)
 LENGTH_MAX = 3  # of those that are enumerated
 
 
@@ -49,7 +50,7 @@ def check(bounds: str, length: int) -> tuple[str, int]:
     """Errors: BadBounds."""
     if bounds not in BOUNDS:
         raise BadBounds(f"there are no bounds {bounds!r}. The bounds are {', '.join(BOUNDS)}")
-    longest = drawn.LENGTH_MAX if bounds == drawn.BOUNDS else LENGTH_MAX
+    longest = drawn.LENGTH_MAX if bounds in DRAWN else LENGTH_MAX
     if not 1 <= length <= longest:
         raise BadBounds(
             f"{bounds}: there are no workloads of length {length}. The lengths are 1 to {longest}"
@@ -72,7 +73,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 def total(asked: Asked) -> int:
     """How many there are in the bounds, equal ones included, whatever part is asked for; of random ones the
     sample. Errors: BadBounds."""
-    if asked.bounds == drawn.BOUNDS:
+    if asked.bounds in DRAWN:
         if not asked.sample:
             raise BadBounds(
                 f"the bounds {asked.bounds} have no fixed number of workloads. Say how many to draw "
@@ -102,7 +103,7 @@ def workloads(asked: Asked) -> Iterator[Workload | None]:
     """In the order of their numbers; of a sample, in the order drawn. Errors: BadBounds."""
     planned(asked)
     number, parts = asked.shard
-    if asked.sample and asked.bounds != drawn.BOUNDS:
+    if asked.sample and asked.bounds not in DRAWN:
         for place, found in enumerate(_drawn(asked)):
             if place % parts == number - 1:
                 yield found
@@ -112,8 +113,8 @@ def workloads(asked: Asked) -> Iterator[Workload | None]:
 
 
 def _made(asked: Asked, number: int) -> Workload | None:
-    if asked.bounds == drawn.BOUNDS:
-        return drawn.workload(asked.length, asked.seed, number)
+    if asked.bounds in DRAWN:
+        return drawn.workload(asked.length, asked.seed, number, asked.bounds)
     if asked.bounds == "ace":
         return ace.workload(asked.length, number)
     return own.workload(asked.bounds, asked.length, number)

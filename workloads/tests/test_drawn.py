@@ -8,6 +8,7 @@ from workloads import text
 from workloads.generate import drawn, space
 from workloads.generate.space import Asked, BadBounds
 from workloads.text import WORDS
+from workloads.threads import blocks, order_count, threads_of
 from workloads.workload import FALLOCATE_MODES, PWRITE_MODES, RENAME_MODES
 
 MANY = tuple(drawn.workload(30, 5, number) for number in range(150))
@@ -147,3 +148,44 @@ def test_a_long_history_is_plain_text():
     for workload in LONG[:2]:
         again = text.parse(text.format(workload), workload.name)
         assert again.run == text.canonical(workload).run
+
+
+# --- with threads -----------------------------------------------------------------------------------
+
+BESIDE = tuple(drawn.workload(30, 5, number, drawn.THREADED) for number in range(60))
+
+
+def test_threaded_ones_have_blocks_whose_orders_can_be_judged() -> None:
+    """And a text that gives them again."""
+    for workload in BESIDE:
+        assert len(workload.run) == 30
+        assert order_count(workload.run) <= drawn.ORDERS
+        assert text.parse(text.format(workload), workload.name).run == workload.run
+    assert sum(bool(blocks(workload.run)) for workload in BESIDE) > 50
+    assert {len(threads_of(block)) for one in BESIDE for block in blocks(one.run)} == {2, 3}
+    assert BESIDE[0].name == "random-threads30-5-000000"
+
+
+def test_the_blocks_of_a_long_one_are_spread_over_it() -> None:
+    workload = drawn.workload(500, 5, 1, drawn.THREADED)
+    places = [number for number, operation in enumerate(workload.run) if operation.parallel]
+    assert places[0] < 250 < places[-1]
+
+
+def test_threads_change_nothing_of_the_others() -> None:
+    """Reports name them by seed and number."""
+    assert not any(blocks(workload.run) for workload in MANY)
+    asked = space.Asked(drawn.THREADED, 12, sample=2, seed=5)
+    assert [one.name for one in space.workloads(asked) if one] == [
+        "random-threads12-5-000000",
+        "random-threads12-5-000001",
+    ]
+
+
+def test_no_direct_write_stands_beside_another_write() -> None:
+    """No order tells what two of them to the same bytes leave (oracles/model/builder.py)."""
+    found = [block for workload in BESIDE for block in blocks(workload.run)]
+    for block in found:
+        writes = [one for one in block if one.word in drawn.WRITING]
+        assert len(writes) <= 1 or not any("direct" in one.mode for one in writes)
+    assert any("direct" in one.mode for block in found for one in block)

@@ -43,6 +43,13 @@ def test_a_program_whose_files_hold_much_leaves_their_content_out():
     assert not large.program.content
 
 
+def test_a_program_may_need_more_of_the_kernel():
+    (plain,) = parse(SMALL, "small", "small.toml")
+    (more,) = parse(SMALL + 'config = ["cgroups"]\n', "more", "more.toml")
+    assert plain.config == ("programs",)
+    assert more.config == ("programs", "cgroups")
+
+
 @pytest.mark.parametrize(
     ("oracle", "stdin", "status", "said"),
     [

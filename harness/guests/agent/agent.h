@@ -244,6 +244,7 @@ struct start {
 	struct program mount;
 	double seconds;
 	bool within; /* its setup is a part of it */
+	bool untraced; /* to know what the tracer costs */
 	bool hashes; /* of the walk_asks */
 	char *setup[WORDS_MAX], *arguments[WORDS_MAX], *environment[WORDS_MAX];
 	size_t setup_count, argument_count, environment_count;

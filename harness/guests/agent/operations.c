@@ -291,7 +291,7 @@ void record(char *text)
 {
 	struct program program = program_start(text);
 	struct operation operation;
-	bool running = false, first = true;
+	bool running = false, first = true, unmounted = false;
 
 	report.length = 0;
 	clear_kernel_log();
@@ -318,12 +318,13 @@ void record(char *text)
 		else
 			perform(&operation, first);
 		first = false;
+		unmounted = !strcmp(operation.word, "umount");
 	}
 	counters_keep();
 	log_writes_mark("end");
 	late_end(program.sectors);
 	put(&report, "]");
-	if (program.threads && !error) { /* which of the orders that the results allow it can have been */
+	if (program.threads && !error && !unmounted) { /* which of the orders that the results allow it can have been */
 		put(&report, ",\"tree\":");
 		walk(&report);
 	}

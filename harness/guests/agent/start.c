@@ -7,6 +7,7 @@
  *   mount TAB FS TAB OPTIONS TAB SECTORS       of the filesystem under test
  *   seconds TAB N                              after which it is ended
  *   within TAB 1                               its setup is a part of it (tracer.c)
+ *   untraced TAB 1                             it is run without the tracer, to know what the tracer costs
  *   hashes TAB 1                               of a file's content its hash alone is told
  *   file TAB NAME TAB MODE TAB HEX             /program/NAME
  *   stdin TAB HEX
@@ -142,6 +143,8 @@ struct start program_parse(char *text)
 			start.seconds = atof(value);
 		} else if (!strcmp(key, "within")) {
 			start.within = atoi(value);
+		} else if (!strcmp(key, "untraced")) {
+			start.untraced = atoi(value);
 		} else if (!strcmp(key, "hashes")) {
 			start.hashes = atoi(value);
 		} else if (!strcmp(key, "file")) {

@@ -1636,10 +1636,15 @@ void trace_record(char *text)
 		answer("stage program");
 		if (!start.within)
 			begin_run();
-		status = run_traced(&start);
+		double began_ms = now_ms();
+
+		status = start.untraced ? program_plain(start.arguments, start.environment, start.seconds) : run_traced(&start);
+		double took_ms = now_ms() - began_ms;
+
 		put(&report, "],\"places\":[");
 		put_bytes(&report, said_places.bytes, said_places.length);
-		put(&report, "],\"status\":%d,\"data_bytes\":%llu", status, (unsigned long long)data_end);
+		put(&report, "],\"status\":%d,\"took_ms\":%.3f,\"data_bytes\":%llu", status, took_ms,
+		    (unsigned long long)data_end);
 		put_notes();
 		program_put_output(&report);
 		data_flush();

@@ -41,6 +41,7 @@ def test_a_line_may_hold_several_commands():
 
 
 GOOD = (
+    "./powercut record --fs xfs --oracle check.sh -- ./counter.sh",
     "./powercut run",
     "./powercut --yes run '*' --fs btrfs,ext4,xfs --jobs 2",
     "./powercut run rename-directory 'link-*' --fs ext4",

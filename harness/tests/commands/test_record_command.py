@@ -92,6 +92,9 @@ def test_the_agent_is_told_in_lines_of_hex() -> None:
     assert lines[0].split("\t") == ["mount", "ext4", "", str(profile("ext4").size_bytes // 512)]
     assert {"seconds\t3", "within\t1", "hashes\t1", "file\tf\t755\t00", "setup\t73"} <= set(lines)
     assert "argument\t6109620a63" in lines
+    assert set(program_text(profile("ext4"), program, untraced=True).splitlines()) - set(lines) == {
+        "untraced\t1"
+    }
     assert environment_of(program)["HOME"] == "/mnt"
     assert f"environment\t{b'HOME=/mnt'.hex()}" in lines
 

@@ -10,6 +10,7 @@ from oracles.judge import EVERY_ORACLE
 from oracles.profiles import PROFILES, profile
 from reports.headings import HEADINGS, SHARED
 from workloads.library import names
+from workloads.programs import library
 
 PAGES = bug_pages()
 SECTIONS = (
@@ -58,7 +59,7 @@ def test_a_page_agrees_with_known(page: BugPage):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.id)
 def test_what_a_page_names_exists(page: BugPage):
-    assert {*page.workloads} <= {*names()}
+    assert {*page.workloads} <= {*names(), *(one.name for one in library())}
     assert all(profile(name).filesystem == page.filesystem for name in page.profiles)
     assert page.filesystem in {one.filesystem for one in PROFILES}
     assert {*page.oracles} <= {one.NAME for one in EVERY_ORACLE}

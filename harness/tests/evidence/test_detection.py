@@ -10,6 +10,7 @@ from oracles.profiles import PROFILES
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from reports.results import Detection, Finding, KnownAs, OracleSight, Silence
 from workloads.library import names
+from workloads.programs import library
 
 STOCK, PLANTED = "6.12", "6.12+planted/a"
 
@@ -128,11 +129,11 @@ def test_the_table_has_a_row_for_who_was_first_and_one_for_all_who_saw():
 
 
 @pytest.mark.parametrize("bug", KNOWN, ids=lambda bug: f"{bug.id}-{bug.workload}-{bug.kernels[-1]}")
-def test_a_known_bug_has_a_page_and_is_shown_by_the_library(bug):
+def test_a_known_bug_has_a_page_and_is_shown_by_a_workload_or_a_program(bug):
     page = (pages_folder() / f"{bug.id}.md").read_text()
     if bug.workload != EVERYWHERE:
         assert f"`{bug.workload}`" in page
-        assert bug.workload in names()
+        assert bug.workload in {*names(), *(one.name for one in library())}
     assert {one.name for one in PROFILES} >= set(bug.profiles)
     assert bug.filesystem in {one.filesystem for one in PROFILES}
 

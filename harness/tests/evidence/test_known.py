@@ -6,13 +6,15 @@ from harness.evidence.known import KNOWN, expected_findings, known_ids, signatur
 from oracles.profiles import PROFILES, profile
 from reports.results import FAULTS
 from workloads.library import names
+from workloads.programs import library
 
 LOST = "durable: name lost (fsynced file)"
 FIRST_NODE = "F2FS-3"
 
 
 def test_every_known_bug_names_workloads_and_profiles_that_there_are():
-    assert {known.workload for known in KNOWN} <= {*names(), "*"}
+    programs = {one.name for one in library()}
+    assert {known.workload for known in KNOWN} <= {*names(), *programs, "*"}
     assert {name for known in KNOWN for name in known.profiles} <= {one.name for one in PROFILES}
     assert all(profile(name).filesystem == known.filesystem for known in KNOWN for name in known.profiles)
 
@@ -84,3 +86,12 @@ def test_what_little_space_decides_is_known_on_the_nearly_full_profile_alone():
     assert known_ids("6.12", times, (("btrfs-nearly-full", "replace-by-rename"),)) == ("BTRFS-15",)
     assert known_ids("6.12", times, (("btrfs", "replace-by-rename"),)) == ()
     assert known_ids("7.2", times, (("btrfs-nearly-full", "replace-by-rename"),)) == ()
+
+
+def test_a_bug_that_a_program_shows_is_known_of_it_on_its_profile_and_without_the_fix():
+    lost, place = "btrfs durable: mtime lost (fsynced directory)", ("btrfs", "postgresql-fdatasync")
+    fixed = "6.12+fix/btrfs-replayed-removal-keeps-the-times-of-its-directory"
+    assert known_ids("6.12", lost, (place,)) == ("BTRFS-15",)
+    assert known_ids("7.2", lost, (place,)) == ()
+    assert known_ids(fixed, lost, (place,)) == ()
+    assert known_ids("6.12", lost, (("btrfs", "git-fsync-all"),)) == ()

@@ -8,7 +8,7 @@ import pytest
 
 from harness.experiments.plan import FORMAT, BadPlan, Plan, decoded, encoded
 from harness.guests.agent_binary import AgentError
-from harness.runs.run import RunSpec, Worker, builds_of, guest_spec, plans_of
+from harness.runs.run import RunSpec, builds_of, guest_spec, plans_of
 from kernel.kernel import BuildFailed, Kernel, Provenance
 from oracles.faults.damage import Damage
 from oracles.profiles import PROFILES, profile
@@ -143,21 +143,20 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_kernel_and_agent_are_found_where_the_experiment_is_done(machine: Path) -> None:
     plan = decoded(encoded(made(log_bytes=1 << 20)))
-    spec = guest_spec(Worker(processor=3, run="elsewhere"), plan)
+    spec = guest_spec(plan)
     assert spec.kernel == machine / "builds" / KEY / "linux"
     assert spec.agent == machine / "agents" / AGENT
     assert (spec.device_bytes, spec.log_bytes) == (profile("btrfs").size_bytes, 1 << 20)
-    assert (spec.processor, spec.kind) == (3, "uml")
+    assert (spec.processor, spec.kind) == (None, "uml")
 
 
 def test_what_is_not_there_is_refused_by_name(machine: Path) -> None:
-    worker = Worker(processor=None, run="elsewhere")
     other = KEY.replace("0", "f")
     with pytest.raises(BuildFailed, match=f"no kernel with key '{other}'"):
-        guest_spec(worker, made(kernel_key=other))
+        guest_spec(made(kernel_key=other))
     with pytest.raises(BuildFailed, match=r"no kernel with key .\.\./\.\./etc"):
-        guest_spec(worker, made(kernel_key="../../etc"))
+        guest_spec(made(kernel_key="../../etc"))
     with pytest.raises(
         AgentError, match=r"the agent .\.\./builds. is not available; the agent of this checkout is \w+"
     ):
-        guest_spec(worker, made(agent="../builds"))
+        guest_spec(made(agent="../builds"))

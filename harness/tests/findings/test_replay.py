@@ -114,11 +114,11 @@ def test_a_c_program_asks_the_same(logged: Path, model: str, returned: bool, dis
 
 
 def disks_of_c(one: Reproducer, logged: Path) -> set[str]:
-    head = HEAD.format(story=" * ", file="x", size_bytes=one.size_bytes, check=CHECK, clean='""')
+    head = HEAD.format(story=" * ", file="x", size_bytes=one.size_bytes, check=CHECK, clean='"rm -r $W"')
     text = head.replace("<sys/xattr.h>", "<sys/wait.h>") + replay_c.replay(one) + MAIN
     (logged / "x.c").write_text(text)
     subprocess.run(["gcc", "-w", "-o", logged / "x", logged / "x.c"], check=True)
-    plain = {"PATH": "/usr/bin:/bin"}  # its cleaning up detaches loop devices, where there is losetup
+    plain = {"PATH": "/usr/bin:/bin"}
     done = subprocess.run([logged / "x", logged], capture_output=True, text=True, check=False, env=plain)
     assert (done.stderr, done.returncode) == ("", 0)
     return set(done.stdout.split())

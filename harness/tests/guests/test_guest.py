@@ -1,5 +1,6 @@
 """How the end of a guest is seen: by its line and its console, with a shell in place of a kernel."""
 
+import contextlib
 import os
 import subprocess
 import time
@@ -30,7 +31,7 @@ def started(folder: Path, script: str) -> LocalGuest:
     os.close(guest_in)
     os.close(guest_out)
     spec = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20)
-    return LocalGuest(process, Channel(to_guest, from_guest, ()), spec, folder, {})
+    return LocalGuest(process, Channel(to_guest, from_guest, ()), spec, folder, {}, contextlib.ExitStack())
 
 
 def lost(guest: LocalGuest, timeout_s: float = 20.0) -> LostGuest:

@@ -75,7 +75,7 @@ class Slot:
 @pytest.fixture
 def bench(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workbench:
     """One that needs no guest."""
-    made = Workbench(Worker(None, str(run)), scratch.Workspace(tmp_path))
+    made = Workbench(Worker(str(run)), scratch.Workspace(tmp_path))
     monkeypatch.setattr(made, "_guest_slot_for", lambda _: Slot())
     return made
 
