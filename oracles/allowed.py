@@ -38,10 +38,6 @@ XFS_XATTR_IN_INODE_BYTES = 64
 
 SUBVOLUME_TOP = 256  # include/uapi/linux/btrfs_tree.h: BTRFS_FIRST_FREE_OBJECTID
 
-# Of the latest times, from one cut to the next: each is a whole tree, and a history may have thousands of
-# times. A recovered tree is mostly that of one of the last.
-SNAPSHOTS_HELD = 64
-
 
 class Floor(NamedTuple):
     """time: since when. promise: its key in the profile. tier: the weakest that makes it.
@@ -113,7 +109,6 @@ class AllowedValues:
         self.chains: dict[int, Floor] = {}
         self._entry_values: dict[Slot, frozenset[int | None]] = {}
         self._entry_histories: dict[Slot, frozenset[int | None]] = {}
-        self.snapshots: dict[int, dict[str, Any]] = {}  # kept for ordered.py, which alone looks into them
         self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
         if before is None:
             self._promise_chains_of_everything()
@@ -136,8 +131,6 @@ class AllowedValues:
         self.chains = dict(before.chains)
         self.ranges = dict(before.ranges)
         self.blocks = dict(before.blocks)
-        if self.filesystem != "xfs":  # there they are without what xattr_may_vanish() at this cut
-            self.snapshots = dict(sorted(before.snapshots.items())[-SNAPSHOTS_HELD:])
 
     def _set_floors(self, since: int) -> None:
         persists = self.model.persists
@@ -235,9 +228,9 @@ class AllowedValues:
         slot = chain.slots[0][1]
         if chain.born > self.model.inodes[inode].born:
             return  # made without a name (O_TMPFILE): the link touches no data
-        if not chain.lives_at(persist.time) or chain.slot_at(persist.time) != slot:
+        if not chain.lives_at(persist.time) or any(since <= persist.time for since, _ in chain.slots[1:]):
             # A rename touches no data: it may be under the one name or the other, in the directories of
-            # the one or the other.
+            # the one or the other. So may one that has its first name again.
             return
         self._raise_entry(slot, floor)
         self._raise_chain(chains[0], floor)

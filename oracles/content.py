@@ -64,9 +64,11 @@ def size_of(content: Content) -> int:
 
 
 def part(content: Content, start: int, end: int) -> Content:
-    """The extents within [start, end), clipped."""
+    """The extents within [start, end), clipped; those that lie in it whole are the same objects."""
     return tuple(
-        Extent(max(extent.start, start), min(extent.end, end), extent.source)
+        extent
+        if start <= extent.start and extent.end <= end
+        else Extent(max(extent.start, start), min(extent.end, end), extent.source)
         for extent in content
         if extent.start < end and extent.end > start
     )
@@ -162,23 +164,22 @@ def merged_pieces(contents: Iterable[Content], zero_from: int) -> tuple[Piece, .
     Bytes are independent of each other: writeback takes pages in any order, and a page may be on
     disk while its neighbour is not.
     """
-    all_contents = list(dict.fromkeys(contents))
+    all_contents = list(contents)
     if len(all_contents) == 1 and zero_from >= size_of(all_contents[0]):
         return tuple(Piece(start, end, frozenset((source,))) for start, end, source in all_contents[0])
+    # Each once, by identity: a content shares most extents with the one that it was made from.
+    extents = {id(extent): extent for content in all_contents for extent in content}.values()
     edges = {0}
-    for content in all_contents:
-        edges.update(extent.start for extent in content)
-        edges.add(size_of(content))
+    for extent in extents:
+        edges.update((extent.start, extent.end))
     if zero_from < max(edges):
         edges.add(zero_from)
     marks = sorted(edges)
+    place_of = {mark: place for place, mark in enumerate(marks)}
     sources: list[set[Source]] = [set() for _ in marks]
-    for content in all_contents:
-        place = 0
-        for extent in content:
-            while marks[place] < extent.end:
-                sources[place].add(extent.source)
-                place += 1
+    for extent in extents:
+        for place in range(place_of[extent.start], place_of[extent.end]):
+            sources[place].add(extent.source)
     pieces = []
     for place, end in enumerate(marks[1:]):
         if marks[place] >= zero_from:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from oracles.case import Case, best_reading, role
 from oracles.content import first_difference
+from oracles.model.model import Model
 from oracles.observation import Node, Tree
 from oracles.recovered import Recovered, is_mkfs_directory, is_ours
 from oracles.verdict import Tier, Verdict, Violation
@@ -48,6 +49,9 @@ class Facts(NamedTuple):
 
 
 Snapshot = dict[str, Facts]
+# Of the latest times, from one cut to the next: each is a whole tree, and a history may have thousands of
+# times. A recovered tree is mostly that of one of the last.
+FACTS_HELD = 100_000
 
 
 def _key(case: Case) -> str:
@@ -179,15 +183,24 @@ def _may_be(case: Case, time: int, known: Facts, found: Facts) -> bool:
 
 def snapshot(case: Case, time: int) -> Snapshot:
     """The model's metadata at one time, by path."""
-    known = case.allowed.snapshots.get(time)
+    held = case.model.snapshots
+    known = held.get(time)
     if known is None:
-        known = case.allowed.snapshots[time] = {}
-        _collect(case, time, case.model.root, ".", known)
-    return known
+        known = {}
+        _collect(case.model, time, case.model.root, ".", known)
+        held[time] = known
+        while len(held) > 1 and sum(map(len, held.values())) > FACTS_HELD:
+            del held[min(held)]
+    if case.profile.filesystem != "xfs":  # _settled_xattrs()
+        return known
+    return {path: _settled(case, facts) if facts.xattrs else facts for path, facts in known.items()}
 
 
-def _collect(case: Case, time: int, inode: int, path: str, into: Snapshot) -> None:
-    model = case.model
+def _settled(case: Case, facts: Facts) -> Facts:
+    return facts._replace(xattrs=_settled_xattrs(case, facts.number, dict(facts.xattrs)))
+
+
+def _collect(model: Model, time: int, inode: int, path: str, into: Snapshot) -> None:
     object_ = model.inodes[inode]
     xattrs = {name: line.at(time) for name, line in model.xattrs[inode].items()}
     is_directory = object_.kind == "dir"
@@ -199,11 +212,11 @@ def _collect(case: Case, time: int, inode: int, path: str, into: Snapshot) -> No
         0 if is_directory else model.nlink[inode].at(time),
         object_.target,
         object_.device,
-        _settled_xattrs(case, object_.number, {k: v for k, v in xattrs.items() if v is not None}),
+        tuple(sorted((name, value) for name, value in xattrs.items() if value is not None)),
     )
     if is_directory:
         for name, child in model.names_at(inode, time).items():
-            _collect(case, time, child, name if path == "." else f"{path}/{name}", into)
+            _collect(model, time, child, name if path == "." else f"{path}/{name}", into)
 
 
 def _settled_xattrs(case: Case, number: int, xattrs: dict[str, str]) -> tuple[tuple[str, str], ...]:

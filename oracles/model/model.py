@@ -15,6 +15,7 @@ several objects one after the other, so each object has an id of its own here.
 """
 
 import errno
+from typing import Any
 
 import msgspec
 
@@ -218,6 +219,7 @@ class Model:
         self.unwritten: dict[int, int] = {}  # file (-1: all) to when a call could not write it out: no room
         self.stopped: int | None = None  # Step.index of the call in which the filesystem stopped
         self.half_done = False  # whether a timeline has values beside
+        self.snapshots: dict[int, dict[str, Any]] = {}  # by time; of ordered.py, which alone looks into them
         self.logging: set[int] = set()  # times whose step fsyncs an object in some way, even in vain
         self.may_commit: list[int] = []  # in order, times whose step may have committed everything before it
 

@@ -74,6 +74,15 @@ def test_fdatasync_of_a_new_file_promises_the_name_it_was_made_with():
     assert kinds(durable.judge(bench.case(without(bench.tree(), "foo")))) == {"name lost"}
 
 
+@pytest.mark.parametrize("name", ["ext4", "xfs"])
+def test_fdatasync_after_a_rename_there_and_back_promises_neither_name(name):
+    """The renames touch no data, so the file may be under the name between."""
+    words = ("write foo 0 4K", "fsync foo", "rename foo bar", "fsync bar", "rename bar foo", "fdatasync foo")
+    bench = Bench("run\n" + "".join(f"  {word}\n" for word in words), name)
+    assert not kinds(durable.judge(bench.case(bench.tree(4))))
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+
+
 def test_fdatasync_after_a_rename_leaves_the_first_name_to_others():
     """A new file that was renamed before its fdatasync says nothing of who has its first name now."""
     text = "setup\n  creat a\nrun\n  unlink a\n  write a 0 512\n  rename a b\n  fdatasync b\n"

@@ -1,5 +1,6 @@
 """The model, its contents and its profiles."""
 
+import random
 import shutil
 import subprocess
 
@@ -51,6 +52,26 @@ def test_pieces_join_all_sources_of_each_byte():
         (4, 8, {Source(1), Source(2)}),
         (8, 16, {Source(2), ZERO}),
     ]
+
+
+def test_each_byte_has_the_sources_that_a_content_has_there():
+    """Of many contents, each made from the one before, as byte by byte."""
+    draw = random.Random(1)
+    made = [content.EMPTY]
+    for stamp in range(1, 60):
+        start = draw.randrange(60)
+        change = draw.choice((content.written, content.written, content.inserted, content.collapsed))
+        source = (Source(stamp),) if change is content.written else ()
+        length = draw.randrange(1, 20)
+        made.append(change(made[-1], start, start + length if source else length, *source))
+    for zero_from in (0, 30, 1000):
+        pieces = content.merged_pieces(made, zero_from)
+        assert [one.end for one in pieces[:-1]] == [one.start for one in pieces[1:]]
+        assert (pieces[0].start, pieces[-1].end) == (0, max(map(content.size_of, made)))
+        for piece in pieces:
+            for byte in range(piece.start, piece.end):
+                there = {one.source for each in made for one in content.part(each, byte, byte + 1)}
+                assert piece.sources == (there | {ZERO} if byte >= zero_from else there)
 
 
 def test_runs_of_a_content_are_explained_by_it():

@@ -269,6 +269,7 @@ LONG = {
     "fsync-overtakes-syncfs": 30,
     "inode-chunk-reused": 70,
     "link-removed-beside-many-new-names": 135,
+    "attributes-set-then-one-fsynced": 21,
     "many-files-made-then-one-fsynced": 252,
     "replaced-beside-many-new-names": 134,
     "reused-name-beside-many-new-names": 144,

@@ -5,7 +5,7 @@
 // caught by:  durable
 // profiles:   xfs
 // device:     slow
-// workloads:  many-files-made-then-one-fsynced
+// workloads:  attributes-set-then-one-fsynced many-files-made-then-one-fsynced
 // files: fs/xfs/xfs_log.c fs/xfs/xfs_log_cil.c
 // absent: 5.10 (each log buffer there is written with a flush before it, and by itself)
 //
