@@ -311,8 +311,8 @@ PROFILES = (
     Profile(
         "xfs-rmapbt",
         "xfs",
-        # A tree that says whom each block belongs to. The default since xfsprogs 6.5.0 (bcd5b1b76, "mkfs:
-        # enable reverse mapping by default"); said for older ones.
+        # A tree that says whom each block belongs to. The default since xfsprogs 6.5.0 (there bcd5b1b76,
+        # "mkfs: enable reverse mapping by default"); said for older ones.
         ("mkfs.xfs", "-q", "-f", "-m", "rmapbt=1"),
         "xfsprogs",
         ("xfs_repair", "-n"),

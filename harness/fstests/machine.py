@@ -44,7 +44,8 @@ USERS = ("fsgqa", "fsgqa2", "123456-fsgqa")  # README of fstests
 FIRST_ID = 61000
 
 # Programs that would wait for a daemon that the guest has not: udev, systemd, syslog. sysctl complains about
-# what the kernel has not, in the middle of what ./check says. As udev does, /dev/mapper/NAME leads to dm-N:
+# what the kernel has not, in the middle of what ./check says. lvcreate writes an archive to /etc/lvm and ends
+# without a word where it cannot. As udev does, /dev/mapper/NAME leads to dm-N:
 # by that fstests finds /sys/fs/xfs/dm-N.
 SCRIPT = """\
 hostname powercut
@@ -65,6 +66,8 @@ exit $status
 END
 printf '#!/bin/sh\nexit 0\n' >/tmp/bin/udevadm
 chmod +x /tmp/bin/sysctl /tmp/bin/dmsetup /tmp/bin/udevadm
+mkdir /tmp/lvm
+export LVM_SYSTEM_DIR=/tmp/lvm
 mount --bind /mnt/passwd /etc/passwd
 mount --bind /mnt/group /etc/group
 mount -t debugfs debugfs /sys/kernel/debug

@@ -3,7 +3,7 @@
 import pytest
 
 from oracles import consistent, fsck, mounts, quiet, stable, usable
-from oracles.observation import Fsck, Node, Observation
+from oracles.observation import Fsck, Node, Observation, Run
 from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles
 from oracles.verdict import Answer
 
@@ -228,6 +228,17 @@ def test_xfs_may_give_back_extents_behind_the_end():
         tree = replaced(bench.tree(), "bar", extents=before, size=4096, content=())
         second = replaced(tree, "bar", extents=after)
         assert kinds(stable.judge(bench.case(tree, second_tree=second))) == expected
+
+
+def test_what_the_page_cache_has_of_unwritten_blocks_may_count_as_data_or_not():
+    """generic/475 on xfs, in a guest that was short of memory. btrfs does not ask the page cache."""
+    for name, expected in (("xfs", set()), ("ext4", set()), ("btrfs", {"data changed"})):
+        bench = Bench(TREE, name)
+        tree = replaced(bench.tree(), "bar", data=((0, 8192),))
+        second = replaced(tree, "bar", data=((0, 4096),))
+        assert kinds(stable.judge(bench.case(tree, second_tree=second))) == expected
+        zeros = replaced(second, "bar", content=(Run(0, node_at(tree, "bar").size, "z"),))
+        assert kinds(stable.judge(bench.case(tree, second_tree=zeros))) == {"content changed"}
 
 
 def test_xfs_may_give_back_blocks_behind_the_end():
