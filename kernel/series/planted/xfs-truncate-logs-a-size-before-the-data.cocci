@@ -19,9 +19,10 @@
 // Seen with: write, truncate to more, fsync of another file.
 
 @@
+identifier f =~ "^xfs_setattr_size$|^xfs_vn_setattr_size$";
 expression error, mapping, low, high;
 @@
-xfs_setattr_size(...)
+f(...)
 {
 <...
 - error = filemap_write_and_wait_range(mapping, low, high);
