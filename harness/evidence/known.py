@@ -132,7 +132,6 @@ MEETS_FLUSH = "F2FS-2"
 F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
 LARGER = "F2FS-1"
 STRICT = "F2FS-5"
-PUNCHED = "F2FS-6"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
     "direct-dsync-into-reserved",
@@ -299,7 +298,7 @@ KNOWN = (
         "durable: size lost (fsynced file)",
     ),
     KnownBug(
-        PUNCHED,
+        LARGER,
         ("6.12", "7.2", F2FS_FIXED, F2FS_FIXED_7_2),
         "f2fs",
         "punch-hole-ends-behind-the-end",
@@ -308,6 +307,7 @@ KNOWN = (
             "durable: size lost (synced file)",
             "historical: size that never was (old file)",
         ),
+        ("f2fs", "f2fs-strict"),
     ),
     KnownBug(
         id=FIRST_NODE,
@@ -600,7 +600,7 @@ FIXES = (
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
-    Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (PUNCHED,)),
+    Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
 )
 
 

@@ -2,8 +2,7 @@
 //
 // files: fs/f2fs/file.c
 //
-// A fix of our own for what FINDINGS.md tells ("After recovery a file is longer than it ever was, where a hole ended
-// behind its end").
+// A fix of our own for what FINDINGS.md tells ("A hole punched across the end of a file makes it larger").
 //
 // What is changed. A hole that ends within a block sets the first part of that block to zero, and reserves the block
 // if there is none. Behind the end of the file there is nothing to set to zero, so the block is now left alone.
