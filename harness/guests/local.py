@@ -227,6 +227,7 @@ def start(backend: Backend, spec: GuestSpec, space: Workspace) -> LocalGuest:
     with contextlib.ExitStack() as undo:
         files: dict[str, int] = {}
         for name, size_bytes in spec.devices():
+            _leave_to_the_last_guest(folder / name)
             files[name] = os.open(space.file(f"{FOLDER}/{name}", size_bytes), os.O_RDWR | os.O_CLOEXEC)
             undo.callback(os.close, files[name])
         backend.prepare(spec, folder)
@@ -238,6 +239,15 @@ def start(backend: Backend, spec: GuestSpec, space: Workspace) -> LocalGuest:
         space.register(guest.pid)
         undo.pop_all()
     return guest
+
+
+def _leave_to_the_last_guest(device: Path) -> None:
+    """A guest that was killed may not be gone yet, and User Mode Linux locks the file of each device
+    (arch/um/drivers/ubd_kern.c, os_lock_file()): the next one would start without it. What the file holds
+    goes at once. Errors: OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        os.truncate(device, 0)
+        device.unlink()
 
 
 def _run(

@@ -1,7 +1,10 @@
 """A guest is reached through one interface: nothing else knows where its files lie, or that it has any."""
 
 import ast
+import contextlib
+import fcntl
 import inspect
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,6 +132,24 @@ def test_a_write_that_is_cut_short_goes_on(sleeping: Sleeping, monkeypatch: pyte
     monkeypatch.setattr(local.os, "pwrite", lambda file, data, at: whole(file, data[:3], at))
     sleeping.guest.write(INBOX, 7, b"all of it")
     assert sleeping.guest.read(INBOX, 6, 11) == b"\0all of it\0"
+
+
+def test_the_next_guest_has_devices_that_the_last_one_cannot_lock(tmp_path: Path) -> None:
+    """It may still be about to die; what it held is freed."""
+    last = Sleeping(tmp_path)
+    last.guest.write(DISK, 0, b"old")
+    with (tmp_path / local.FOLDER / DISK).open("r+b") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        last.guest.close()
+        following = Sleeping(tmp_path)
+        with (
+            contextlib.closing(following.guest),
+            following.guest.as_file(DISK) as path,
+            path.open("r+b") as file,
+        ):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            assert file.read(3) == bytes(3)
+        assert os.fstat(held.fileno()).st_size == 0
 
 
 def test_its_descriptors_go_with_it(tmp_path: Path) -> None:

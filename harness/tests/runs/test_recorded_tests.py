@@ -83,6 +83,8 @@ def test_a_log_that_cannot_be_examined_says_why(
     examine = examiner(tmp_path / "run", (), 0, (), Progress(quiet=True))
     (life,) = examine(space, "6.12", "generic/547", "btrfs")
     assert (life.exit, life.trouble) == (3, "it holds no filesystem")
-    (space / RECORD).write_bytes(bytes(4096))
+    assert not list(space.iterdir())  # before the examination: it needs their memory
+    for name in (OWN_LOG, RECORD):
+        (space / name).write_bytes(bytes(4096))
     (lost,) = examine(space, "6.12", "generic/547", "btrfs")
     assert "not a dm-log-writes log" in lost.trouble
