@@ -11,6 +11,7 @@ asked for it (cache.use), a source or a compiled tree while it is read (cache.lo
 
 import os
 import re
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -138,7 +139,7 @@ class _Sizes:
     def write(self) -> None:
         if self._now != self._before:
             with cache.full_disk_explained():
-                beside = self._file.with_name(f"{self._file.name}.{os.getpid()}")
+                beside = self._file.with_name(f"{self._file.name}.{os.getpid()}.{threading.get_ident()}")
                 beside.write_bytes(msgspec.json.encode(self._now))
                 beside.replace(self._file)
 
