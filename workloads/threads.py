@@ -86,7 +86,11 @@ def order_count(run: Iterable[Operation]) -> int:
 
 
 def _orders_of(threads: Sequence[Sequence[Operation]]) -> int:
-    lengths = [sum(op.word not in WITHOUT_EFFECT for op in thread) for thread in threads]
+    return interleavings([sum(op.word not in WITHOUT_EFFECT for op in thread) for thread in threads])
+
+
+def interleavings(lengths: Sequence[int]) -> int:
+    """In how many orders threads of so many operations can take turns."""
     return math.factorial(sum(lengths)) // math.prod(math.factorial(length) for length in lengths)
 
 

@@ -124,8 +124,7 @@ def attempts(
     recorded: bool = False,
 ) -> list[FstestsAttempt]:
     """One after another in one guest, as far as it came: each test that was taken up, at least the first.
-    space: of this guest alone. recorded: with the scratch device recorded
-    (recording.py).
+    space: of this guest alone. recorded: with the scratch device recorded (recording.py).
     Errors: NoRoomForDisks, NoFilesystemTool, OSError."""
     require_room()
     results = space.path / "results"

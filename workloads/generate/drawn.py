@@ -16,7 +16,6 @@ evict come oftener, subvolumes and remounts more seldom. Shorter ones are as the
 them.
 """
 
-import math
 import random
 from collections.abc import Callable, Sequence
 
@@ -24,7 +23,7 @@ import msgspec
 
 from workloads import text
 from workloads.text import K
-from workloads.threads import REFUSED, WRITE_BYTES_MAX
+from workloads.threads import REFUSED, WRITE_BYTES_MAX, interleavings
 from workloads.workload import FALLOCATE_MODES, OPEN_FLAGS, PWRITE_MODES, Workload
 
 BOUNDS = "random"
@@ -555,7 +554,7 @@ def _in_blocks(tree: Tree, words: list[str], weights: dict[str, int]) -> list[st
     while left:
         begins = 100 * tree.dice.random() < min(BLOCK_PERCENT, 100 * BLOCKS / len(words))
         shape = tree.dice.choice(SHAPES) if begins else ()
-        count = math.factorial(sum(shape)) // math.prod(map(math.factorial, shape))
+        count = interleavings(shape)
         if not shape or sum(shape) > left or orders * count > ORDERS:
             lines.append(WORDS[words[-left]][1](tree))
             left -= 1
