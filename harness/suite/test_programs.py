@@ -1,8 +1,8 @@
 """
 Programs as workloads, on real guests: their promises hold, and a broken one is laid at the right door.
 
-In:       workloads/programs/, and bad ones from here; --profile NAME,..., --kernel WORD. Builds three
-          kernels: its config variants `programs` and `cgroups`, and a planted bug.
+In:       workloads/programs/, and bad ones from here; --profile NAME,..., --kernel WORD. Builds two
+          kernels: its config variant `programs`, and a planted bug.
 Out:      that no script is UNKNOWN and no oracle accuses a stock filesystem but of its known bugs; that the
           programs with a mistake on purpose are found and named as the program's; that a planted kernel bug
           is named as the filesystem's; that a program or a script which misbehaves ends as a sentence, never

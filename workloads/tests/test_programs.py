@@ -45,9 +45,9 @@ def test_a_program_whose_files_hold_much_leaves_their_content_out():
 
 def test_a_program_may_need_more_of_the_kernel():
     (plain,) = parse(SMALL, "small", "small.toml")
-    (more,) = parse(SMALL + 'config = ["cgroups"]\n', "more", "more.toml")
+    (more,) = parse(SMALL + 'config = ["debug"]\n', "more", "more.toml")
     assert plain.config == ("programs",)
-    assert more.config == ("programs", "cgroups")
+    assert more.config == ("programs", "debug")
 
 
 @pytest.mark.parametrize(

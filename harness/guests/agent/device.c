@@ -21,6 +21,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 static int control = -1;
@@ -239,17 +240,17 @@ void under_table(uint64_t sectors, const char *type, const char *parameters)
  * the FLUSH of a write with data before that write, and by itself. So a write that nobody waited for is still on
  * its way when the FLUSH comes that should have covered it, and the log has it behind that FLUSH.
  *
- * dm-delay counts in ticks of the guest's clock (HZ is 100): times are what is left of the tick that the write
- * comes in, and whole ticks after it. The pieces are as small as a node of btrfs, and their devices are drawn: what
+ * dm-delay counts in ticks of the guest's clock (1 ms in our kernels, kernel/ticks.py): times are what is left of the
+ * tick that the write comes in, and whole ticks after it. The pieces are as small as a node of btrfs, and their devices are drawn: what
  * lies side by side is written together, and is to complete in any order. One device for each piece would be slower:
  * dm-delay has a thread for each of its targets.
  */
 static const struct {
-	const char *name, *node, *parameters;
+	const char *name, *node;
+	int ticks;
 } late_devices[] = {
-#define LATE(ticks, ms) { "late" #ticks, "/dev/late" #ticks, RECORDED_DISK " 0 0 " RECORDED_DISK " 0 " #ms " " RECORDED_DISK " 0 0" }
-	LATE(1, 10),
-	LATE(2, 20),
+	{ "late1", "/dev/late1", 1 },
+	{ "late2", "/dev/late2", 2 },
 };
 
 #define LATE_COUNT (sizeof(late_devices) / sizeof(late_devices[0]))
@@ -283,11 +284,26 @@ static unsigned int late_draw(unsigned int count)
 	return (late.random * 0x2545f4914f6cdd1d >> 33) % count;
 }
 
+/* The coarse clock moves once a tick. A kernel of another configuration or architecture has longer ones. */
+static int tick_ms(void)
+{
+	struct timespec tick;
+
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		die("the resolution of the clock");
+	return tick.tv_nsec < 1000000 ? 1 : tick.tv_nsec / 1000000;
+}
+
 static void late_create(uint64_t sectors)
 {
 	for (size_t i = 0; i < LATE_COUNT; i++) {
+		char parameters[128];
+
+		/* Reads and FLUSH without. */
+		snprintf(parameters, sizeof(parameters), "%s 0 0 %s 0 %d %s 0 0", RECORDED_DISK, RECORDED_DISK,
+			late_devices[i].ticks * tick_ms(), RECORDED_DISK);
 		dm_create(late_devices[i].name, late_devices[i].node);
-		dm_load(late_devices[i].name, sectors, "delay", late_devices[i].parameters);
+		dm_load(late_devices[i].name, sectors, "delay", parameters);
 	}
 }
 

@@ -24,7 +24,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* dm-delay: milliseconds, reads without. Two ticks of a guest's clock (HZ is 100), so one at least. */
+/* dm-delay: milliseconds, reads without. So long that a guest which the host lets wait does not miss it. */
 #define SLOW RECORDED_DISK " 0 0 " RECORDED_DISK " 0 20"
 
 struct doing {
