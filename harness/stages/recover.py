@@ -61,6 +61,7 @@ WANT_READS = 128
 WANT_DIRECTORY_TIMES = 256
 WANT_HASHES = 512
 READ_ONLY_FIRST = 1024
+WANT_ATTRIBUTE_HASHES = 2048
 # The words after which the walk tells inode flags, extents, times.
 ASKED_AFTER = {
     WANT_FLAGS: {"chattr"},
@@ -284,10 +285,12 @@ class Session:
 
 def walk_flags(history: History) -> int:
     """What its walk must tell beyond the usual, each at one more call an object or a longer report. Where
-    nobody knows what was written, contents are only compared with each other: hashes do, and are short."""
+    nobody knows what was written, contents and attributes are only compared with each other: hashes do, and
+    are short."""
     program = history.workload.program
     compared = not history.known or (program is not None and not program.content)
     hashes = WANT_HASHES if compared else 0
+    hashes |= 0 if history.known else WANT_ATTRIBUTE_HASHES
     return hashes | walk_flags_of_words(step.operation.word for step in (*history.setup, *history.run))
 
 

@@ -9,6 +9,7 @@ Not here: what is refused (harness/tests/stages/test_elsewhere.py).
 """
 
 import hashlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -143,17 +144,23 @@ def test_the_fourth_model_and_the_commands_that_follow(tmp_path, kernel_word):
     assert shown.returncode == 0, shown.stdout + shown.stderr
 
 
-def test_without_its_history_what_needs_none_is_judged_the_same(tmp_path, kernel_word):
-    """Log and base as files of their own: six oracles, and their verdicts are those of the run."""
-    folder = recorded(tmp_path, ("replace-by-rename",), ["btrfs"], kernel_word, ("O",))
+def without_history(tmp_path, name, filesystem, kernel_word):
+    """A run of one workload, and the exploration of its log and base as files of their own."""
+    folder = recorded(tmp_path, (name,), [filesystem], kernel_word, ("O",))
     place = folder / "experiments" / "0001"
     expand_file(place / "log.zst", tmp_path / "raw.log")
     (scratch := tmp_path / "scratch").mkdir()
-    with base_disk(place, scratch, profile("btrfs").size_bytes) as disk:
+    with base_disk(place, scratch, profile(filesystem).size_bytes) as disk:
         (tmp_path / "base.img").touch()
         copy_sparse(disk.path, tmp_path / "base.img")
     again, status = explored(tmp_path, tmp_path / "raw.log", "--base", tmp_path / "base.img")
     assert status == 0
+    return place, again
+
+
+def test_without_its_history_what_needs_none_is_judged_the_same(tmp_path, kernel_word):
+    """Log and base as files of their own: six oracles, and their verdicts are those of the run."""
+    place, again = without_history(tmp_path, "replace-by-rename", "btrfs", kernel_word)
     expected = {
         spec: tuple(one for one in verdicts if one[0] not in BY_ORDER)
         for spec, verdicts in verdicts_of(read_experiment(place)).items()
@@ -162,6 +169,16 @@ def test_without_its_history_what_needs_none_is_judged_the_same(tmp_path, kernel
     assert "The log came without a history" in (again / "report" / "index.html").read_text()
     refused = powercut("minimize", again)
     assert refused.returncode == 2
+
+
+def test_without_a_history_a_long_attribute_is_its_hash(tmp_path, kernel_word):
+    """The same bytes have the same one in every state. Whole, attributes made reports larger than the agent's
+    buffer."""
+    _, again = without_history(tmp_path, "unlinked-open-file-with-long-attribute", "xfs", kernel_word)
+    seen = read_experiment(again / "experiments" / "0001").observations
+    values = {node.xattrs["user.long"] for each in seen for node in each.tree if "user.long" in node.xattrs}
+    assert len(values) == 1
+    assert re.fullmatch(r"h:[0-9a-f]{16}:3200", values.pop())
 
 
 def test_a_check_of_the_user_judges_each_tree(tmp_path, kernel_word):

@@ -65,6 +65,7 @@ enum {
 	WANT_DIRECTORY_TIMES = 256,
 	WANT_HASHES = 512,
 	READ_ONLY_FIRST = 1024,
+	WANT_ATTRIBUTE_HASHES = 2048,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -282,7 +283,8 @@ static void reply_by_line(const struct request *request)
 static void set_walk_asks(uint32_t flags)
 {
 	walk_asks = (struct walk_asks){ flags & WANT_FLAGS, flags & WANT_EXTENTS, flags & WANT_TIMES,
-					flags & WANT_DIRECTORY_TIMES, flags & WANT_HASHES };
+					flags & WANT_DIRECTORY_TIMES, flags & WANT_HASHES,
+					flags & WANT_ATTRIBUTE_HASHES };
 }
 
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,

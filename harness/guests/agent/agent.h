@@ -106,6 +106,7 @@ extern struct walked walked;
 extern struct walk_asks {
 	bool flags, extents, times, directory_times;
 	bool hashes; /* of a file's content its hash alone */
+	bool attribute_hashes; /* and of a long attribute */
 } walk_asks;
 struct timespec;
 long long nanoseconds(const struct timespec *time);

@@ -171,9 +171,26 @@ static void content_add(struct content *content, const unsigned char *bytes, uin
 		run_end(content);
 }
 
+#define HASH_OF_NOTHING 0xcbf29ce484222325 /* FNV's offset basis */
+
 /* FNV-1a over the words of 64 bits that are not zero, each with its place: tells contents apart, and promises
- * nothing against malice. Zeros add nothing, so a hole needs no read: files of fsstress have up to 8 EiB. Where
- * reading ended, at most the end. */
+ * nothing against malice. Zeros add nothing, so a hole needs no read: files of fsstress have up to 8 EiB. The
+ * bytes are `length` from `start`, which is a multiple of 8; what follows them is overwritten, up to 7 bytes. */
+static void hash_bytes(uint64_t *hash, unsigned char *bytes, size_t length, uint64_t start)
+{
+	memset(bytes + length, 0, -length & 7);
+	for (size_t i = 0; i < length; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, bytes + i, 8);
+		if (!word)
+			continue;
+		*hash = (*hash ^ word ^ (start + i) << 16) * 0x100000001b3;
+		*hash ^= *hash >> 32;
+	}
+}
+
+/* Where reading ended, at most the end. */
 static uint64_t hash_range(uint64_t *hash, int file, uint64_t start, uint64_t end, struct errors *errors)
 {
 	static unsigned char buffer[1 << 18];
@@ -187,16 +204,7 @@ static uint64_t hash_range(uint64_t *hash, int file, uint64_t start, uint64_t en
 			note(errors, "read");
 		if (got <= 0)
 			break;
-		memset(buffer + got, 0, -got & 7);
-		for (ssize_t i = 0; i < got; i += 8) {
-			uint64_t word;
-
-			memcpy(&word, buffer + i, 8);
-			if (!word)
-				continue;
-			*hash = (*hash ^ word ^ (start + i) << 16) * 0x100000001b3;
-			*hash ^= *hash >> 32;
-		}
+		hash_bytes(hash, buffer, got, start);
 		start += got;
 	}
 	return start < end ? start : end;
@@ -321,7 +329,7 @@ static void put_file(struct text *out, const char *path, uint64_t size, struct e
 	ranges.length = 0;
 	struct content content = { .out = out };
 	bool whole = size <= READ_WHOLE_BYTES;
-	uint64_t hash = 0xcbf29ce484222325, covered = size, end = 0;
+	uint64_t hash = HASH_OF_NOTHING, covered = size, end = 0;
 
 	put(out, ",\"content\":[");
 	if (whole && walk_asks.hashes)
@@ -383,6 +391,20 @@ void put_left_file(struct text *out, const char *path)
 
 /* --- attributes -------------------------------------------------------------------------------- */
 
+#define ATTRIBUTE_BYTES_WHOLE 64 /* a longer one is its hash, where that was asked for */
+
+static void put_value(struct text *out, unsigned char *value, size_t length)
+{
+	uint64_t hash = HASH_OF_NOTHING;
+
+	if (!walk_asks.attribute_hashes || length <= ATTRIBUTE_BYTES_WHOLE) {
+		put_hex(out, value, length);
+		return;
+	}
+	hash_bytes(&hash, value, length, 0);
+	put(out, "\"h:%016llx:%zu\"", (unsigned long long)hash, length);
+}
+
 static void put_xattrs(struct text *out, const char *path, struct errors *errors)
 {
 	static char names[65536], value[65536];
@@ -403,7 +425,7 @@ static void put_xattrs(struct text *out, const char *path, struct errors *errors
 		put(out, name == names ? "" : ",");
 		put_string(out, name, strlen(name));
 		put(out, ":");
-		put_hex(out, (unsigned char *)value, bytes);
+		put_value(out, (unsigned char *)value, bytes);
 	}
 	put(out, "}");
 }
