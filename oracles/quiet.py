@@ -70,8 +70,13 @@ ALLOWED: tuple[re.Pattern[str], ...] = ()
 
 def starved(seen: Observation) -> str:
     """ "" or that the guest had no memory left, which is trouble of ours."""
-    found = next((line for line in (*seen.kernel_log, *seen.console) if NO_MEMORY.search(line)), "")
+    found = next((line for line in (*seen.kernel_log, *seen.console) if _lacks_memory(line)), "")
     return f"the guest's memory was too small: {_text(found)}" if found else ""
+
+
+@lru_cache(maxsize=1024)  # states mostly log the same lines
+def _lacks_memory(line: str) -> bool:
+    return NO_MEMORY.search(line) is not None
 
 
 def judge(case: Case) -> Verdict:
