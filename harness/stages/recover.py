@@ -21,7 +21,6 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.filesystem import check_filesystem
 from harness.guests.guest import (
     DISK,
     INBOX,
@@ -34,6 +33,7 @@ from harness.guests.guest import (
     GuestTrouble,
     LostGuest,
 )
+from harness.stages.checks import AUDIT, Audit, Checks, RecoveredDisk
 from harness.states.disk import (
     BLOCK_BYTES,
     RUN_BYTES,
@@ -313,11 +313,18 @@ def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
 
 
 class Recovery:
-    """The states of one log, recovered in order. `deaths` counts guests that this took.
+    """The states of one log, recovered in order. `deaths` counts guests that this took; checks: how the
+    checker's answers were got.
     asks: of walk_flags(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended."""
 
     def __init__(
-        self, guest_slot: GuestSlot, profile: Profile, with_fsck: bool, folder: Path, asks: int = 0
+        self,
+        guest_slot: GuestSlot,
+        profile: Profile,
+        with_fsck: bool,
+        folder: Path,
+        asks: int = 0,
+        audit: Audit = AUDIT,
     ) -> None:
         self._guest_slot = guest_slot
         self._profile = profile
@@ -325,6 +332,7 @@ class Recovery:
         self._asks = asks
         self._folder = folder
         self._settled_path = folder / "settled.disk"
+        self.checks = Checks(profile, folder / "checker.reads", audit)
         self.deaths = 0
         self._session: Session | None = None
         self._unsent: deque[list[Request]] = deque()  # batches that wait for room in the inbox
@@ -516,7 +524,8 @@ class Recovery:
             assert write.data is not None
             image[write.offset : write.offset + write.length] = write.data
         try:
-            return check_filesystem(self._profile, self._settled_path)
+            changed = {write.offset // BLOCK_BYTES: write.data or b"" for write in changes}
+            return self.checks.answer(RecoveredDisk(self._settled, changed), self._settled_path)
         finally:
             for offset, content in before:
                 image[offset : offset + len(content)] = content
