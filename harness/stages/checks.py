@@ -18,7 +18,8 @@ not in the future stays so.
 import random
 import signal
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +54,9 @@ class Audit(msgspec.Struct, frozen=True):
 
 
 AUDIT = Audit()
+
+
+AsFile = Callable[[], AbstractContextManager[Path]]
 
 
 class RecoveredDisk(NamedTuple):
@@ -99,14 +103,17 @@ class Checks:
         self._answers: deque[CleanAnswer] = deque(maxlen=KEPT)
         self.counts: Counter[str] = Counter()
 
-    def answer(self, disk: RecoveredDisk, image: Path) -> Fsck:
-        """image: the file that has this disk. Errors: NoFilesystemTool, AuditFailed."""
+    def answer(self, disk: RecoveredDisk, as_file: AsFile) -> Fsck:
+        """as_file: the same disk, which is made a file only where the checker runs. Errors: NoFilesystemTool,
+        AuditFailed."""
         proof = next((each for each in reversed(self._answers) if each.holds_for(disk)), None)
         if proof is None:
-            return self._run(disk, image)
+            with as_file() as image:
+                return self._run(disk, image)
         self.counts[PROVEN] += 1
         if self._random.random() * 100 < self._percent:
-            self._audit(proof, image)
+            with as_file() as image:
+                self._audit(proof, image)
         return proof.fsck
 
     def _run(self, disk: RecoveredDisk, image: Path) -> Fsck:

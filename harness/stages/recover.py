@@ -517,6 +517,13 @@ class Recovery:
 
     def _check(self, changes: list[DiskWrite]) -> Fsck:
         """The checker on the settled disk as recovery and unmount left it."""
+        changed = {write.offset // BLOCK_BYTES: write.data or b"" for write in changes}
+        disk = RecoveredDisk(self._settled, changed)
+        return self.checks.answer(disk, lambda: self._with_changes(changes))
+
+    @contextlib.contextmanager
+    def _with_changes(self, changes: list[DiskWrite]) -> Iterator[Path]:
+        """The file of the settled disk, with these for as long as it is looked at."""
         image = self._settled_image
         assert image is not None
         before = [(write.offset, image[write.offset : write.offset + write.length]) for write in changes]
@@ -524,8 +531,7 @@ class Recovery:
             assert write.data is not None
             image[write.offset : write.offset + write.length] = write.data
         try:
-            changed = {write.offset // BLOCK_BYTES: write.data or b"" for write in changes}
-            return self.checks.answer(RecoveredDisk(self._settled, changed), self._settled_path)
+            yield self._settled_path
         finally:
             for offset, content in before:
                 image[offset : offset + len(content)] = content

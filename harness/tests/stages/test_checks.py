@@ -1,5 +1,6 @@
 """An answer of the checker is proven where it reads nothing that differs, and audited."""
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -29,11 +30,16 @@ class Scene:
     def __init__(self, folder: Path, one: Profile = FIRST_TWO, audit: Audit = NO_AUDIT) -> None:
         self.image = folder / "image"
         self.checks = Checks(one, folder / "reads", audit)
+        self.files = 0
 
     def answer(self, state: dict[int, str], changed: dict[int, str] | None = None) -> Fsck:
         disk = RecoveredDisk(*({n: content(each) for n, each in it.items()} for it in (state, changed or {})))
         self.image.write_bytes(b"".join(disk.block(number) for number in range(COUNT)))
-        return self.checks.answer(disk, self.image)
+        return self.checks.answer(disk, self.as_file)
+
+    def as_file(self) -> contextlib.nullcontext[Path]:
+        self.files += 1
+        return contextlib.nullcontext(self.image)
 
     def counts(self) -> tuple[int, int, int]:
         return tuple(self.checks.counts[each] for each in (RUN, PROVEN, AUDITED))  # type: ignore[return-value]
@@ -52,6 +58,7 @@ def test_a_disk_that_differs_in_no_block_that_was_read_is_proven(scene: Scene) -
     first = scene.answer({0: "a", 5: "x"})
     assert scene.answer({0: "a", 5: "y", 7: "z"}) == first
     assert scene.counts() == (1, 1, 0)
+    assert scene.files == 1
 
 
 @pytest.mark.parametrize("state", [{0: "b"}, {0: "a", 1: "b"}, {}], ids=["other", "no hole", "a hole"])
@@ -121,7 +128,7 @@ def test_an_answer_that_the_audit_does_not_find_again_ends_the_run(tmp_path: Pat
     scene.answer({})
     os.utime(scene.image, (1, 1))
     with pytest.raises(AuditFailed, match=r"date \+%s -r was proven .*Found: exit 0, '1\\n'"):
-        scene.checks.answer(RecoveredDisk({}, {}), scene.image)
+        scene.checks.answer(RecoveredDisk({}, {}), scene.as_file)
 
 
 def test_a_checker_that_is_killed_in_an_audit_says_nothing_against_the_proof(
