@@ -137,6 +137,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     reads:      of a run with --damage, by the spec of each state that was damaged, the blocks that its
                 mount read.
     recorded_on: the device under the recording.
+    checks:     how the checker's answers were got: run, by the checker; proven, from an earlier answer;
+                audited, those of the proven for which the checker ran, too.
     """
 
     number: int
@@ -162,6 +164,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     undamaged: dict[str, int] = {}
     reads: dict[str, tuple[ReadBlock, ...]] = {}
     recorded_on: Device = Device()
+    checks: dict[str, int] = {}
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -454,7 +457,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     log_entries: of all logs together.
     verdicts:    counts by oracle.
     findings:    all, in the order of the run.
-    rates:       states per second, seconds per stage, boots of guests.
+    rates:       states per second, seconds per stage, boots of guests, answers of the checker (checks).
     reasons:     why something is UNKNOWN, or was not examined.
     planned_experiments: as planned in run.json.
     undone_experiments:  those that were tried and ended early.

@@ -7,6 +7,7 @@ Not here: the commands, a file each.
 """
 
 import argparse
+import contextlib
 from pathlib import Path
 
 import msgspec
@@ -38,6 +39,14 @@ def positive(text: str) -> int:
     if not text.isdigit() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
+
+
+def percent(text: str) -> float:
+    """From 0 to 100. Errors: ArgumentTypeError."""
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) <= 100:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 100")
 
 
 def sectors(text: str) -> int:

@@ -65,6 +65,7 @@ from harness.guests.guest import GuestTrouble, LostGuest
 from harness.local.version import title
 from harness.perf.boot import NotMeasured
 from harness.runs.run import NoGuest, NoRoom, WorkerFailed
+from harness.stages.checks import AuditFailed
 from harness.stages.elsewhere import BadSource
 from harness.states.disk import BadEntry
 from harness.states.log import BadLog
@@ -105,6 +106,7 @@ BAD_INPUT = (
 )
 NOT_DONE = (
     AgentError,
+    AuditFailed,
     GuestTrouble,
     KernelError,
     LostGuest,

@@ -21,6 +21,7 @@ from harness.commands.arguments import (
     chosen_profiles,
     compare_lines,
     compare_status,
+    percent,
     positive,
     read_question_of,
     report_page,
@@ -43,6 +44,7 @@ from harness.runs.cross_check import cross
 from harness.runs.cross_check import lines as cross_lines
 from harness.runs.cross_check import status as cross_status
 from harness.runs.run import LOG_BYTES, RunSpec, run
+from harness.stages.checks import AUDIT_PERCENT
 from harness.stages.explore import DEFAULT_BUDGET
 from harness.states.crash import DEFAULT_MODELS, parse_models
 from kernel.fragments import check_variants
@@ -138,6 +140,14 @@ def add_run(command: argparse.ArgumentParser) -> None:
         help="do not run the filesystem checker on recovered states, which is faster",
     )
     command.add_argument(
+        "--audit",
+        type=percent,
+        default=AUDIT_PERCENT,
+        metavar="PERCENT",
+        help="for how many of the checker's answers that are proven from earlier ones the checker runs all "
+        f"the same; a different answer ends the run (default: {AUDIT_PERCENT:g})",
+    )
+    command.add_argument(
         "--guest", choices=WANTED, default=UML, help="what the kernel runs in (default: uml)"
     )
     command.add_argument("--resume", type=Path, metavar="DIR", help="continue a run that was stopped")
@@ -208,6 +218,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         jobs=arguments.jobs,
         seed=arguments.seed,
         with_fsck=not arguments.no_fsck,
+        audit_percent=arguments.audit,
         log_bytes=arguments.log_size,
         guest=arguments.guest,
         command=("powercut", *arguments.words),
@@ -335,6 +346,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         jobs=arguments.jobs or question.jobs,
         seed=question.seed,
         with_fsck=not original.no_fsck,
+        audit_percent=original.audit,
         log_bytes=original.log_size,
         guest=question.guest,
         command=question.command,

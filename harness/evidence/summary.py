@@ -97,6 +97,7 @@ class Tally:
         self.unknowns: dict[str, tuple[str, int]] = {}  # by reason: the first state, how many in all
         self.failed_operations: dict[str, None] = {}
         self.seconds: Counter[str] = Counter()
+        self.checks: Counter[str] = Counter()  # as ExperimentFacts.checks
         self.kernel_seconds: dict[str, dict[int, float]] = {}
         self.examined: dict[tuple[str, str], tuple[int, int]] = {}  # experiments and states
         self.by_model: dict[str, Counter[str]] = {}  # by the names of ModelCounts
@@ -109,6 +110,7 @@ class Tally:
         self.entries += len(facts.entries)
         self.flushes += sum(bool(e.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for e in facts.entries)
         self.seconds.update(facts.seconds)
+        self.checks.update(facts.checks)
         self.kernel_seconds.setdefault(facts.kernel, {})[facts.number] = sum(facts.seconds.values())
         reached = len(experiment.judgement.states)
         experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
@@ -298,6 +300,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
         "wall_s": round(wall_s, 2),
         "guest_boots": boots,
         "seconds": {stage: round(value, 2) for stage, value in sorted(tally.seconds.items())},
+        "checks": dict(sorted(tally.checks.items())),
     }
     sweep = not compared(run)
     detection = tuple(detect(tally.judged, tally.kernel_seconds, findings)) if sweep else ()

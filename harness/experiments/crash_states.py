@@ -51,6 +51,7 @@ class CrashStates:
             setting.with_fsck,
             setting.scratch,
             walk_asks(recording.history, setting.profile, setting.tier),
+            setting.audit,
         )
         self._explorer = Explorer(state_plan, setting.profile.atomic_bytes, log, setting.scratch, enough)
         self._judging_s = 0.0
@@ -85,7 +86,11 @@ class CrashStates:
         return ""
 
     def facts(self) -> dict[str, Any]:
-        return {"planned": self._explorer.planned, "coverage": self._explorer.coverage}
+        return {
+            "planned": self._explorer.planned,
+            "coverage": self._explorer.coverage,
+            "checks": dict(self._recovery.checks.counts),
+        }
 
     def kernel_log(self) -> Sequence[str]:
         return loud_lines(self.ledger.judgement(), self.ledger)

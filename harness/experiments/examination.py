@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
+from harness.stages.checks import Audit
 from harness.stages.judge import Ledger
 from harness.stages.live import Died
 from harness.stages.record import NotRecorded, Recording, record
@@ -35,8 +36,8 @@ UNRECORDED = (NotRecorded, *UNEXAMINED)
 
 class Setting(msgspec.Struct, frozen=True):
     """Where an experiment is done. kernel: its kernel spec, for the history. pristine: the image as mkfs left
-    it. scratch: a folder for disks and logs. with_fsck: whether the checker is run on what came back. device:
-    under the recording."""
+    it. scratch: a folder for disks and logs. with_fsck: whether the checker is asked about what came back.
+    device: under the recording. audit: of the checker's answers that are proven."""
 
     guest_slot: GuestSlot
     profile: Profile
@@ -46,6 +47,7 @@ class Setting(msgspec.Struct, frozen=True):
     scratch: Path
     with_fsck: bool = True
     device: Device = Device()
+    audit: Audit = Audit()
 
 
 class Judged(NamedTuple):

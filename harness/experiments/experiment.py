@@ -70,10 +70,19 @@ def run_experiment(
 ) -> Outcome:
     """
     tell(n) is called with the number of states judged since the last call.
-    Errors: OSError when the evidence cannot be kept. Everything else becomes the experiment's trouble.
+    Errors: OSError when the evidence cannot be kept, AuditFailed. Everything else becomes the experiment's
+    trouble.
     """
     setting = Setting(
-        guest_slot, plan.profile, plan.tier, plan.kernel, pristine, scratch, plan.with_fsck, plan.device
+        guest_slot,
+        plan.profile,
+        plan.tier,
+        plan.kernel,
+        pristine,
+        scratch,
+        plan.with_fsck,
+        plan.device,
+        plan.audit,
     )
     started = time.monotonic()
     try:

@@ -15,6 +15,7 @@ opens it.
 import msgspec
 
 from harness.guests.spec import LOG_BYTES, UML
+from harness.stages.checks import AUDIT_PERCENT, Audit
 from harness.stages.explore import StatePlan
 from oracles.profiles import Profile
 from oracles.verdict import Tier
@@ -33,7 +34,7 @@ class Plan(msgspec.Struct, frozen=True):
     """number: from 1. kernel: its kernel spec. kernel_key: that kernel's, built with the variants config.
     agent: the agent's hash. recordings: how often the log is recorded; the last one is recovered, the others
     are only counted. guest: of spec.KINDS. state_plan: crash models, and how many states of each. kind: of
-    results.KINDS. log_bytes: of the log device. device: under the recording."""
+    results.KINDS. log_bytes: of the log device. device: under the recording. audit_percent: of Audit."""
 
     number: int
     kernel: str
@@ -50,6 +51,12 @@ class Plan(msgspec.Struct, frozen=True):
     kind: str = CRASH
     log_bytes: int = LOG_BYTES
     device: Device = Device()
+    audit_percent: float = AUDIT_PERCENT
+
+    @property
+    def audit(self) -> Audit:
+        """Each experiment has a seed of its own, or all would audit the same places of their logs."""
+        return Audit(self.audit_percent, f"{self.state_plan.seed} {self.profile.name} {self.workload.name}")
 
 
 class _Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -54,6 +54,7 @@ from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
 from harness.runs.reruns import rerun_new
+from harness.stages.checks import AUDIT_PERCENT, AuditFailed
 from harness.stages.explore import DEFAULT_BUDGET, StatePlan
 from harness.states.crash import DEFAULT_MODELS
 from harness.states.log import SECTOR_BYTES
@@ -106,7 +107,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
     repeats: whether new findings are repeated (reruns.py). damages, prefixes: of StatePlan.
     devices: of results.DEVICES, each what every workload is recorded on. device_seed: of the slow one; -1
-    draws it for each workload."""
+    draws it for each workload. audit_percent: of checks.Audit."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -130,6 +131,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     prefixes: int = 0
     devices: tuple[str, ...] = (FAST,)
     device_seed: int = -1
+    audit_percent: float = AUDIT_PERCENT
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -350,6 +352,7 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
             FAULTS if workload.faulty else part.kind or run_spec.kind,
             run_spec.log_bytes if workload.program is None else max(run_spec.log_bytes, PROGRAM_LOG_BYTES),
             device_of(run_spec, part.device, workload),
+            run_spec.audit_percent,
         )
         for number, (part, workload, config) in enumerate(wanted, 1)
     ]
@@ -439,7 +442,7 @@ def work(settings: Worker, line: Connection) -> None:
                 line.send(Said("done", (outcome, bench.boots - before)))
     except EOFError:  # whoever gave us experiments is gone
         return
-    except OSError as error:
+    except (OSError, AuditFailed) as error:
         with contextlib.suppress(OSError):
             line.send(Said("failed", f"{error}"))
 
@@ -467,11 +470,13 @@ class Workbench:
 
     def do_or_tell(self, plan: Plan, tell: Any) -> Outcome:
         """What goes wrong by a mistake of ours is that experiment's trouble, and ends no other.
-        Errors: OSError."""
+        Errors: OSError, AuditFailed."""
         try:
             return self.do(plan, tell)
         except OSError:
             raise
+        except AuditFailed as failed:  # in other experiments, too, answers were proven
+            raise AuditFailed(f"{plan.workload.name} on {plan.profile.name}: {failed}") from failed
         except Exception as mistake:
             self._stack.close()
             self._for = None

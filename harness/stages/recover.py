@@ -21,7 +21,6 @@ from pathlib import Path
 
 import msgspec
 
-from harness.guests.filesystem import check_filesystem
 from harness.guests.guest import (
     DISK,
     INBOX,
@@ -34,6 +33,7 @@ from harness.guests.guest import (
     GuestTrouble,
     LostGuest,
 )
+from harness.stages.checks import AUDIT, Audit, Checks, RecoveredDisk
 from harness.states.disk import (
     BLOCK_BYTES,
     RUN_BYTES,
@@ -316,11 +316,18 @@ def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
 
 
 class Recovery:
-    """The states of one log, recovered in order. `deaths` counts guests that this took.
+    """The states of one log, recovered in order. `deaths` counts guests that this took; checks: how the
+    checker's answers were got.
     asks: of walk_flags(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended."""
 
     def __init__(
-        self, guest_slot: GuestSlot, profile: Profile, with_fsck: bool, folder: Path, asks: int = 0
+        self,
+        guest_slot: GuestSlot,
+        profile: Profile,
+        with_fsck: bool,
+        folder: Path,
+        asks: int = 0,
+        audit: Audit = AUDIT,
     ) -> None:
         self._guest_slot = guest_slot
         self._profile = profile
@@ -328,6 +335,7 @@ class Recovery:
         self._asks = asks
         self._folder = folder
         self._settled_path = folder / "settled.disk"
+        self.checks = Checks(profile, folder / "checker.reads", audit)
         self.deaths = 0
         self._session: Session | None = None
         self._unsent: deque[list[Request]] = deque()  # batches that wait for room in the inbox
@@ -512,6 +520,13 @@ class Recovery:
 
     def _check(self, changes: list[DiskWrite]) -> Fsck:
         """The checker on the settled disk as recovery and unmount left it."""
+        changed = {write.offset // BLOCK_BYTES: write.data or b"" for write in changes}
+        disk = RecoveredDisk(self._settled, changed)
+        return self.checks.answer(disk, lambda: self._with_changes(changes))
+
+    @contextlib.contextmanager
+    def _with_changes(self, changes: list[DiskWrite]) -> Iterator[Path]:
+        """The file of the settled disk, with these for as long as it is looked at."""
         image = self._settled_image
         assert image is not None
         before = [(write.offset, image[write.offset : write.offset + write.length]) for write in changes]
@@ -519,7 +534,7 @@ class Recovery:
             assert write.data is not None
             image[write.offset : write.offset + write.length] = write.data
         try:
-            return check_filesystem(self._profile, self._settled_path)
+            yield self._settled_path
         finally:
             for offset, content in before:
                 image[offset : offset + len(content)] = content

@@ -39,6 +39,7 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
         *unknown(summary),
         *failed(summary),
         *speed(summary),
+        *checks(summary),
         line("report", str(report_path), cut=False),
         line("exit", verdict(summary)),
     ]
@@ -207,6 +208,17 @@ def speed(summary: Summary) -> list[str]:
     if isinstance(seconds, dict):
         parts.append(", ".join(f"{stage} {each:.1f} s" for stage, each in seconds.items()))
     return [line("speed", "; ".join(parts))] if parts else []
+
+
+def checks(summary: Summary) -> list[str]:
+    """How the checker's answers were got, where some were proven."""
+    counts = summary.rates.get("checks", {})
+    if not counts.get("proven"):
+        return []
+    own, proven, audited = (counts.get(each, 0) for each in ("run", "proven", "audited"))
+    return folded(
+        "checker", f"ran {number(own, 'time')}; {proven:,} answers proven from those, {audited:,} audited"
+    )
 
 
 def verdict(summary: Summary) -> str:

@@ -127,6 +127,19 @@ def test_the_lines_fit_and_say_it_all(run: Path) -> None:
         assert each in told, each
 
 
+def test_answers_of_the_checker_are_counted_where_some_are_proven(run: Path) -> None:
+    summary = read_summary(run)
+    counts = {"run": 62, "proven": 1231, "audited": 12}
+    for checks, told in (
+        ({}, []),
+        ({"run": 62}, []),
+        (counts, ["checker    ran 62 times; 1,231 answers proven from those, 12 audited"]),
+    ):
+        shown = msgspec.structs.replace(summary, rates={**summary.rates, "checks": checks})
+        lines = summary_lines(shown, read_question(run), run)
+        assert [line for line in lines if line.startswith("checker")] == told
+
+
 def test_ten_lines_when_all_holds(tmp_path: Path) -> None:
     """A good run ends with at most ten lines, and says that nothing is broken."""
     run = make_run(tmp_path, good=True)

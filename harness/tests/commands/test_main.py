@@ -328,18 +328,28 @@ def test_a_bad_sector_outside_the_device_is_told_before_anything_is_built(
 
 
 def test_a_resumed_run_asks_the_question_it_was_started_with(made: Path, monkeypatch) -> None:
-    question(made, ("powercut", "run", "replace-by-rename", "--log-size", "2M", "--no-fsck"))
+    question(
+        made, ("powercut", "run", "replace-by-rename", "--log-size", "2M", "--no-fsck", "--audit", "7.5")
+    )
     run_specs: list[run.RunSpec] = []
     monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: run_specs.append(run_spec) or 0)
     assert main.main(["run", "--resume", str(made), "--jobs", "3"]) == 0
     (run_spec,) = run_specs
     assert [one.name for one in run_spec.workloads] == ["replace-by-rename"]
-    assert (run_spec.log_bytes, run_spec.with_fsck, run_spec.jobs, run_spec.guest) == (
+    assert (run_spec.log_bytes, run_spec.with_fsck, run_spec.audit_percent, run_spec.jobs) == (
         2 << 20,
         False,
+        7.5,
         3,
-        "uml",
     )
+    assert run_spec.guest == "uml"
+
+
+@pytest.mark.parametrize("percent", ["-1", "100.5", "nan", "all"])
+def test_a_share_to_audit_is_a_percentage(powercut: Powercut, percent: str) -> None:
+    status, told = powercut("run", f"--audit={percent}")
+    assert status == 2
+    assert f"'{percent}' is not a number from 0 to 100" in told
 
 
 def test_what_was_no_run_cannot_be_resumed(powercut: Powercut, made: Path) -> None:

@@ -81,6 +81,7 @@ def test_experiments_add_up(run: Path) -> None:
     assert summary.verdicts["durable"].holds == 2 * STATES
     assert summary.rates["seconds"] == {"recover": 2.0}
     assert summary.rates["states_per_s"] == STATES
+    assert summary.rates["checks"] == {"run": 4, "proven": 6, "audited": 3}
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,12 @@ def test_bytes_that_are_no_text_are_kept_as_latin_1(tools: Path, tmp_path: Path)
     assert check_filesystem(PROFILE, tmp_path / "x").output == "bad name \xff"
 
 
+def test_the_seconds_that_it_took_are_no_part_of_the_answer(tools: Path, tmp_path: Path) -> None:
+    """fsck.f2fs ends with them."""
+    script(tools, "fsck.tiny", r"printf '[Ok..]\n\nDone: 0.013482 secs\n'")
+    assert check_filesystem(PROFILE, tmp_path / "x").output == "[Ok..]\n\nDone: SECONDS secs\n"
+
+
 @pytest.mark.parametrize("stream", ["1", "2"])
 def test_a_version_is_read_from_either_stream(tools: Path, stream: str) -> None:
     script(tools, "mkfs.tiny", f"echo tiny 1.2 >&{stream}")

@@ -18,6 +18,7 @@ from harness.local.progress import Progress
 from harness.runs import run as subject
 from harness.runs.pool import Lost, Said
 from harness.runs.run import RunSpec, Workbench, Worker, heed, require_same_question
+from harness.stages.checks import AuditFailed
 from harness.tests.made_run import BENCH, keep, question
 from oracles.profiles import profile
 from oracles.verdict import Tier
@@ -89,6 +90,22 @@ def test_a_mistake_of_ours_is_the_trouble_of_its_experiment_alone(
     kept = run / "experiments/0001"
     assert read_experiment(kept).facts.trouble == outcome.trouble
     assert "Traceback" in (kept / "kernel.log").read_text()
+
+
+def test_an_audit_that_fails_is_no_trouble_of_one_experiment(
+    run: Path, bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What other experiments proved is in doubt, too: the worker ends the run with it."""
+
+    def examine(*_: object) -> None:
+        raise AuditFailed("it answers otherwise")
+
+    monkeypatch.setattr(subject, "run_experiment", examine)
+    with pytest.raises(
+        AuditFailed, match=rf"{PLAN.workload.name} on {PLAN.profile.name}: it answers otherwise"
+    ):
+        bench.do_or_tell(PLAN, print)
+    assert not list((run / "experiments").iterdir())
 
 
 def test_where_the_scratch_folder_is_full_nothing_is_kept(

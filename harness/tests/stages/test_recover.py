@@ -9,7 +9,7 @@ import pytest
 
 from harness.guests.guest import LostGuest
 from harness.local.root import ROOT
-from harness.stages import recover
+from harness.stages import checks, recover
 from harness.stages.elsewhere import unknown_history
 from harness.stages.recover import (
     BATCH_BYTES,
@@ -334,7 +334,7 @@ def test_the_checker_sees_the_state_with_what_recovery_changed(tmp_path: Path, m
     changes = {60: b"r" * BLOCK_BYTES, 0: b"s" * BLOCK_BYTES}
     scene = Scene(tmp_path, ENTRIES, fates=fates, changes=changes)
     monkeypatch.setattr(
-        recover, "check_filesystem", lambda profile, image: Fsck(exit=0, output=digest(image.read_bytes()))
+        checks, "check_filesystem", lambda profile, image: Fsck(exit=0, output=digest(image.read_bytes()))
     )
     for one in scene.run():
         expected = bytearray(scene.base)
@@ -356,14 +356,14 @@ def test_what_recovery_changed_is_not_on_the_disk_of_the_next_state(tmp_path: Pa
         scene.guest_slot.changes.clear()  # the recovery of the states after the first changes nothing
         return Fsck(exit=0, output="")
 
-    monkeypatch.setattr(recover, "check_filesystem", check)
+    monkeypatch.setattr(checks, "check_filesystem", check)
     scene.run()
     assert seen[0] == b"r" * BLOCK_BYTES
     assert set(seen[1:]) == {bytes(BLOCK_BYTES)}
 
 
 def test_a_state_that_killed_the_guest_is_not_checked(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(recover, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
+    monkeypatch.setattr(checks, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
     fates = {9: ["panic", "panic"]}
     found = Scene(tmp_path, ENTRIES, changes={1: bytes(BLOCK_BYTES)}, fates=fates).run()
     assert [one.prefix for one in found if observed(one).fsck is None] == [9]
@@ -379,7 +379,7 @@ def test_an_answer_that_lacks_a_changed_block_is_our_trouble_and_is_not_checked(
         checked.append(digest(image.read_bytes()))
         return Fsck(exit=0, output="")
 
-    monkeypatch.setattr(recover, "check_filesystem", check)
+    monkeypatch.setattr(checks, "check_filesystem", check)
     changes = {60: b"r" * BLOCK_BYTES, 0: b"s" * BLOCK_BYTES}
     scene = Scene(tmp_path, ENTRIES, fates={9: ["short"]}, changes=changes)
     found = scene.run()
@@ -390,7 +390,7 @@ def test_an_answer_that_lacks_a_changed_block_is_our_trouble_and_is_not_checked(
 
 @pytest.mark.parametrize("at", [0, 9, COUNT])
 def test_a_failed_unmount_is_reported_and_the_guest_replaced(tmp_path: Path, monkeypatch, at: int) -> None:
-    monkeypatch.setattr(recover, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
+    monkeypatch.setattr(checks, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
     scene = Scene(tmp_path, ENTRIES, fates={at: ["busy"]})
     found = scene.run()
     seen = observed(found[at])

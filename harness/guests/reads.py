@@ -1,0 +1,75 @@
+"""
+Which blocks of its image a checker reads.
+
+In:       the preloaded library (reads/reads.c) and the host's C compiler; the file that it leaves.
+Out:      environment() for the checker, blocks_read() after it.
+Not here: running the checker (filesystem.py), what follows from its reads (stages/checks.py).
+"""
+
+import functools
+import hashlib
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+from filelock import FileLock
+
+from harness.guests.agent_binary import AgentError
+from harness.states.disk import BLOCK_BYTES
+from kernel import cache
+
+SOURCE = Path(__file__).parent / "reads" / "reads.c"
+COMPILE = ("gcc", "-std=gnu17", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")
+HEAD = struct.Struct("<QQQ")  # reads.c: struct head
+MAGIC = int.from_bytes(b"PWCREADP", "little")
+
+
+@functools.cache
+def reads_library() -> Path:
+    """Compiled once for each version of its source. Errors: AgentError, OSError."""
+    name = hashlib.sha256(" ".join(COMPILE).encode() + SOURCE.read_bytes()).hexdigest()[:16]
+    folder = cache.root() / "agents"
+    library = folder / f"{name}.so"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "lock"):
+        if not library.exists():
+            _compile(library)
+        cache.use(library)
+        cache.touch(library)
+    return library
+
+
+def _compile(library: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+        built = Path(folder) / "reads.so"
+        try:
+            subprocess.run(
+                [*COMPILE, "-o", str(built), str(SOURCE)], check=True, capture_output=True, text=True
+            )
+        except FileNotFoundError as error:
+            raise AgentError("gcc is needed and is not installed: apt-get install gcc libc6-dev") from error
+        except subprocess.CalledProcessError as error:
+            first = next((line for line in error.stderr.splitlines() if "error" in line), error.stderr[:200])
+            raise AgentError(f"{SOURCE.name} cannot be compiled: {first}") from error
+        built.rename(library)
+
+
+def environment(image: Path, reads: Path) -> dict[str, str]:
+    """What a program is started with so that it leaves in `reads` what it reads of the image.
+    Errors: AgentError, OSError."""
+    return {"LD_PRELOAD": str(reads_library()), "POWERCUT_IMAGE": str(image), "POWERCUT_READS": str(reads)}
+
+
+def blocks_read(reads: Path, size_bytes: int) -> tuple[int, ...] | None:
+    """Of an image of that size, ascending. None where they are not known: the program died, is linked
+    statically, or read in a way that the library does not write down."""
+    try:
+        raw = reads.read_bytes()
+    except FileNotFoundError:
+        return None
+    if len(raw) < HEAD.size:
+        return None
+    magic, block_count, read_count = HEAD.unpack_from(raw)
+    whole = len(raw) == HEAD.size + 8 * read_count and block_count == -(-size_bytes // BLOCK_BYTES)
+    return struct.unpack_from(f"<{read_count}Q", raw, HEAD.size) if magic == MAGIC and whole else None

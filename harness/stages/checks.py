@@ -1,0 +1,149 @@
+"""
+Ask the checker about recovered states, or prove that it would answer as it did before.
+
+In:       a profile; each recovered disk, as blocks and as a file.
+Out:      Fsck after Fsck; Checks.counts, how each was got.
+Not here: running the checker (guests/filesystem.py), writing down what it reads (guests/reads.py).
+
+A checker's answer follows from the bytes that it reads. Where each block that it read of an earlier disk has
+the same bytes in this one, it takes the same way through this one, and answers the same: the answer is
+*proven*. A seeded share of the proven answers is *audited*: the checker runs all the same, and one different
+answer ends the run.
+
+Only a clean answer is ever proven, so what a finding shows is the checker's own answer to that very disk. Nor
+can a clean answer grow old: e2fsck holds the times in the superblock against the clock, and a time that is
+not in the future stays so.
+"""
+
+import random
+import signal
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from harness.guests.filesystem import check_filesystem
+from harness.guests.reads import blocks_read
+from harness.states.disk import ZERO_BLOCK
+from oracles.fsck import ERROR_LINES
+from oracles.observation import Fsck
+from oracles.profiles import Profile
+
+# Filesystems where it saves time (docs/measurements.md). xfs_repair reads the end of the log, and XFS puts a
+# random number into each record there (xlog_ticket_alloc() in fs/xfs/xfs_log.c): of 500 recovered disks none
+# was for it as one before.
+PROVABLE = ("btrfs", "ext4", "f2fs")
+KEPT = 4  # answers of a log; of 300 states of each filesystem 32 proved no more than the last 2
+AUDIT_PERCENT = 1.0
+
+RUN, PROVEN, AUDITED = "run", "proven", "audited"
+
+
+class AuditFailed(Exception):
+    """The checker answers otherwise than it was proven to: nothing that was proven can be believed."""
+
+
+class Audit(msgspec.Struct, frozen=True):
+    """percent: of the proven answers that are audited. seed: text that decides which."""
+
+    percent: float = AUDIT_PERCENT
+    seed: str = ""
+
+
+AUDIT = Audit()
+
+
+AsFile = Callable[[], AbstractContextManager[Path]]
+
+
+class RecoveredDisk(NamedTuple):
+    """The disk as recovery left it, by block: what the state had, zeros where nothing is named, and what
+    recovery changed of it."""
+
+    state: dict[int, bytes]
+    changed: dict[int, bytes]
+
+    def block(self, number: int) -> bytes:
+        return self.changed.get(number) or self.state.get(number, ZERO_BLOCK)
+
+
+class CleanAnswer:
+    """A clean answer. content: of the blocks that the checker read for it. suspect: the block that differed
+    when it was last compared, for the next disk mostly differs there, too."""
+
+    __slots__ = ("content", "fsck", "suspect")
+
+    def __init__(self, fsck: Fsck, reads: Iterable[int], disk: RecoveredDisk) -> None:
+        self.fsck = fsck
+        self.content = {block: disk.block(block) for block in reads}
+        self.suspect: int | None = None
+
+    def holds_for(self, disk: RecoveredDisk) -> bool:
+        """Whether each block that was read has the same bytes on this disk."""
+        if self.suspect is not None and disk.block(self.suspect) != self.content[self.suspect]:
+            return False
+        self.suspect = next(
+            (block for block, content in self.content.items() if disk.block(block) != content), None
+        )
+        return self.suspect is None
+
+
+class Checks:
+    """Of the states of one log. reads: a file for what the checker reads. counts: by RUN, PROVEN, AUDITED;
+    an audited answer is among the proven, too."""
+
+    def __init__(self, profile: Profile, reads: Path, audit: Audit) -> None:
+        self._profile = profile
+        self._reads = reads
+        self._percent = audit.percent
+        self._random = random.Random(audit.seed)
+        self._answers: deque[CleanAnswer] = deque(maxlen=KEPT)
+        self.counts: Counter[str] = Counter()
+
+    def answer(self, disk: RecoveredDisk, as_file: AsFile) -> Fsck:
+        """as_file: the same disk, which is made a file only where the checker runs. Errors: NoFilesystemTool,
+        AuditFailed."""
+        proof = next((each for each in reversed(self._answers) if each.holds_for(disk)), None)
+        if proof is None:
+            with as_file() as image:
+                return self._run(disk, image)
+        self.counts[PROVEN] += 1
+        if self._random.random() * 100 < self._percent:
+            with as_file() as image:
+                self._audit(proof, image)
+        return proof.fsck
+
+    def _run(self, disk: RecoveredDisk, image: Path) -> Fsck:
+        self.counts[RUN] += 1
+        if self._profile.filesystem not in PROVABLE:
+            return check_filesystem(self._profile, image)
+        self._reads.unlink(missing_ok=True)
+        fsck = check_filesystem(self._profile, image, self._reads)
+        reads = blocks_read(self._reads, self._profile.size_bytes)
+        if reads is not None and is_clean(fsck, self._profile):
+            self._answers.append(CleanAnswer(fsck, reads, disk))
+        return fsck
+
+    def _audit(self, proof: CleanAnswer, image: Path) -> None:
+        fsck = check_filesystem(self._profile, image)
+        if fsck.timed_out or fsck.exit == -signal.SIGKILL:  # it has no answer
+            return
+        self.counts[AUDITED] += 1
+        if fsck != proof.fsck:
+            raise AuditFailed(
+                f"{' '.join(self._profile.fsck)} was proven to answer as on an earlier disk, where it read "
+                f"{len(proof.content)} blocks, and answers otherwise. Proven: exit {proof.fsck.exit}, "
+                f"{proof.fsck.output!r}. Found: exit {fsck.exit}, {fsck.output!r}"
+            )
+
+
+def is_clean(fsck: Fsck, profile: Profile) -> bool:
+    """Whether the answer has no word of an error in it."""
+    return (
+        fsck.exit in profile.fsck_clean
+        and not fsck.timed_out
+        and not any(ERROR_LINES[profile.filesystem].search(line) for line in fsck.output.splitlines())
+    )
