@@ -132,6 +132,7 @@ MEETS_FLUSH = "F2FS-2"
 F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
 LARGER = "F2FS-1"
 STRICT = "F2FS-5"
+IN_PLACE = "F2FS-6"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
     "direct-dsync-into-reserved",
@@ -412,6 +413,20 @@ KNOWN = (
     ),
     *(
         KnownBug(
+            IN_PLACE,
+            ("6.12", F2FS_FIXED),
+            "f2fs",
+            workload,
+            ("durable: data lost (synced file)",),
+        )
+        for workload in (
+            "sync-after-checkpoint-took-inode",
+            "syncfs-after-checkpoint-took-inode",
+            "freeze-after-checkpoint-took-inode",
+        )
+    ),
+    *(
+        KnownBug(
             MEETS_FLUSH,
             ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
             "f2fs",
@@ -601,6 +616,7 @@ FIXES = (
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
+    Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),
 )
 
 
