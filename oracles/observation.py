@@ -38,7 +38,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
              since each subvolume counts inodes anew.
     dtype:   the kind that the directory entry claimed (d_type), "" where it claimed none.
     mode:    permission bits, 0o7777. size: bytes. blocks: 512 B units.
-    xattrs:  name to value in hex; of a history that is not known a value of more than 64 bytes as "h:HASH:SIZE".
+    xattrs:  name to value in hex; of a history that is not known, "h:HASH:SIZE" for more than 64 bytes.
     content: files: runs that cover [0, size).
     mtime:   seconds, only where it lies before 2001: set by a workload, not by a clock; else -1.
     flags:   inode flags, letters of workloads.workload.INODE_FLAGS; "" where they were not asked for.
