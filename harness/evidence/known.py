@@ -414,7 +414,7 @@ KNOWN = (
     *(
         KnownBug(
             IN_PLACE,
-            ("6.12", F2FS_FIXED),
+            ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
             "f2fs",
             workload,
             ("durable: data lost (synced file)",),

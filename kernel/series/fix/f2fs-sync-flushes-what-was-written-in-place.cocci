@@ -11,7 +11,7 @@
 // makes none dirty. Now a flush is sent before that return. A fix for use would send it to every device of a filesystem
 // that has several, and only if there was such data since the last flush.
 //
-// How it was checked. With it the three workloads keep every promise on 6.12.
+// How it was checked. With it the three workloads keep every promise on 6.12 and 7.2.
 
 @@
 identifier f =~ "^f2fs_write_checkpoint$";
