@@ -13,6 +13,7 @@ from harness.guests.filesystem import (
     make_filesystem,
     tool_version,
 )
+from harness.states.disk import data_blocks
 from oracles.observation import Fsck
 from oracles.profiles import Profile
 
@@ -44,6 +45,16 @@ def test_a_filesystem_is_made_in_an_image_of_the_profiles_size(tools: Path, tmp_
     make_filesystem(PROFILE, tmp_path / "image")
     assert (tmp_path / "image.args").read_text() == f"-q {1 << 20}\n"
     assert (tmp_path / "image").read_bytes() == bytes(1 << 20)
+
+
+def test_zeros_that_mkfs_writes_are_holes(tools: Path, tmp_path: Path) -> None:
+    """The log of xfs: whoever looks for data in the image would read it all."""
+    script(tools, "mkfs.tiny", 'head -c 917504 /dev/zero >"$2"; echo end >>"$2"; truncate -s 1M "$2"')
+    image = tmp_path / "image"
+    make_filesystem(PROFILE, image)
+    assert image.read_bytes() == bytes(917504) + b"end\n" + bytes((1 << 20) - 917508)
+    assert [*data_blocks(image)] == [224]
+    assert not image.with_name("image.sparse").exists()
 
 
 def test_mkfs_that_fails_is_quoted(tools: Path, tmp_path: Path) -> None:
