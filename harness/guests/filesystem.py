@@ -45,19 +45,24 @@ def _environment() -> dict[str, str]:
 
 
 def make_filesystem(profile: Profile, image: Path) -> None:
-    """A fresh filesystem of the profile in `image`, which is replaced. Errors: NoFilesystemTool, OSError.
-
-    What mkfs wrote as zeros is a hole: of the log of xfs these are 64 MiB, and each recording would read them
-    twice."""
+    """A fresh filesystem of the profile in `image`, which is replaced. Errors: NoFilesystemTool, OSError."""
     with image.open("wb") as file:
         file.truncate(profile.size_bytes - profile.room_bytes)
     run_tool([find_tool(profile.mkfs[0], profile.package), *profile.mkfs[1:], str(image)])
     if profile.room_bytes:
         os.truncate(image, profile.size_bytes)
+    _dig_holes(image)
+
+
+def _dig_holes(image: Path) -> None:
+    """mkfs.xfs writes the 64 MiB of its log as zeros. Each recording looks twice for what is not a hole."""
     sparse = image.with_name(f"{image.name}.sparse")
-    sparse.touch()
-    copy_sparse(image, sparse)
-    sparse.replace(image)
+    try:
+        sparse.touch()
+        copy_sparse(image, sparse)
+        copy_sparse(sparse, image)
+    finally:
+        sparse.unlink(missing_ok=True)
 
 
 def run_tool(command: list[str]) -> None:
