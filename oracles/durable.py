@@ -18,7 +18,7 @@ from oracles.case import (
 )
 from oracles.content import Piece, clipped, first_difference, size_of
 from oracles.model.model import CLOCK, Chain, Ranges, Slot, union, without
-from oracles.observation import Node, noun
+from oracles.observation import UNLISTED, Node, noun
 from oracles.recovered import Recovered
 from oracles.verdict import TIERS, Tier, Verdict, Violation
 
@@ -326,7 +326,7 @@ def _device(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]
 def _xattrs(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
     floor = case.allowed.attribute_floor(inode)
     known = case.model.xattrs[inode]
-    if not known or not case.allowed.existed(inode, floor):
+    if not known or not case.allowed.existed(inode, floor) or UNLISTED in node.errors:
         return 0, []
     violations = []
     for name in known:

@@ -11,6 +11,9 @@ import hashlib
 import msgspec
 
 TREE_SHIFT = 40
+# Of a node whose attributes nobody can list: the kernel gives 64 KiB of names at most (XATTR_LIST_MAX in
+# include/uapi/linux/limits.h; listxattr(2), BUGS). fsstress sets more on one directory (generic/753).
+UNLISTED = "listxattr: E2BIG"
 
 
 class Run(msgspec.Struct, frozen=True, array_like=True):

@@ -5,7 +5,7 @@ import pytest
 
 from oracles import durable
 from oracles.case import prepare
-from oracles.observation import Observation, Run
+from oracles.observation import UNLISTED, Observation, Run
 from oracles.profiles import profile
 from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles, without
 from oracles.verdict import Tier
@@ -165,6 +165,15 @@ def test_a_lost_and_a_changed_xattr_are_told_apart():
     assert kinds(durable.judge(bench.case(gone))) == {"xattr lost"}
     older = replaced(bench.tree(), "foo", xattrs={"user.x": b"1".hex()})
     assert kinds(durable.judge(bench.case(older))) == {"xattr value lost"}
+
+
+def test_attributes_that_cannot_be_listed_are_not_lost():
+    """listxattr(2) gives 64 KiB of names at most."""
+    bench = Bench("setup\n  creat foo\nrun\n  setxattr foo user.x 2\n  fsync foo\n")
+    unlisted = replaced(bench.tree(), "foo", xattrs={}, errors=(UNLISTED,))
+    assert not kinds(durable.judge(bench.case(unlisted)))
+    unread = replaced(bench.tree(), "foo", xattrs={}, errors=("listxattr: EIO",))
+    assert kinds(durable.judge(bench.case(unread))) == {"xattr lost"}
 
 
 def test_an_xattr_that_xfs_replaces_may_be_absent_when_it_is_large():

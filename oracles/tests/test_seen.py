@@ -284,6 +284,14 @@ def test_each_disagreement_is_told(path, changes, kind):
     assert kind in kinds(consistent.judge(bench.case(replaced(bench.tree(), path, **changes))))
 
 
+def test_attributes_that_the_kernel_cannot_list_are_no_disagreement():
+    """More than 64 KiB of names, seen in generic/753; any other error of listxattr is one."""
+    bench = Bench(TREE)
+    for errno, expected in (("E2BIG", set()), ("EIO", {"listxattr failed"})):
+        tree = replaced(bench.tree(), "A", errors=(f"listxattr: {errno}",))
+        assert kinds(consistent.judge(bench.case(tree))) == expected
+
+
 def test_a_directory_with_two_names_is_broken():
     """Two names of one directory inode."""
     bench = Bench(TREE)
