@@ -21,8 +21,8 @@ CHECKS = (
     "symlink is the length of its target. Every read succeeds, and lost+found is empty."
 )
 NOT_CHECKED = (
-    "Blocks beyond those that the data needs; times; free space, which fsck checks; attributes whose names take "
-    "more than 64 KiB, which listxattr(2) cannot list."
+    "Blocks beyond those that the data needs; times; free space, which fsck checks; attributes whose names "
+    "take more than 64 KiB, which listxattr(2) cannot list."
 )
 
 SECTOR_BYTES = 512
