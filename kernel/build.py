@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from kernel import cache, profiling, registers, ticks
+from kernel import cache, profiling, uml
 from kernel.archive import Gone
 from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
@@ -320,8 +320,7 @@ def _compile(
 
     with _log_kept(log, recipe):
         if recipe.spec.arch == "um":
-            registers.make_room(tree)
-            ticks.make_short(tree)
+            uml.adapt(tree)
         if profiling.VARIANT in recipe.spec.variants:
             profiling.switch_on(tree)
         if not (tree / OBJECTS / ".config").is_file() or any("Kconfig" in name for name in touched):
