@@ -64,6 +64,7 @@ FREE = (
     "N",
     "NAME",
     "NUMBER",
+    "PERCENT",
     "REV",
     "SECONDS",
     "SIZE",
