@@ -189,8 +189,9 @@ def _clone(fs: Builder, operation: Operation) -> None:
 def _copied_through(fs: Builder, operation: Operation, target: int, length: int) -> None:
     """By a descriptor of the target: fs/btrfs/reflink.c btrfs_remap_file_range() fsyncs it, fs/xfs/xfs_file.c
     xfs_file_remap_range() forces the log, and where no blocks are shared fs/splice.c
-    iter_file_splice_write() writes with the flags of the descriptor; generic/628, generic/629."""
-    _, how = fs.kept.get(operation.path2, (0, ""))
+    iter_file_splice_write() writes with the flags of the descriptor; generic/628, generic/629. Of a program
+    the operation itself has them."""
+    _, how = fs.kept.get(operation.path2, (0, operation.mode))
     _written_through(fs, how, target, operation.at, operation.at + length)
 
 

@@ -10,6 +10,7 @@ from oracles.case import prepare
 from oracles.observation import Run
 from oracles.profiles import profile
 from oracles.tests.made import Bench, history_of, kinds, node_at, replaced, without
+from workloads.text import parse
 
 JOURNALS = ["btrfs", "ext4", "xfs"]
 
@@ -259,6 +260,18 @@ def test_a_copy_to_a_synchronous_descriptor_promises_its_range(call, how):
     assert not kinds(durable.judge(bench.case(bench.tree())))
     assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"data lost"}
     assert not kinds(durable.judge(bench.case(bench.tree(0), begun=0)))
+
+
+@pytest.mark.parametrize("word", ["copyrange", "clone"])
+@pytest.mark.parametrize("how", ["dsync", "sync", ""])
+def test_the_copy_of_a_program_has_the_flags_of_its_descriptor_itself(word, how):
+    """In a trace the target is a path, whatever descriptor the call had (workloads/traced.py)."""
+    text = f"setup\n  write a 0 12K\n  write b 0 20K\nrun\n  {word} a b 4K 8K 8K\n"
+    workload = parse(text, "copied")
+    run = tuple(msgspec.structs.replace(operation, mode=how) for operation in workload.run)
+    bench = Bench(msgspec.structs.replace(workload, run=run))
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert kinds(durable.judge(bench.case(bench.tree(0)))) == ({"data lost"} if how else set())
 
 
 def test_a_copy_from_a_synchronous_descriptor_promises_nothing():
