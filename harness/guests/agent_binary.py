@@ -2,7 +2,7 @@
 The agent as a static binary, compiled once for each version of its source.
 
 In:       harness/guests/agent/*.c and the host's C compiler.
-Out:      the binary in the user's cache, and the hash that names it on any machine.
+Out:      the binary in the user's cache, and the hash that names it on any machine; compiled(), for others.
 Not here: what it does (agent/agent.c), where it runs (guest.py).
 """
 
@@ -10,6 +10,7 @@ import hashlib
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -48,27 +49,33 @@ def agent_of(wanted: str) -> Path:
 
 def agent_binary() -> Path:
     """Errors: AgentError, OSError."""
+    return compiled(agent_hash(), COMPILE, sorted(SOURCE.glob("*.c")), "the agent")
+
+
+def compiled(name: str, command: Sequence[str], sources: Iterable[Path], what: str) -> Path:
+    """The file of this name in the cache, made by the compiler if it is not there yet. what: for messages.
+    Errors: AgentError, OSError."""
     folder = cache.root() / "agents"
-    binary = folder / agent_hash()
+    binary = folder / name
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "lock"):
         if not binary.exists():
-            _compile([str(source) for source in sorted(SOURCE.glob("*.c"))], binary)
+            _compile([*command, *map(str, sources)], binary, what)
         cache.use(binary)
         cache.touch(binary)
     return binary
 
 
-def _compile(sources: list[str], binary: Path) -> None:
+def _compile(command: list[str], binary: Path, what: str) -> None:
     with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
-        built = Path(folder) / "agent"
+        built = Path(folder) / "built"
         try:
-            subprocess.run([*COMPILE, "-o", str(built), *sources], check=True, capture_output=True, text=True)
+            subprocess.run([*command, "-o", str(built)], check=True, capture_output=True, text=True)
         except FileNotFoundError as error:
             raise AgentError(
-                "gcc is needed to compile the agent and is not installed: apt-get install gcc libc6-dev"
+                f"gcc is needed to compile {what} and is not installed: apt-get install gcc libc6-dev"
             ) from error
         except subprocess.CalledProcessError as error:
             first = next((line for line in error.stderr.splitlines() if "error" in line), error.stderr[:200])
-            raise AgentError(f"the agent cannot be compiled: {first}") from error
+            raise AgentError(f"{what} cannot be compiled: {first}") from error
         built.rename(binary)

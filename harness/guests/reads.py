@@ -9,15 +9,10 @@ Not here: running the checker (filesystem.py), what follows from its reads (stag
 import functools
 import hashlib
 import struct
-import subprocess
-import tempfile
 from pathlib import Path
 
-from filelock import FileLock
-
-from harness.guests.agent_binary import AgentError
+from harness.guests.agent_binary import compiled
 from harness.states.disk import BLOCK_BYTES
-from kernel import cache
 
 SOURCE = Path(__file__).parent / "reads" / "reads.c"
 COMPILE = ("gcc", "-std=gnu17", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")
@@ -29,30 +24,7 @@ MAGIC = int.from_bytes(b"PWCREADP", "little")
 def reads_library() -> Path:
     """Compiled once for each version of its source. Errors: AgentError, OSError."""
     name = hashlib.sha256(" ".join(COMPILE).encode() + SOURCE.read_bytes()).hexdigest()[:16]
-    folder = cache.root() / "agents"
-    library = folder / f"{name}.so"
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / "lock"):
-        if not library.exists():
-            _compile(library)
-        cache.use(library)
-        cache.touch(library)
-    return library
-
-
-def _compile(library: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
-        built = Path(folder) / "reads.so"
-        try:
-            subprocess.run(
-                [*COMPILE, "-o", str(built), str(SOURCE)], check=True, capture_output=True, text=True
-            )
-        except FileNotFoundError as error:
-            raise AgentError("gcc is needed and is not installed: apt-get install gcc libc6-dev") from error
-        except subprocess.CalledProcessError as error:
-            first = next((line for line in error.stderr.splitlines() if "error" in line), error.stderr[:200])
-            raise AgentError(f"{SOURCE.name} cannot be compiled: {first}") from error
-        built.rename(library)
+    return compiled(f"{name}.so", COMPILE, (SOURCE,), SOURCE.name)
 
 
 def environment(image: Path, reads: Path) -> dict[str, str]:

@@ -241,9 +241,9 @@ void under_table(uint64_t sectors, const char *type, const char *parameters)
  * its way when the FLUSH comes that should have covered it, and the log has it behind that FLUSH.
  *
  * dm-delay counts in ticks of the guest's clock (1 ms in our kernels, kernel/uml.py): times are what is left of the
- * tick that the write comes in, and whole ticks after it. The pieces are as small as a node of btrfs, and their devices are drawn: what
- * lies side by side is written together, and is to complete in any order. One device for each piece would be slower:
- * dm-delay has a thread for each of its targets.
+ * tick that the write comes in, and whole ticks after it. The pieces are as small as a node of btrfs, and their
+ * devices are drawn: what lies side by side is written together, and is to complete in any order. One device for each
+ * piece would be slower: dm-delay has a thread for each of its targets.
  */
 static const struct {
 	const char *name, *node;
