@@ -14,9 +14,10 @@ from kernel import build as building
 from kernel import cache
 from kernel.build import build, built, by_key, key, parse
 from kernel.fragments import fragments, requests
-from kernel.kernel import BadKernel, BuildFailed, Kernel
+from kernel.kernel import Arch, BadKernel, BuildFailed, Kernel
 from kernel.make import environment
 from kernel.tests.tinytree import hold, make_tree
+from kernel.uml import HZ
 
 PATCH = "# about\n--- a/fs/a.c\n+++ b/fs/a.c\n@@ -1 +1 @@\n-int a;\n+int A;\n"
 
@@ -159,6 +160,17 @@ def test_a_kernel_for_a_machine_is_vmlinux(tree: Path) -> None:
     assert Path(kernel.path).name == "vmlinux"
     assert (program(kernel), kernel.provenance.arch) == ("int a;\nint b;\n", "x86_64")
     assert built() == [kernel]
+
+
+@pytest.mark.parametrize(("arch", "ticks"), [("um", 1000), ("x86_64", 100)])
+def test_the_clock_of_a_user_mode_linux_alone_is_adapted(tree: Path, arch: Arch, ticks: int) -> None:
+    """In our copy; the tree of the user keeps its constant."""
+    kconfig = "config NR_CPUS\n\tint\n\nconfig HZ\n\tint\n\tdefault 100\n"
+    (tree / HZ.file).write_text(kconfig)
+    build(str(tree), arch=arch)
+    (copy,) = cache.root().glob(f"objects/*/linux/{HZ.file}")
+    assert copy.read_text() == kconfig.replace("100", str(ticks))
+    assert (tree / HZ.file).read_text() == kconfig
 
 
 def test_series_leave_the_kernel_without_them_as_it_was(tree: Path, patch: Path) -> None:
