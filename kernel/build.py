@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from kernel import cache, profiling, uml
+from kernel import cache, machine, profiling, uml
 from kernel.archive import Gone
 from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
@@ -71,6 +71,8 @@ class Recipe(msgspec.Struct, frozen=True):
         }
         if self.spec.arch != "um":
             parts["arch"] = self.spec.arch
+        if self.spec.machine:
+            parts["machine"] = machine.digest(self.spec.machine)
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:20]
 
     @property
@@ -86,9 +88,20 @@ class Recipe(msgspec.Struct, frozen=True):
         source = self.spec.source
         if source.kind == "debian":
             return cache.root() / "objects" / self.base.key
-        parts = (source.kind, source.name, digest(self.wanted), self.compiler, self.spec.arch)
+        parts = [source.kind, source.name, digest(self.wanted), self.compiler, self.spec.arch]
+        if self.spec.machine:
+            parts.append(machine.digest(self.spec.machine))
         place = "\0".join(parts)
         return cache.root() / "objects" / f"tree-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+
+    @property
+    def objects_bytes(self) -> int:
+        return machine.OBJECTS_BYTES if self.spec.machine else OBJECTS_BYTES
+
+    @property
+    def steps(self) -> int:
+        """Lines of make from nothing."""
+        return machine.STEPS if self.spec.machine else BASE_STEPS[self.spec.arch]
 
     @property
     def place(self) -> Path:
@@ -169,12 +182,13 @@ def _load(place: Path, spec: KernelSpec | None = None) -> Kernel:
     provenance = msgspec.json.decode((place / "provenance.json").read_bytes(), type=Provenance)
     if spec:
         provenance = msgspec.structs.replace(provenance, word=spec.word, revision=spec.source.revision)
-    return Kernel(str(place / IMAGES[provenance.arch][0]), provenance)
+    name = machine.IMAGE if provenance.machine else IMAGES[provenance.arch][0]
+    return Kernel(str(place / name), provenance)
 
 
 def _recipe(spec: KernelSpec, progress: Progress, ask_system: bool = True) -> Recipe:
     source = examine(spec.source, part(progress, 0.0, 0.05), ask_system)
-    merged = fragments(spec.arch, spec.variants)
+    merged = machine.fragments(spec.variants) if spec.machine else fragments(spec.arch, spec.variants)
     return Recipe(spec, source, merged, requests(merged), compiler())
 
 
@@ -228,7 +242,7 @@ def _build_base(recipe: Recipe, progress: Progress) -> None:
 
 def _compile_base(recipe: Recipe, progress: Progress) -> None:
     source = recipe.spec.source
-    cache.require_space(OBJECTS_BYTES + needed_bytes(source, recipe.source), "this kernel's build")
+    cache.require_space(recipe.objects_bytes + needed_bytes(source, recipe.source), "this kernel's build")
     release = None
     if source.kind == "debian":
         release = unpacked(source, recipe.source.version, part(progress, 0.0, 0.15))
@@ -240,7 +254,7 @@ def _compile_base(recipe: Recipe, progress: Progress) -> None:
             _link_tree(release, tree)
         else:
             touched = _follow_tree(recipe, tree, part(progress, 0.15, 0.2))
-        _compile(recipe, workspace, touched, BASE_STEPS[recipe.spec.arch], part(progress, 0.2, 1.0))
+        _compile(recipe, workspace, touched, recipe.steps, part(progress, 0.2, 1.0))
         (workspace / "key").write_text(recipe.key)
         (workspace / "files.json").write_bytes(msgspec.json.encode(recipe.source.files))
 
@@ -261,7 +275,7 @@ def _build_with_series(recipe: Recipe, progress: Progress) -> None:
     if _objects_key(recipe) != recipe.base.key or not recipe.base.place.is_dir():
         _build_once(recipe.base, part(progress, begin, 0.85))
         begin = 0.85
-    cache.require_space(OBJECTS_BYTES, "this kernel's build")
+    cache.require_space(recipe.objects_bytes, "this kernel's build")
     with cache.appearing(recipe.place) as directory:
         workspace = directory / "workspace"
         workspace.mkdir()
@@ -325,11 +339,15 @@ def _compile(
             profiling.switch_on(tree)
         if not (tree / OBJECTS / ".config").is_file() or any("Kconfig" in name for name in touched):
             progress("configuring", 0.0)
-            configure(tree, recipe.fragments, log, recipe.spec.arch)
+            _configure(recipe, tree, log)
         config = (tree / OBJECTS / ".config").read_text()
         missing_options = check_granted(recipe.wanted, config)
-        compile_kernel(tree, log, on_step, recipe.spec.arch)
-    linux = image(tree, recipe.spec.arch).read_bytes()
+        if recipe.spec.machine:
+            # Kernels that differ in a module alone must not have the same build id.
+            compile_kernel(tree, log, on_step, recipe.spec.arch, machine.TARGETS, recipe.key)
+        else:
+            compile_kernel(tree, log, on_step, recipe.spec.arch)
+    linux = _image(recipe, tree).read_bytes()
     provenance = Provenance(
         word=recipe.spec.word,
         key=recipe.key,
@@ -345,8 +363,22 @@ def _compile(
         variants=recipe.spec.variants,
         arch=recipe.spec.arch,
         revision=recipe.spec.source.revision,
+        machine=machine.digest(recipe.spec.machine) if recipe.spec.machine else "",
+        release=machine.release(tree) if recipe.spec.machine else "",
+        build_id=machine.build_id_of(tree) if recipe.spec.machine else "",
     )
     (workspace / "provenance.json").write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
+
+
+def _configure(recipe: Recipe, tree: Path, log: Path) -> None:
+    if recipe.spec.machine:
+        machine.configure(tree, recipe.spec.machine, recipe.fragments, log)
+    else:
+        configure(tree, recipe.fragments, log, recipe.spec.arch)
+
+
+def _image(recipe: Recipe, tree: Path) -> Path:
+    return tree / OBJECTS / machine.MADE if recipe.spec.machine else image(tree, recipe.spec.arch)
 
 
 @contextmanager
@@ -368,7 +400,11 @@ def _log_kept(log: Path, recipe: Recipe) -> Iterator[None]:
 def _publish(recipe: Recipe, workspace: Path, directory: Path) -> None:
     arch = recipe.spec.arch
     objects = workspace / "linux" / OBJECTS
-    shutil.copy2(image(workspace / "linux", arch), directory / IMAGES[arch][0])
+    if recipe.spec.machine:
+        with _log_kept(workspace / "build.log", recipe):
+            machine.publish(workspace / "linux", directory, workspace / "build.log", lambda: None)
+    else:
+        shutil.copy2(image(workspace / "linux", arch), directory / IMAGES[arch][0])
     shutil.copyfile(objects / "System.map", directory / "System.map")
     shutil.copyfile(objects / ".config", directory / "config")
     shutil.copyfile(workspace / "build.log", directory / "build.log")

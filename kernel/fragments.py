@@ -18,6 +18,7 @@ from kernel.kernel import Arch, BadKernel, BuildFailed
 FOLDER = Path(__file__).parent / "config"
 BASE = ("base", "filesystems")
 ARCHES: dict[Arch, str] = {"um": "uml", "x86_64": "x86_64"}
+MACHINES = "machine"  # kernel/machine.py
 _SET = re.compile(r"(CONFIG_\w+)=(.*)")
 _NOT_SET = re.compile(r"# (CONFIG_\w+) is not set")
 
@@ -39,7 +40,7 @@ def fragments(arch: Arch = "um", variants: tuple[str, ...] = ()) -> tuple[Path, 
 
 def known_variants() -> tuple[str, ...]:
     names = {path.stem for path in FOLDER.glob("*.config")}
-    return tuple(sorted(names - {*BASE, *ARCHES.values()}))
+    return tuple(sorted(names - {*BASE, *ARCHES.values(), MACHINES}))
 
 
 def check_variants(variants: tuple[str, ...]) -> tuple[str, ...]:

@@ -98,10 +98,22 @@ class Series(msgspec.Struct, frozen=True):
         return f"{self.name} ({self.file})" if self.file else self.name
 
 
+class Machine(msgspec.Struct, frozen=True):
+    """What the kernel of a real machine is configured by.
+
+    config:  the text of its own kernel's config.
+    modules: the names of those it has loaded, sorted.
+    """
+
+    config: str
+    modules: tuple[str, ...]
+
+
 class KernelSpec(msgspec.Struct, frozen=True):
     """A kernel spec, understood. The order of the series is the order of their application.
 
     variants: names of config fragments, kernel/config/<variant>.config, that are laid over the others.
+    machine:  of a kernel for a real machine; None for one that runs in a guest.
     """
 
     word: str
@@ -109,6 +121,7 @@ class KernelSpec(msgspec.Struct, frozen=True):
     series: tuple[Series, ...] = ()
     variants: tuple[str, ...] = ()
     arch: Arch = "um"
+    machine: Machine | None = None
 
 
 class SeriesRecord(msgspec.Struct, frozen=True):
@@ -133,6 +146,9 @@ class Provenance(msgspec.Struct, frozen=True):
     step_count:      lines make printed, one a compiled or linked file.
     revision:        the git commit that was asked for; source_version has its tree, which another
                      commit may share.
+    machine:         of a kernel for a real machine, the digest of its config and modules.
+    release:         of such a kernel, what uname -r says of it.
+    build_id:        of such a kernel, of the vmlinux in it, in hexadecimal digits.
     """
 
     word: str
@@ -149,11 +165,14 @@ class Provenance(msgspec.Struct, frozen=True):
     variants: tuple[str, ...] = ()
     arch: Arch = "um"
     revision: str = ""
+    machine: str = ""
+    release: str = ""
+    build_id: str = ""
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """A bootable build. path: the User Mode Linux program `linux`, of x86_64 `vmlinux`; config,
-    System.map, build.log, series.diff and provenance.json lie beside it."""
+    """A bootable build. path: the User Mode Linux program `linux`, of x86_64 `vmlinux`, for a real machine
+    `bzImage` with modules.tar. config, System.map, build.log, series.diff and provenance.json lie beside."""
 
     path: str
     provenance: Provenance

@@ -82,10 +82,20 @@ def configure(tree: Path, fragments: tuple[Path, ...], log: Path, arch: Arch = "
     return (tree / OBJECTS / ".config").read_text()
 
 
-def compile_kernel(tree: Path, log: Path, on_step: Callable[[], None], arch: Arch = "um") -> None:
-    """One job more than processors keeps them busy while one job reads."""
+def compile_kernel(
+    tree: Path,
+    log: Path,
+    on_step: Callable[[], None],
+    arch: Arch = "um",
+    targets: tuple[str, ...] = (),
+    version: str = "1",
+) -> None:
+    """One job more than processors keeps them busy while one job reads. targets: other than the one of
+    IMAGES. version: stands in uname -v, and so in the build id."""
     jobs = len(os.sched_getaffinity(0)) + 1
-    run(["make", f"-j{jobs}", f"ARCH={arch}", f"O={OBJECTS}", IMAGES[arch][0]], tree, log, on_step, arch)
+    wanted = targets or (IMAGES[arch][0],)
+    words = ["make", f"-j{jobs}", f"ARCH={arch}", f"O={OBJECTS}", f"KBUILD_BUILD_VERSION={version}", *wanted]
+    run(words, tree, log, on_step, arch)
 
 
 def _ignore() -> None:

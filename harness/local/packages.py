@@ -50,6 +50,14 @@ QEMU = (
     Requirement("qemu-system-x86", "qemu-system-x86_64", "runs guests of kind qemu"),
     Requirement("libelf-dev", "/usr/include/libelf.h", "x86_64's objtool"),
 )
+SSH = Requirement("openssh-client", "ssh", "reaches machines")
+# For the tests with a machine that is only reached by ssh.
+MACHINE = (
+    *QEMU,
+    Requirement("qemu-utils", "qemu-img", "each machine has a disk of its own above the image"),
+    Requirement("mmdebstrap", "mmdebstrap", "makes the Debian of the machine"),
+    SSH,
+)
 # For export alone: the guest that tries a program has the programs of the host.
 EXPORT = (
     Requirement("dmsetup", "dmsetup", "exported programs simulate the power failure with it"),
@@ -86,7 +94,7 @@ PROGRAMS = "programs/"  # workloads/programs.py
 PERF = Requirement("linux-perf", "perf", "samples where the kernel of a guest spends its time")
 BENCH = Requirement("sqlite3", "sqlite3", "its inserts show what the tracer costs")
 # By the marker of a suite's tests.
-MARKED = {"qemu": QEMU, "minimize": EXPORT, "install": SHELLS}
+MARKED = {"qemu": QEMU, "host": MACHINE, "minimize": EXPORT, "install": SHELLS}
 DEFAULT_PROFILES = "btrfs"
 BENCH_PROFILES = "btrfs,ext4,xfs"
 GUEST_COMMANDS = ("run", "bench", "repro", "minimize", "export", "compare", "explore", "bisect")
@@ -121,6 +129,8 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))
     if first == "fstests":
         return (*for_guests((option(arguments, "--fs") or DEFAULT_PROFILES).split(",")), *FSTESTS)
+    if first == "host":
+        return (*(AGENT if {"claim", "release"} & set(arguments) else ()), SSH)
     if first == "kernel" and {"build", "show"} & set(arguments):
         x86_64 = option(arguments, "--arch") == "x86_64"
         return (*kernel_packages.REQUIRED_PACKAGES, *(QEMU if x86_64 else ()))
