@@ -109,6 +109,58 @@ class JudgedState(msgspec.Struct, frozen=True, array_like=True):
     outcome: str = ""
 
 
+class Latency(msgspec.Struct, frozen=True):
+    """Of requests to a device, from the driver to the completion.
+
+    count:     how many.
+    median_us: microseconds.
+    max_us:    the longest.
+    """
+
+    count: int
+    median_us: float
+    max_us: float
+
+
+class QueueRequest(msgspec.Struct, frozen=True, array_like=True):
+    """One request to a real disk.
+
+    kind:         write, FUA, FLUSH, read, discard or other.
+    given_us:     when it was given to the disk, microseconds from the first one.
+    completed_us: when it completed, likewise.
+    overtook:     a write that completed before a write that had been given to the disk earlier.
+    """
+
+    kind: str
+    given_us: float
+    completed_us: float
+    overtook: bool = False
+
+
+class QueueFacts(msgspec.Struct, frozen=True):
+    """What the queue of a real disk did while the run part of a workload was recorded, by the tracepoints
+    block_rq_issue and block_rq_complete of its kernel.
+
+    write_cache: a queue attribute of the disk: "write back" where it claims a volatile cache.
+    fua:         another: "1" where it has FUA.
+    depth:       the most requests that were under way at once.
+    writes:      writes, with FUA or without, that began and completed while the workload was recorded.
+    beside:      of these, those that were given to the disk while another write was under way.
+    overtaking:  of these, those that completed before a write that had been given to the disk earlier.
+    latencies:   by what the request is: write, FUA, FLUSH, read, discard, other.
+    requests:    the first of them, in the order in which they were given to the disk.
+    """
+
+    write_cache: str
+    fua: str
+    depth: int
+    writes: int
+    beside: int
+    overtaking: int
+    latencies: dict[str, Latency]
+    requests: tuple[QueueRequest, ...] = ()
+
+
 class ExperimentFacts(msgspec.Struct, frozen=True):
     """experiment.json: what one workload on one profile and kernel was, and how it went.
 
@@ -139,6 +191,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     recorded_on: the device under the recording.
     checks:     how the checker's answers were got: run, by the checker; proven, from an earlier answer;
                 audited, those of the proven for which the checker ran, too.
+    queue:      of a recording on a real disk; None where there is none, or the kernel has no tracepoints.
     """
 
     number: int
@@ -165,6 +218,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     reads: dict[str, tuple[ReadBlock, ...]] = {}
     recorded_on: Device = Device()
     checks: dict[str, int] = {}
+    queue: QueueFacts | None = None
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -446,6 +500,70 @@ class DamageCounts(msgspec.Struct, frozen=True):
     outcomes: dict[str, int]
 
 
+class Difference(msgspec.Struct, frozen=True):
+    """A state that came back otherwise in another way of recovery.
+
+    state: its spec.
+    what:  what differs, in one line.
+    """
+
+    state: str
+    what: str
+
+
+class Recoveries(msgspec.Struct, frozen=True):
+    """recoveries.json, one for each experiment and way: its states recovered in another way.
+
+    experiment: its number.
+    way:        "here", by a guest of the machine that powercut runs on; "disk", on the real disk itself.
+    kernel:     its kernel spec there.
+    states:     how many were compared.
+    different:  those that came back otherwise.
+    trouble:    why not all were compared, "" where they were.
+    """
+
+    experiment: int
+    way: str
+    kernel: str
+    states: int = 0
+    different: tuple[Difference, ...] = ()
+    trouble: str = ""
+
+
+class QueueCounts(msgspec.Struct, frozen=True):
+    """What the queues of real disks did, over all recordings.
+
+    recordings: those on a real disk whose requests were seen.
+    caches:     what the disks claim: "write back" for a volatile cache.
+    depth:      the most requests that were under way at once.
+    writes:     as QueueFacts has them.
+    beside:     as QueueFacts.
+    overtaking: as QueueFacts.
+    median_us:  by kind of request, the median of the recordings' medians, in microseconds.
+    """
+
+    recordings: int
+    caches: tuple[str, ...]
+    depth: int
+    writes: int
+    beside: int
+    overtaking: int
+    median_us: dict[str, float]
+
+
+class RecoveryCounts(msgspec.Struct, frozen=True):
+    """States that were recovered in another way.
+
+    kernels:   the kernel specs that recovered them.
+    states:    how many were compared.
+    different: those that came back otherwise, as "EXPERIMENT STATE: what".
+    """
+
+    kernels: tuple[str, ...] = ()
+    states: int = 0
+    different: tuple[str, ...] = ()
+
+
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     """summary.json, the answer.
 
@@ -458,6 +576,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     verdicts:    counts by oracle.
     findings:    all, in the order of the run.
     rates:       states per second, seconds per stage, boots of guests, answers of the checker (checks).
+    queue:       of recordings on a real disk: requests to it, as QueueCounts.
     reasons:     why something is UNKNOWN, or was not examined.
     planned_experiments: as planned in run.json.
     undone_experiments:  those that were tried and ended early.
@@ -466,6 +585,8 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     stock:       of `run --planted`: the stock kernel.
     models:      by letter, the states of each crash model.
     damage:      of `run --damage`: by profile and kind of block.
+    recoveries:  of `run --recover`: by way, the states that were compared and those that came back otherwise,
+                 as "EXPERIMENT STATE: what".
     """
 
     exit: int
@@ -483,6 +604,8 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     stock: tuple[Silence, ...] = ()
     models: dict[str, ModelCounts] = {}
     damage: tuple[DamageCounts, ...] = ()
+    recoveries: dict[str, RecoveryCounts] = {}
+    queue: QueueCounts | None = None
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -506,6 +629,10 @@ class Question(msgspec.Struct, frozen=True):
     powercut_version: "" of runs of older releases.
     planned:  how many experiments; a run with fewer is not complete. -1 in some runs of older releases.
     devices:  under the recordings: fast, slow.
+    recover:  the ways in which states were recovered: there, here, disk.
+    host:     of a run on a machine: its name, address, and the claimed disk: link, serial number, bytes.
+    left:     experiments that were not begun, because the time for the run was over; planned does not count
+              them.
     """
 
     command: tuple[str, ...]
@@ -525,6 +652,15 @@ class Question(msgspec.Struct, frozen=True):
     planned: int = 0
     powercut_version: str = ""
     devices: tuple[str, ...] = (FAST,)
+    recover: tuple[str, ...] = ()
+    host: dict[str, str] = {}
+    left: tuple[str, ...] = ()
+
+
+def read_recoveries(run: Path) -> tuple[Recoveries, ...]:
+    """Errors: OSError, msgspec.DecodeError."""
+    path = run / "recoveries.json"
+    return msgspec.json.decode(path.read_bytes(), type=tuple[Recoveries, ...]) if path.exists() else ()
 
 
 def read_question(run: Path) -> Question:

@@ -10,8 +10,9 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from harness.evidence.bugs import known_as
@@ -36,10 +37,15 @@ from reports.results import (
     Finding,
     JudgedState,
     ModelCounts,
+    QueueCounts,
+    QueueFacts,
+    Recoveries,
+    RecoveryCounts,
     StateCounts,
     Summary,
     read_experiment,
     read_question,
+    read_recoveries,
 )
 from workloads.entries import EntryFlag
 from workloads.text import format_operation
@@ -102,6 +108,7 @@ class Tally:
         self.examined: dict[tuple[str, str], tuple[int, int]] = {}  # experiments and states
         self.by_model: dict[str, Counter[str]] = {}  # by the names of ModelCounts
         self.coverage: dict[str, list[Coverage]] = {}
+        self.queues: list[QueueFacts] = []
         self.damage: dict[tuple[str, str, str], Counter[str]] = {}  # by profile, kernel and kind of block
 
     def add(self, experiment: Experiment) -> None:
@@ -111,6 +118,8 @@ class Tally:
         self.flushes += sum(bool(e.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for e in facts.entries)
         self.seconds.update(facts.seconds)
         self.checks.update(facts.checks)
+        if facts.queue is not None:
+            self.queues.append(facts.queue)
         self.kernel_seconds.setdefault(facts.kernel, {})[facts.number] = sum(facts.seconds.values())
         reached = len(experiment.judgement.states)
         experiments, states = self.examined.get((facts.kernel, facts.profile), (0, 0))
@@ -305,7 +314,10 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
     sweep = not compared(run)
     detection = tuple(detect(tally.judged, tally.kernel_seconds, findings)) if sweep else ()
     stock = tuple(silence(tally.examined, findings)) if sweep else ()
+    recoveries = recovery_counts(read_recoveries(run))
+    reasons += [f"{one.experiment:04d}: {one.trouble}" for one in read_recoveries(run) if one.trouble]
     broken = sweep_failed(detection, stock) if detection else bool(findings)
+    broken = broken or any(one.different for one in recoveries.values())
     return Summary(
         exit=EXIT_BROKEN if broken else EXIT_UNKNOWN if reasons or tally.unknown else EXIT_HOLDS,
         experiments=tally.experiments,
@@ -325,7 +337,44 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
         damage=tuple(DamageCounts(*key, dict(counts)) for key, counts in tally.damage.items()),
         planned_experiments=read_question(run).planned if (run / "run.json").exists() else NOT_KNOWN,
         undone_experiments=tally.undone,
+        recoveries=recoveries,
+        queue=queue_counts(tally.queues),
     )
+
+
+def queue_counts(queues: Sequence[QueueFacts]) -> QueueCounts | None:
+    """None where no recording was on a real disk."""
+    if not queues:
+        return None
+    kinds = sorted({kind for one in queues for kind in one.latencies})
+    return QueueCounts(
+        len(queues),
+        tuple(sorted({one.write_cache for one in queues})),
+        max(one.depth for one in queues),
+        sum(one.writes for one in queues),
+        sum(one.beside for one in queues),
+        sum(one.overtaking for one in queues),
+        {
+            kind: round(median(one.latencies[kind].median_us for one in queues if kind in one.latencies), 1)
+            for kind in kinds
+        },
+    )
+
+
+def recovery_counts(done: Iterable[Recoveries]) -> dict[str, RecoveryCounts]:
+    """By way."""
+    counts: dict[str, RecoveryCounts] = {}
+    for one in done:
+        before = counts.get(one.way, RecoveryCounts())
+        counts[one.way] = RecoveryCounts(
+            tuple(dict.fromkeys((*before.kernels, one.kernel))),
+            before.states + one.states,
+            (
+                *before.different,
+                *(f"{one.experiment:04d} {each.state}: {each.what}" for each in one.different),
+            ),
+        )
+    return counts
 
 
 def compared(run: Path) -> bool:

@@ -180,6 +180,7 @@ def facts_of(
         guest=plan.guest,
         kind=plan.kind,
         recorded_on=plan.device,
+        queue=recording.queue if recording else None,
     )
 
 

@@ -25,14 +25,14 @@ from harness.evidence.store import NoResults, write_whole
 from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown, status_of
 from harness.evidence.triage import learnt
 from harness.experiments.interestingness import Answered, InterestingnessTest, Target, trigger_of
-from harness.guests.spec import arch_of
+from harness.guests.kernels import build_for
+from harness.guests.spec import wanted_of
 from harness.local.progress import Progress
 from harness.local.root import COMMAND
 from harness.local.workspace import workspace
 from harness.runs.reruns import TIMES, rerun_one, spec_of
 from harness.runs.run import RunSpec, run, write_pages
 from harness.states.crash import DEFAULT_MODELS
-from kernel.build import build
 from kernel.word import source_word
 from oracles.faults.damage import split
 from oracles.profiles import on_device, profile
@@ -256,7 +256,7 @@ def minimize(
 def target_on(word: str, finding: Finding, experiment: Experiment, progress: Progress) -> Target:
     """What is asked of a workload on this kernel. Errors: KernelError."""
     facts = experiment.facts
-    kernel = build(word, progress.building(word), facts.config, arch_of(facts.guest))
+    kernel = build_for(facts.guest, word, facts.config, progress)
     return Target(
         word,
         spec_of(kernel, experiment),
@@ -310,7 +310,7 @@ def run_spec_of(
         tier=Tier(facts.tier),
         jobs=1,
         with_fsck=any(seen.fsck is not None for seen in experiment.observations),
-        guest=facts.guest.partition("-")[0],
+        guest=wanted_of(facts.guest),
         models=models_up_to(finding),
         command=("powercut", *words),
         repeats=False,

@@ -26,8 +26,9 @@ from harness.findings.repro_live import live_lines, record_again
 from harness.findings.verdict_text import verdict_lines
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
+from harness.guests.kernels import build_for, kernel_path
 from harness.guests.probe import accelerated, prefer
-from harness.guests.spec import UML, arch_of, memory_for
+from harness.guests.spec import UML, memory_for, wanted_of
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES
@@ -39,7 +40,6 @@ from harness.states.disk import BLOCK_BYTES, data_blocks
 from harness.states.log import open_log
 from harness.states.nested import FOLDER, file_name
 from harness.states.rebuild import Rebuilding
-from kernel.build import build
 from oracles.observation import Observation, Tree
 from oracles.profiles import on_device, profile
 from oracles.spec import PRESUMES, BadSpec, State, disk_words, is_live
@@ -95,7 +95,7 @@ def locate(place: Path, finding: str, state: str) -> Shown:
 
 def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] = (), guest: str = "") -> int:
     """
-    config: variants of the kernel, in place of the run's own. guest: of probe.WANTED, "" for what the run
+    config: variants of the kernel, in place of the run's own. guest: of words.WANTED, "" for what the run
     had, with or without KVM.
     Exit status: 1 when it is BROKEN again, 0 when every verdict holds, 3 when UNKNOWN.
     Errors: NoResults, BadSpec, BadLog, UnknownProfile, KernelError, NoGuest, LostGuest, GuestTrouble,
@@ -126,15 +126,15 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
     if keep is not None and keep.exists():
         raise NoResults(f"--keep {keep}: this file already exists and was not changed")
     word, config = experiment.facts.kernel, config or experiment.facts.config
-    wanted = guest or experiment.facts.guest.partition("-")[0]
+    wanted = guest or wanted_of(experiment.facts.guest)
     if shell and wanted != UML:
         raise NoResults("--shell works only in a guest of kind uml. Add --guest uml")
     with Progress(quiet=True) as progress:
         wanted = prefer(wanted, word, config, progress)
-    kernel = build(word, variants=config, arch=arch_of(wanted))
+        kernel = build_for(wanted, word, config, progress)
     with workspace() as space:
         spec = GuestSpec(
-            kernel=Path(kernel.path),
+            kernel=kernel_path(kernel),
             agent=agent_binary(),
             device_bytes=experiment.facts.device_bytes,
             log_bytes=LOG_BYTES,

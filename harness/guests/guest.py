@@ -11,7 +11,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 
-from harness.guests import local
+from harness.guests import local, machine
 from harness.guests.interface import Guest, GuestTrouble, LostGuest
 from harness.guests.spec import (
     DISK,
@@ -21,7 +21,9 @@ from harness.guests.spec import (
     MEMORY_MIB,
     OUTBOX,
     OUTBOX_BYTES,
+    SSH,
     GuestSpec,
+    family,
 )
 from harness.local.workspace import Workspace
 
@@ -45,7 +47,8 @@ BOOT_TIMEOUT_S = 20.0
 
 # How a guest of each kind is started; it need not be ready.
 STARTS: dict[str, Callable[[GuestSpec, Workspace], Guest]] = {
-    kind: functools.partial(local.start, backend) for kind, backend in local.BACKENDS.items()
+    **{kind: functools.partial(local.start, backend) for kind, backend in local.BACKENDS.items()},
+    SSH: machine.start,
 }
 
 
@@ -93,7 +96,7 @@ class GuestSlot:
 @contextlib.contextmanager
 def boot(spec: GuestSpec, space: Workspace, timeout_s: float = BOOT_TIMEOUT_S) -> Iterator[Guest]:
     """A guest that has said it is ready. Errors: LostGuest, OSError."""
-    guest = STARTS[spec.kind](spec, space)
+    guest = STARTS[family(spec.kind)](spec, space)
     try:
         answer = guest.hear(timeout_s)
         assert answer == ["ready"], answer

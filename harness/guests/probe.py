@@ -21,6 +21,7 @@ from harness.guests.agent_binary import AgentError, agent_binary
 from harness.guests.guest import BOOT_TIMEOUT_S, GuestSpec, GuestTrouble, LostGuest, boot
 from harness.guests.qemu import PROGRAM
 from harness.guests.spec import QEMU_KVM, QEMU_TCG, UML
+from harness.guests.words import AUTO, QEMU
 from harness.local import packages
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
@@ -28,8 +29,6 @@ from kernel import cache
 from kernel.build import build
 from kernel.kernel import BuildFailed, Kernel
 
-AUTO, QEMU = "auto", "qemu"
-WANTED = (UML, QEMU, AUTO)
 KVM = Path("/dev/kvm")
 KVM_DEADLINE_S = 10.0  # a guest under KVM is ready in less than one
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # proc(5): another one after each boot of the machine
@@ -50,8 +49,8 @@ class Remembered(msgspec.Struct, frozen=True):
 
 def prefer(wanted: str, word: str, config: tuple[str, ...], progress: Progress) -> str:
     """
-    wanted: of WANTED, or a kind as a run names it; only "auto" is decided here, by this kernel spec: UML
-    wherever it starts, for it is faster than an emulator and needs no other program.
+    wanted: of words.WANTED, or a kind as a run names it; only "auto" is decided here, by this kernel spec:
+    UML wherever it starts, for it is faster than an emulator and needs no other program.
     Errors: NoGuest, AgentError.
     """
     if wanted != AUTO:

@@ -21,7 +21,8 @@ DISK, LOG, INBOX, OUTBOX = "disk", "log", "inbox", "outbox"  # the devices
 FILES = "experiment"  # in the guest's root: what GuestSpec.files names
 
 UML, QEMU_TCG, QEMU_KVM = "uml", "qemu-tcg", "qemu-kvm"
-KINDS = (UML, QEMU_TCG, QEMU_KVM)
+SSH = "ssh"  # a machine of the user's; which one is a part of the kind, "ssh:NAME"
+KINDS = (UML, QEMU_TCG, QEMU_KVM, SSH)
 
 INBOX_BYTES = 32 << 20
 OUTBOX_BYTES = 256 << 20  # sixteen answers under way; what is not written takes no room
@@ -33,7 +34,7 @@ LOOPS_PER_JIFFY = 30_000_000
 
 # How much longer than UML a kind may take for the same before it counts as hung. Of an emulated processor
 # this is what is left of it beside other busy guests.
-PATIENCE = {UML: 1.0, QEMU_TCG: 4.0, QEMU_KVM: 1.0}
+PATIENCE = {UML: 1.0, QEMU_TCG: 4.0, QEMU_KVM: 1.0, SSH: 4.0}
 
 
 def memory_for(held_bytes: int) -> int:
@@ -43,6 +44,21 @@ def memory_for(held_bytes: int) -> int:
     return MEMORY_MIB + max(0, 2 * held_mib - MEMORY_MIB // 4)
 
 
+def family(kind: str) -> str:
+    """Of KINDS. kind: as a GuestSpec has it."""
+    return kind.partition(":")[0]
+
+
+def host_of(kind: str) -> str:
+    """The name of the machine, "" for a guest on this one."""
+    return kind.partition(":")[2]
+
+
+def wanted_of(kind: str) -> str:
+    """What the user asks for to get this kind again: the accelerator of QEMU is found out anew."""
+    return "qemu" if family(kind) in (QEMU_TCG, QEMU_KVM) else kind
+
+
 def arch_of(kind: str) -> Arch:
     """What its kernels are built for. kind: of KINDS, or "qemu" while its accelerator is not settled."""
     return "um" if kind == UML else "x86_64"
@@ -50,7 +66,7 @@ def arch_of(kind: str) -> Arch:
 
 class GuestSpec(msgspec.Struct, frozen=True):
     """What a guest is made of. processor: the host processor to pin it to, None for one
-    that few other guests have (local/processors.py). kind: of KINDS.
+    that few other guests have (local/processors.py). kind: of KINDS; of a machine "ssh:NAME".
     memory_mib: what it has for itself; its disks are beside. files: of this machine, put below FILES in the
     guest's root; only of kind UML."""
 

@@ -24,11 +24,11 @@ from harness.evidence.store import reading
 from harness.evidence.summary import experiment_folders
 from harness.evidence.triage import add_attributed
 from harness.experiments.interestingness import InterestingnessTest, Target, signatures_of
-from harness.guests.spec import arch_of
+from harness.guests.kernels import build_for
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.reruns import spec_of
-from kernel.build import build, series
+from kernel.build import series
 from kernel.word import source_word
 from oracles.profiles import profile
 from oracles.verdict import Tier
@@ -169,7 +169,7 @@ def examined(run: Path, kernel: str, ones: list[Shown], progress: Progress) -> l
     with reading(run):
         first: Experiment = read_experiment(run / "experiments" / f"{ones[0].experiment:04d}")
     facts = first.facts
-    built = build(kernel, progress.building(kernel), facts.config, arch_of(facts.guest))
+    built = build_for(facts.guest, kernel, facts.config, progress)
     signatures = tuple(sorted(frozenset[str]().union(*(one.signatures for one in ones))))
     one = profile(facts.profile)
     target = Target(kernel, spec_of(built, first), one, Tier(facts.tier), signatures)

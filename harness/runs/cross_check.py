@@ -19,15 +19,14 @@ from harness.experiments.cross_check import Agreement, Crossing, cross_check
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
+from harness.guests.kernels import build_for, kernel_path
 from harness.guests.probe import accelerated, prefer
-from harness.guests.spec import arch_of
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import RunSpec, config_of, on_profile
 from harness.stages.record import NotRecorded
 from harness.states.disk import BadEntry
 from harness.states.log import BadLog
-from kernel.build import build
 from kernel.kernel import Kernel
 from oracles.profiles import Profile
 
@@ -58,7 +57,7 @@ def cross(run_spec: RunSpec, out: Path, progress: Progress) -> tuple[Path, Cross
     undone: list[str] = []
     for profile in run_spec.profiles:
         variants = config_of(run_spec, profile, run_spec.workloads[0])
-        kernel = build(word, progress.building(word), variants, arch_of(guest))
+        kernel = build_for(guest, word, variants, progress)
         for each in _of_profile(run_spec, profile, kernel, accelerated(guest, kernel), progress):
             if isinstance(each, Crossing):
                 found.append(each)
@@ -77,7 +76,7 @@ def _of_profile(
     with workspace() as space:
         make_filesystem(profile, space.path / "pristine")
         spec = GuestSpec(
-            kernel=Path(kernel.path),
+            kernel=kernel_path(kernel),
             agent=agent_binary(),
             device_bytes=profile.size_bytes,
             log_bytes=run_spec.log_bytes,

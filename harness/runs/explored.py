@@ -21,8 +21,9 @@ from harness.experiments.experiment import examine
 from harness.experiments.plan import Plan
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot
+from harness.guests.kernels import build_for, kernel_path
 from harness.guests.probe import accelerated, prefer
-from harness.guests.spec import LOG_BYTES, UML, GuestSpec, arch_of, memory_for
+from harness.guests.spec import LOG_BYTES, UML, GuestSpec, memory_for
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace
 from harness.runs.run import (
@@ -37,14 +38,13 @@ from harness.runs.run import (
 )
 from harness.stages.elsewhere import Foreign
 from harness.stages.explore import StatePlan
-from kernel.build import build
 from oracles.verdict import Tier
 from reports.results import Summary
 
 
 class Asked(msgspec.Struct, frozen=True):
     """What is asked of a log. kernel: a kernel spec, which recovers. config: its variants. guest: of
-    probe.WANTED. log_bytes: of the guest's log device, for recoveries that are recorded (model N)."""
+    words.WANTED. log_bytes: of the guest's log device, for recoveries that are recorded (model N)."""
 
     kernel: str
     config: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ def explore(
     config = config_of(run_spec, one, history.workload)
     require_room(out, RESULTS_BYTES + 2 * foreign.data_bytes)
     guest = prefer(asked.guest, asked.kernel, config, progress)
-    kernel = build(asked.kernel, progress.building(asked.kernel), config, arch_of(guest))
+    kernel = build_for(guest, asked.kernel, config, progress)
     guest = accelerated(guest, kernel)
     plan = Plan(
         1,
@@ -85,7 +85,7 @@ def explore(
         log_bytes=asked.log_bytes,
     )
     spec = GuestSpec(
-        kernel=Path(kernel.path),
+        kernel=kernel_path(kernel),
         agent=agent_binary(),
         device_bytes=one.size_bytes,
         log_bytes=asked.log_bytes,

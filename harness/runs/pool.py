@@ -106,17 +106,23 @@ class Pool(Generic[Task]):
             member.end()
         self._members = []
 
-    def perform(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Said | Lost[Task]]]:
-        """Each message with the task that it is about. Errors: PoolFailed."""
+    def perform(
+        self, tasks: Sequence[Task], more: Callable[[], bool] = lambda: True
+    ) -> Iterator[tuple[Task, Said | Lost[Task]]]:
+        """Each message with the task that it is about. more: asked before each task is begun; what waits when
+        it says no is left out, and what is under way is done. Errors: PoolFailed."""
         waiting = deque(enumerate(tasks))
         tries: Counter[int] = Counter()
         in_a_row = 0
         while waiting or any(member.held for member in self._members):
             while waiting and (member := self._idle()) is not None:
+                if not more():
+                    waiting.clear()
+                    break
                 number, task = waiting.popleft()
                 tries[number] += 1
                 member.give(number, task)
-            for member in self._ready():
+            for member in self._ready() if any(member.held for member in self._members) else ():
                 over = not member.process.is_alive()  # asked first: what it said before is in the pipe then
                 for said in member.messages():
                     if said.kind == "failed":

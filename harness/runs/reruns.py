@@ -23,11 +23,11 @@ from harness.evidence.triage import find, keep_triage, learnt, require_workload
 from harness.experiments.interestingness import InterestingnessTest, Target, Trigger, trigger_of
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSpec
-from harness.guests.spec import LOG_BYTES, QEMU_TCG, arch_of
+from harness.guests.kernels import build_for, kernel_path
+from harness.guests.spec import LOG_BYTES, QEMU_TCG, SSH, arch_of, family
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.states.crash import DEFAULT_MODELS
-from kernel.build import build
 from kernel.build import find as find_built
 from kernel.kernel import Kernel
 from kernel.word import source_word
@@ -134,17 +134,16 @@ def repeated(
 def _kernel(
     word: str, config: tuple[str, ...], guest: str, progress: Progress, build_it: bool
 ) -> Kernel | None:
-    arch = arch_of(guest)
     if not build_it:
-        return find_built(word, config, arch)
-    return build(word, progress.building(word), config, arch)
+        return None if family(guest) == SSH else find_built(word, config, arch_of(guest))
+    return build_for(guest, word, config, progress)
 
 
 def spec_of(kernel: Kernel, experiment: Experiment) -> GuestSpec:
     """The guest that the experiment had, with this kernel."""
     facts = experiment.facts
     return GuestSpec(
-        kernel=Path(kernel.path),
+        kernel=kernel_path(kernel),
         agent=agent_binary(),
         device_bytes=facts.device_bytes,
         log_bytes=LOG_BYTES,

@@ -19,7 +19,7 @@ import signal
 import time
 import traceback
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from textwrap import indent
@@ -38,6 +38,7 @@ from harness.evidence.store import (
     remove_partial,
     write_question,
     write_summary,
+    write_whole,
 )
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.evidence.sweep import Part
@@ -46,19 +47,23 @@ from harness.experiments.plan import Plan
 from harness.guests.agent_binary import AgentError, agent_binary, agent_of
 from harness.guests.filesystem import make_filesystem, tool_version
 from harness.guests.guest import GuestSlot, GuestSpec
+from harness.guests.kernels import build_for, by_key, kernel_path
+from harness.guests.machine import claimed_disk, require_claims
 from harness.guests.probe import NoGuest, accelerated, prefer
-from harness.guests.spec import LOG_BYTES, UML, arch_of
+from harness.guests.spec import LOG_BYTES, SSH, UML, family, host_of
+from harness.hosts.hosts import BadHost, host
+from harness.hosts.ssh import Unreachable
 from harness.local import version
 from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
+from harness.runs.recoveries import again
 from harness.runs.reruns import rerun_new
 from harness.stages.checks import AUDIT_PERCENT, AuditFailed
 from harness.stages.explore import DEFAULT_BUDGET, StatePlan
 from harness.states.crash import DEFAULT_MODELS
 from harness.states.log import SECTOR_BYTES
-from kernel.build import build, by_key
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
 from oracles.judge import EVERY_ORACLE
@@ -78,6 +83,7 @@ from reports.results import (
     Summary,
     read_experiment,
     read_question,
+    read_recoveries,
 )
 from workloads.library import BadSelection
 from workloads.text import BadWorkload, parse
@@ -101,13 +107,14 @@ class NoRoom(Exception):
 
 class RunSpec(msgspec.Struct, frozen=True):
     """What is to be done. kernels: kernel specs, each built with the config variants.
-    jobs: 0 for as many as processors. guest: of probe.WANTED.
+    jobs: 0 for as many as processors. guest: of words.WANTED.
     parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against.
     kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
     repeats: whether new findings are repeated (reruns.py). damages, prefixes: of StatePlan.
     devices: of results.DEVICES, each what every workload is recorded on. device_seed: of the slow one; -1
-    draws it for each workload. audit_percent: of checks.Audit."""
+    draws it for each workload. audit_percent: of checks.Audit.
+    recover: of recoveries.WAYS, beside "there"."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -132,6 +139,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     devices: tuple[str, ...] = (FAST,)
     device_seed: int = -1
     audit_percent: float = AUDIT_PERCENT
+    recover: tuple[str, ...] = ()
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -140,9 +148,16 @@ class Worker(msgspec.Struct, frozen=True):
     run: str
 
 
-def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = None) -> tuple[Path, Summary]:
+def run(
+    run_spec: RunSpec,
+    out: Path,
+    progress: Progress,
+    resume: Path | None = None,
+    more: Callable[[], bool] = lambda: True,
+) -> tuple[Path, Summary]:
     """
     Build the kernels, do the experiments, judge, report.
+    more: asked before each experiment is begun. What waits when it says no is not done: run.json names it.
     Errors: BadWorkload, kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
     """
     planned = sum(len(part.workloads) for part in parts_of(run_spec))
@@ -154,11 +169,13 @@ def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = 
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     guest = prefer(run_spec.guest, parts_of(run_spec)[0].kernel, run_spec.config, progress)
     kernels = {
-        (word, config): build(word, progress.building(word), config, arch_of(guest))
-        for word, config in builds_of(run_spec)
+        (word, config): build_for(guest, word, config, progress) for word, config in builds_of(run_spec)
     }
     guest = accelerated(guest, next(iter(kernels.values())))
     agent = agent_binary()
+    if family(guest) == SSH:
+        largest = max(part.profile.size_bytes for part in parts_of(run_spec))
+        require_claims(guest, agent, largest, run_spec.log_bytes)
     started = time.monotonic()
     plans = plans_of(run_spec, kernels, guest, agent.name)
     folder = resume or new_run(out, question_of(run_spec, kernels, guest))
@@ -167,17 +184,32 @@ def run(run_spec: RunSpec, out: Path, progress: Progress, resume: Path | None = 
             remove_partial(folder)
             require_same_question(folder, run_spec, plans)
         try:
-            boots = do_experiments(plans, run_spec, folder, progress)
+            boots = do_experiments(plans, run_spec, folder, progress, more)
+            keep_left(folder, plans)
         except WorkerFailed:
             with contextlib.suppress(OSError, NoResults):  # the disk may be full
                 finish(folder, time.monotonic() - started, 0)
             raise
+        recover_again(plans, run_spec, folder, progress)
         wall_s = time.monotonic() - started
         # A sweep and a comparison have the other kernel beside them.
         again = None if run_spec.parts or run_spec.against or not run_spec.repeats else progress
         summary = finish(folder, wall_s, boots, again)
         point_latest(folder)
     return folder, summary
+
+
+def recover_again(plans: list[Plan], run_spec: RunSpec, folder: Path, progress: Progress) -> None:
+    """recoveries.json; what is there already is not done again. Errors: as recoveries.again()."""
+    done = {(one.experiment, one.way): one for one in read_recoveries(folder)}
+    for way in run_spec.recover:
+        for plan in plans:
+            begun = (folder / "experiments" / f"{plan.number:04d}").exists()
+            if (plan.number, way) in done or plan.kind != CRASH or not begun:
+                continue
+            progress.line(f"recovering the states of {plan.workload.name} on {plan.profile.name}: {way}")
+            done[plan.number, way] = again(folder, plan, way, progress)
+            write_whole(folder / "recoveries.json", msgspec.json.encode(tuple(done.values())))
 
 
 @contextlib.contextmanager
@@ -196,6 +228,9 @@ def require_same_question(folder: Path, run_spec: RunSpec, plans: list[Plan]) ->
     with reading(folder):
         question = read_question(folder)
     names = tuple(workload.name for workload in run_spec.workloads)
+    if question.left and question.planned + len(question.left) == len(plans):  # now they are wanted, too
+        question = msgspec.structs.replace(question, planned=len(plans), left=())
+        write_question(folder, question)
     if question.workloads != names or question.planned not in (NOT_KNOWN, len(plans)):
         raise NoResults(
             f"{folder}: the run planned {question.planned} experiments of "
@@ -362,6 +397,8 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
 
 
 def job_count(run_spec: RunSpec, plan_count: int) -> int:
+    if family(run_spec.guest) == SSH:
+        return 1  # its disk has one recording at a time
     return max(1, min(run_spec.jobs or len(processors()), plan_count))
 
 
@@ -376,7 +413,13 @@ def require_same(plan: Plan, folder: Path) -> None:
         )
 
 
-def do_experiments(plans: list[Plan], run_spec: RunSpec, folder: Path, progress: Progress) -> int:
+def do_experiments(
+    plans: list[Plan],
+    run_spec: RunSpec,
+    folder: Path,
+    progress: Progress,
+    more: Callable[[], bool] = lambda: True,
+) -> int:
     """All that are not done yet; how many guests were booted for it."""
     done = {int(path.name): path for path in experiment_folders(folder)}
     for plan in plans:
@@ -388,11 +431,24 @@ def do_experiments(plans: list[Plan], run_spec: RunSpec, folder: Path, progress:
     boots = 0
     try:
         with Pool[Plan](work, [Worker(str(folder))] * jobs) as pool:
-            for plan, said in pool.perform(todo):
+            for plan, said in pool.perform(todo, more):
                 boots += heed(plan, said, folder, progress)
     except PoolFailed as error:
         raise WorkerFailed(str(error)) from error
     return boots
+
+
+def keep_left(folder: Path, plans: list[Plan]) -> None:
+    """The experiments that were not begun, as no more were wanted, are no part of the run: it is whole
+    without them, and names them."""
+    done = {int(path.name) for path in experiment_folders(folder)}
+    left = [plan for plan in plans if plan.number not in done]
+    if not left:
+        return
+    names = tuple(f"{plan.workload.name} on {plan.profile.name}, kernel {plan.kernel}" for plan in left)
+    with reading(folder):
+        question = read_question(folder)
+    write_question(folder, msgspec.structs.replace(question, planned=len(plans) - len(left), left=names))
 
 
 class WorkerFailed(Exception):
@@ -442,7 +498,7 @@ def work(settings: Worker, line: Connection) -> None:
                 line.send(Said("done", (outcome, bench.boots - before)))
     except EOFError:  # whoever gave us experiments is gone
         return
-    except (OSError, AuditFailed) as error:
+    except (OSError, AuditFailed, BadHost, Unreachable) as error:
         with contextlib.suppress(OSError):
             line.send(Said("failed", f"{error}"))
 
@@ -470,10 +526,10 @@ class Workbench:
 
     def do_or_tell(self, plan: Plan, tell: Any) -> Outcome:
         """What goes wrong by a mistake of ours is that experiment's trouble, and ends no other.
-        Errors: OSError, AuditFailed."""
+        Errors: OSError, AuditFailed; BadHost, Unreachable: the machine is of no use to the next ones."""
         try:
             return self.do(plan, tell)
-        except OSError:
+        except (OSError, BadHost, Unreachable):
             raise
         except AuditFailed as failed:  # in other experiments, too, answers were proven
             raise AuditFailed(f"{plan.workload.name} on {plan.profile.name}: {failed}") from failed
@@ -545,7 +601,7 @@ class Counted:
 def guest_spec(plan: Plan) -> GuestSpec:
     """The plan's guest on this machine. Errors: BuildFailed, AgentError: what it names is not here."""
     return GuestSpec(
-        kernel=Path(by_key(plan.kernel_key).path),
+        kernel=kernel_path(by_key(plan.guest, plan.kernel_key)),
         agent=agent_of(plan.agent),
         device_bytes=plan.profile.size_bytes,
         log_bytes=plan.log_bytes,
@@ -575,7 +631,24 @@ def question_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> Questi
         budget=run_spec.budget,
         planned=sum(len(part.workloads) for part in parts_of(run_spec)),
         devices=tuple(dict.fromkeys(part.device for part in parts_of(run_spec))),
+        recover=run_spec.recover,
+        host=host_facts(guest),
     )
+
+
+def host_facts(guest: str) -> dict[str, str]:
+    """Errors: BadHost."""
+    if family(guest) != SSH:
+        return {}
+    machine = host(host_of(guest))
+    disk = claimed_disk(machine)
+    return {
+        "name": machine.name,
+        "address": machine.address,
+        "disk": disk.device,
+        "serial": disk.serial,
+        "size_bytes": str(disk.size_bytes),
+    }
 
 
 def provenances(kernels: Kernels) -> dict[str, Any]:

@@ -69,6 +69,11 @@ class Ledger:
     def add(self, spec: str, same_as: str, number: int, set_number: int, outcome: str = "") -> None:
         self._states.append(JudgedState(spec, same_as, number, set_number, outcome))
 
+    @property
+    def last(self) -> JudgedState:
+        """The state that was added last."""
+        return self._states[-1]
+
     def add_live(self, spec: str, number: int, profile: Profile, tier: Tier) -> tuple[Verdict, ...]:
         """The verdicts on the kernel that recorded the workload, by what was observed under that number."""
         verdicts = judge_live(profile, tier, self.seen[number])

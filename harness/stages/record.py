@@ -22,11 +22,12 @@ import msgspec
 from harness.guests.guest import DISK, INBOX, LOG, OUTBOX, Guest, LostGuest
 from harness.guests.symbols import with_functions
 from harness.stages.live import Live, died, live_of
+from harness.stages.queue import queue_facts
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import Log, open_log, write_log
 from harness.states.overtaken import overtaken, suspects
 from oracles.profiles import Profile
-from reports.results import FAST, Device
+from reports.results import FAST, Device, QueueFacts
 from workloads import acl
 from workloads.history import History, NoHistory, Step, history_of
 from workloads.workload import Operation, Workload
@@ -56,6 +57,7 @@ class RecordReport(msgspec.Struct, frozen=True):
     """The agent's answer for a recording; device holds queue attributes of the recorded device.
     tree: of a workload with parallel blocks, as History.live.
     cut_ns: of a cross-check, the guest's clock at the mark "cut", nanoseconds since 1970.
+    queue: of a recording on a real disk (agent/queue.c), JSON.
     umount_errno: of the unmount at its end; then the device stays busy, and this guest is of no more use."""
 
     mount_errno: int
@@ -66,6 +68,7 @@ class RecordReport(msgspec.Struct, frozen=True):
     tree: msgspec.Raw = msgspec.Raw(b"null")
     cut_ns: int = 0
     umount_errno: int = 0
+    queue: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -73,7 +76,7 @@ class Recording(msgspec.Struct, frozen=True):
     examines it asks for more. base: the disk's image where the log begins. log: the file with the writes from
     there on and the marks of the operations. history: of history_of(). device: its queue's attributes.
     live: what the kernel that recorded it did wrong; None where it was content. trace: of a program, the file
-    with its Trace, JSON."""
+    with its Trace, JSON. queue: of a recording on a real disk."""
 
     base: Path
     log: Path
@@ -82,6 +85,7 @@ class Recording(msgspec.Struct, frozen=True):
     kernel_log: tuple[str, ...]
     live: Live | None = None
     trace: Path | None = None
+    queue: QueueFacts | None = None
 
 
 def program(profile: Profile, workload: Workload) -> str:
@@ -245,7 +249,8 @@ def _split(
         )
     except NoHistory as error:
         raise NotRecorded(str(error)) from error
-    return Recording(part.base, part.log, history, report.device, report.kernel_log)
+    queue = queue_facts(report.queue)
+    return Recording(part.base, part.log, history, report.device, report.kernel_log, queue=queue)
 
 
 class Part(msgspec.Struct, frozen=True):

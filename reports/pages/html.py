@@ -32,6 +32,7 @@ from oracles.spec import (
 )
 from oracles.verdict import Answer, Verdict
 from reports.drawings.charts import run_charts
+from reports.drawings.queue import queue_drawing
 from reports.drawings.timeline import Timeline, entry_rows, timeline
 from reports.pages.damage import css_name, device_map, outcome_words
 from reports.pages.faults import point_words, run_script
@@ -64,6 +65,7 @@ from reports.text.figures import FIGURES, LABELS, written_bytes
 from reports.text.known import upstream_words
 from reports.text.matrix import matrix, stock_rows
 from reports.text.models import coverage_words
+from reports.text.queue import queue_words
 from reports.text.reruns import rerun_words
 from reports.text.script import Line, cut_place, cut_words, lines, operation_texts
 from reports.text.tree_words import size_words, visible
@@ -650,6 +652,8 @@ def environment() -> jinja2.Environment:
         plural=plural,
         rerun_words=rerun_words,
         device_words=device_words,
+        queue_words=queue_words,
+        queue_drawing=queue_drawing,
     )
     made.filters.update(
         upstream=upstream_words, visible=visible, visible_lines=visible_lines, size=size_words

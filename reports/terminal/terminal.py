@@ -17,6 +17,7 @@ from reports.results import FAST, AnswerCounts, Finding, Question, Silence, Summ
 from reports.text.counting import number
 from reports.text.known import known_words
 from reports.text.models import model_words
+from reports.text.queue import queue_words
 from reports.text.reruns import rerun_words
 from reports.text.tree_words import visible
 
@@ -66,7 +67,29 @@ def examined(summary: Summary, question: Question) -> list[str]:
         ),
         *models(summary),
         *damage(summary),
+        *queue(summary),
+        *recoveries(summary),
     ]
+
+
+def queue(summary: Summary) -> list[str]:
+    """What the queue of a real disk did while workloads were recorded."""
+    return folded("queue", queue_words(summary.queue)) if summary.queue else []
+
+
+def recoveries(summary: Summary) -> list[str]:
+    """What came back when the states were recovered in another way."""
+    lines = []
+    for way, one in summary.recoveries.items():
+        where = {"here": "on this machine", "disk": "on the real disk itself"}[way]
+        said = f"{len(one.different):,} came back differently" if one.different else "all came back the same"
+        lines.append(
+            line("recovered", f"{where} ({', '.join(one.kernels)}): {number(one.states, 'state')}, {said}")
+        )
+        lines += [line("", f"   {each}") for each in one.different[:FINDINGS_SHOWN]]
+        if (more := len(one.different) - FINDINGS_SHOWN) > 0:
+            lines.append(line("", f"   and {more:,} more, in recoveries.json"))
+    return lines
 
 
 def models(summary: Summary) -> list[str]:

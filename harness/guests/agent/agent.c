@@ -14,6 +14,8 @@
  *                                               report told last; done SEQUENCE BYTES for one in the outbox.
  *                                               built, one a request that only moves the disk forward;
  *                                               stage NAME when verbose
+ *   ondisk WANTS SECTORS FS OPTIONS             report BYTES      the disk of the state, copied to the recorded
+ *                                               disk and recovered there
  *   recovery SECTORS FS OPTIONS                 recovery ERRNO    of the recorded disk; its log is the log device
  *   fresh SECTORS                               fresh: the disk of the state, as before its recovery
  *   digest SECTORS                              digest CRC32
@@ -139,6 +141,8 @@ static const char *own_name(const char *variable, const char *of_uml)
 /* x86 has no power button without ACPI, and QEMU ends at a reboot; UML would begin anew at one. */
 static __attribute__((noreturn)) void end(void)
 {
+	if (on_machine)
+		_exit(0);
 	reboot(getenv("POWERCUT_LINE") ? RB_AUTOBOOT : RB_POWER_OFF);
 	_exit(1);
 }
@@ -299,9 +303,13 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	struct changed_blocks changed = { 0, numbers, blocks, BUFFER_BYTES };
 	bool want_changes = request->flags & WANT_CHANGES;
 	enum store store = want_changes ? STORE_TELLS : STORE_SMALL;
-	struct recovery recovery = { STATE_DEVICE, filesystem, options, request->flags & VERBOSE,
-				     request->flags & FIRST_PROBE, request->flags & WANT_READS,
-				     request->flags & READ_ONLY_FIRST };
+	struct recovery recovery = { .device = STATE_DEVICE,
+				     .filesystem = filesystem,
+				     .options = options,
+				     .verbose = request->flags & VERBOSE,
+				     .first_probe = request->flags & FIRST_PROBE,
+				     .reads = request->flags & WANT_READS,
+				     .read_only_first = request->flags & READ_ONLY_FIRST };
 
 	set_walk_asks(request->flags);
 	state_device(sectors, store);
@@ -338,6 +346,20 @@ static void command_check(uint64_t offset, size_t bytes, uint64_t sectors, const
 		else
 			check_state(request, sectors, filesystem, options);
 	}
+}
+
+/* The state in memory on the recorded disk, and recovered there. */
+static void command_on_disk(uint32_t flags, uint64_t sectors, const char *filesystem, const char *options)
+{
+	struct recovery recovery = { .device = RECORDED_DISK, .filesystem = filesystem, .options = options, .plain = true };
+
+	set_walk_asks(flags);
+	origin_copy(RECORDED_DISK, sectors);
+	bool unmounted = recover(&recovery, NULL);
+
+	report_by_outbox();
+	if (!unmounted)
+		die("an unmount failed: the recorded disk stays busy");
 }
 
 /* CRC-32 of IEEE 802.3, as zlib.crc32 gives it. */
@@ -395,6 +417,8 @@ static void obey(char *line)
 		origin_clear(), told.length = 0, answer("cleared");
 	else if (sscanf(line, "check %llu %llu %llu %31s %511s", &a, &b, &c, filesystem, options) == 5)
 		command_check(a, b, c, filesystem, or_none(options));
+	else if (sscanf(line, "ondisk %d %llu %31s %511s", &count, &a, filesystem, options) == 4)
+		command_on_disk(count, a, filesystem, or_none(options));
 	else if (sscanf(line, "recovery %llu %31s %511s", &a, filesystem, options) == 3)
 		answer("recovery %d", record_recovery(a, filesystem, or_none(options)));
 	else if (sscanf(line, "fresh %llu", &a) == 1)
@@ -449,7 +473,7 @@ static int open_when_there(const char *path)
 	return file;
 }
 
-static FILE *open_line(void)
+static int open_line(void)
 {
 	int line = open_when_there(LINE);
 	struct termios raw;
@@ -460,17 +484,19 @@ static FILE *open_line(void)
 		cfmakeraw(&raw);
 		tcsetattr(line, TCSANOW, &raw);
 	}
-	line_out = line;
-	return fdopen(line, "r");
+	return line;
 }
 
-static void start(void)
+static void mount_own(void)
 {
-	umask(0);
 	mount("dev", "/dev", "devtmpfs", 0, NULL);
 	mount("proc", "/proc", "proc", 0, NULL);
 	mount("sys", "/sys", "sysfs", 0, NULL);
-	name_devices();
+}
+
+void agent_start(void)
+{
+	umask(0);
 	in = aligned_alloc(BLOCK_BYTES, BUFFER_BYTES);
 	out = aligned_alloc(BLOCK_BYTES, BUFFER_BYTES);
 	if (!in || !out)
@@ -482,21 +508,35 @@ static void start(void)
 	counters_start();
 }
 
-int main(void)
+/* Commands from now on, until the line ends. */
+void obey_lines(int line)
 {
-	static char line[2048];
+	static char text[2048];
+	/* tmpfs has no O_DIRECT before e88e0d366f9c ("tmpfs: trivial support for direct IO") (in v6.6) */
+	int direct = on_machine ? 0 : O_DIRECT;
+	FILE *lines = fdopen(line, "r");
 
-	start();
-	FILE *lines = open_line();
-
-	inbox = open(INBOX, O_RDONLY | O_DIRECT);
-	outbox = open(OUTBOX, O_WRONLY | O_DIRECT);
+	line_out = line;
+	inbox = open(INBOX, O_RDONLY | direct);
+	outbox = open(OUTBOX, O_WRONLY | direct);
 	if (inbox < 0 || outbox < 0)
 		die(INBOX " " OUTBOX);
 	device_start();
 	clear_kernel_log();
 	answer("ready");
-	while (fgets(line, sizeof(line), lines))
-		obey(line);
+	while (fgets(text, sizeof(text), lines))
+		obey(text);
 	end();
+}
+
+int main(int count, char **words)
+{
+	if (count > 1 && !strcmp(words[1], "machine"))
+		return machine_main();
+	if (count > 1 && !strcmp(words[1], "claim"))
+		return claim_main(count, words);
+	mount_own();
+	name_devices();
+	agent_start();
+	obey_lines(open_line());
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The agent: the only process of a guest. It does what the host asks and says what it saw;
- * it decides nothing about right and wrong.
+ * The agent: the only process of a guest, or a program of root on a machine (machine.c). It does what the host asks
+ * and says what it saw; it decides nothing about right and wrong.
  *
  * Devices (see harness/guests/spec.py): four block devices, named below whatever the guest's own names
  * are; commands and answers are lines on LINE.
@@ -51,12 +51,16 @@ void put_hex(struct text *text, const unsigned char *bytes, size_t length);
 void put_kernel_log(struct text *text);
 void clear_kernel_log(void);
 int kernel_log_lines(void);
+const char *kernel_record(int file, int *level);
 enum { CONSOLE_QUIET = 4, CONSOLE_WARNINGS = 5 }; /* "quiet" of the command line; KERN_WARNING is 4 */
 void console_level(int level);
 const char *errno_name(int error);
 
 /* device.c: device mapper, the disk of a state, what changed on it. */
+extern const char *device_prefix;
+void device_mapper_start(void);
 void device_start(void);
+bool device_try_remove(const char *name);
 void log_writes_create(uint64_t sectors, bool with_under);
 void under_table(uint64_t sectors, const char *type, const char *parameters);
 void log_writes_mark(const char *mark);
@@ -69,6 +73,7 @@ void late_begin(uint64_t sectors);
 void late_end(uint64_t sectors);
 bool late_now(void);
 void origin_clear(void);
+void origin_copy(const char *path, uint64_t sectors);
 void origin_write(const void *data, uint64_t offset, uint32_t length);
 struct segment { /* sectors, and the target that serves them */
 	uint64_t start, length;
@@ -208,6 +213,7 @@ struct recovery {
 	bool verbose; /* say each stage, to know where a guest died */
 	bool first_probe; /* put the mount that replayed to use before it ends */
 	bool reads; /* tell which blocks the mount read */
+	bool plain; /* a device that stands alone: what was written to it is not known */
 	bool read_only_first; /* a mount that must not recover, one that does and is read-only, then the others */
 };
 
@@ -263,7 +269,38 @@ void application(char *text);
 /* tracer.c: one that is traced, while its writes are recorded. */
 void trace_record(char *text);
 
+/* machine.c: on a machine that is reached by ssh. */
+int machine_main(void);
+bool machine_in_use(void);
+#define MACHINE_IN_USE "another powercut uses this machine"
+extern bool on_machine;
+
+/* claim.c: whether a device of a real machine may be written, as a claim says. */
+#define CLAIM_EDGE_BYTES (1 << 20) /* at both ends: ours at the beginning, zeros at the end */
+
+struct claim {
+	char identity[64], machine[64], device[256], serial[256], role[8];
+	uint64_t bytes;
+	unsigned int part; /* 0: no partition */
+	bool beside_mounted;
+	dev_t number; /* 0 until it is known */
+	int file; /* -1 until it is open */
+};
+
+bool claim_line(struct claim *claim, const char *line);
+const char *claim_refusal(struct claim *claim, dev_t holder);
+int claim_main(int argc, char **argv);
+
+/* queue.c: the requests of a real disk while a workload is recorded. */
+#define QUEUE_VARIABLE "POWERCUT_QUEUE"
+void queue_of(dev_t device);
+void queue_start(void);
+void queue_end(void);
+void queue_forget(void);
+
 /* agent.c */
+void agent_start(void);
+void obey_lines(int line) __attribute__((noreturn));
 void outbox_put(const void *bytes, size_t length, uint64_t offset);
 void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void die(const char *what) __attribute__((noreturn));

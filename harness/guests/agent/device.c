@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <linux/dm-ioctl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,14 +34,42 @@ static union {
 	char bytes[4096];
 } request;
 
+/* On a machine the names of our devices stand beside those of others (machine.c). */
+const char *device_prefix = "";
+
+static void name_in(struct dm_ioctl *header, const char *name)
+{
+	snprintf(header->name, sizeof(header->name), "%s%s", device_prefix, name);
+}
+
 static int dm(unsigned long command, const char *name, unsigned int flags)
 {
 	request.header.version[0] = 4;
 	request.header.data_size = sizeof(request);
 	request.header.data_start = sizeof(request.header);
 	request.header.flags = flags;
-	snprintf(request.header.name, sizeof(request.header.name), "%s", name);
+	name_in(&request.header, name);
 	return ioctl(control, command, &request);
+}
+
+/*
+ * Each resume is an event to udev, which would look into the device and for a moment hold it. The flags of its first
+ * event keep udev's rules away, and it remembers them for those that follow (libdevmapper.h, DM_UDEV_*_FLAG;
+ * rules.d/55-dm.rules). Guests have no udev.
+ */
+#define UDEV_FLAGS_SHIFT 16
+enum { UDEV_NO_DM_RULES = 1, UDEV_NO_SUBSYSTEM_RULES = 2, UDEV_NO_DISK_RULES = 4, UDEV_NO_OTHER_RULES = 8, UDEV_PRIMARY = 64 };
+
+static bool first_event; /* since it was created */
+
+static int dm_resume(const char *name, unsigned int flags)
+{
+	memset(&request, 0, sizeof(request));
+	if (first_event && device_prefix[0])
+		request.header.event_nr = (UDEV_NO_DM_RULES | UDEV_NO_SUBSYSTEM_RULES | UDEV_NO_DISK_RULES |
+					   UDEV_NO_OTHER_RULES | UDEV_PRIMARY) << UDEV_FLAGS_SHIFT;
+	first_event = false;
+	return dm(DM_DEV_SUSPEND, name, flags); /* without DM_SUSPEND_FLAG */
 }
 
 static void dm_load(const char *name, uint64_t sectors, const char *type, const char *parameters)
@@ -56,9 +85,7 @@ static void dm_load(const char *name, uint64_t sectors, const char *type, const 
 	target->next = (sizeof(*target) + strlen(parameters) + 1 + 7) & ~7UL;
 	if (dm(DM_TABLE_LOAD, name, 0))
 		die(type);
-	memset(&request, 0, sizeof(request));
-	/* Without DM_SUSPEND_FLAG: resume */
-	if (dm(DM_DEV_SUSPEND, name, 0))
+	if (dm_resume(name, 0))
 		die("dm resume");
 }
 
@@ -69,6 +96,7 @@ static void dm_create(const char *name, const char *node)
 		die("dm create");
 	dev_t device = makedev(major(request.header.dev), minor(request.header.dev));
 
+	first_event = true;
 	unlink(node);
 	if (mknod(node, S_IFBLK | 0600, device))
 		die("mknod");
@@ -89,11 +117,16 @@ static void small_store(const char *name, const char *node, const char *where)
 	dm_load(name, SMALL_STORE_SECTORS, "linear", where);
 }
 
-void device_start(void)
+void device_mapper_start(void)
 {
-	control = open("/dev/mapper/control", O_RDWR);
+	control = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
 	if (control < 0)
 		die("/dev/mapper/control");
+}
+
+void device_start(void)
+{
+	device_mapper_start();
 	origin = open(ORIGIN, O_RDWR | O_DIRECT);
 	changes[0] = open(CHANGES_0, O_RDWR | O_DIRECT);
 	changes[1] = open(CHANGES_1, O_RDWR | O_DIRECT);
@@ -152,11 +185,10 @@ static bool table_load(const char *name)
 	table.header.data_size = table_at;
 	table.header.data_start = sizeof(table.header);
 	table.header.target_count = table_count;
-	snprintf(table.header.name, sizeof(table.header.name), "%s", name);
+	name_in(&table.header, name);
 	if (ioctl(control, DM_TABLE_LOAD, &table))
 		return false;
-	memset(&request, 0, sizeof(request));
-	if (dm(DM_DEV_SUSPEND, name, DM_SKIP_LOCKFS_FLAG))
+	if (dm_resume(name, DM_SKIP_LOCKFS_FLAG))
 		die("dm resume");
 	return true;
 }
@@ -192,7 +224,7 @@ const char *device_asked(const char *name, const char *text)
 	long_request.header.version[0] = 4;
 	long_request.header.data_size = sizeof(long_request);
 	long_request.header.data_start = sizeof(long_request.header);
-	snprintf(long_request.header.name, sizeof(long_request.header.name), "%s", name);
+	name_in(&long_request.header, name);
 	message->sector = 0;
 	strcpy(message->message, text);
 	if (ioctl(control, DM_TARGET_MSG, &long_request))
@@ -202,6 +234,12 @@ const char *device_asked(const char *name, const char *text)
 		return NULL;
 	}
 	return long_request.header.flags & DM_DATA_OUT_FLAG ? long_request.bytes + long_request.header.data_start : "";
+}
+
+bool device_try_remove(const char *name)
+{
+	memset(&request, 0, sizeof(request));
+	return !dm(DM_DEV_REMOVE, name, 0);
 }
 
 void device_remove(const char *name)
@@ -388,7 +426,7 @@ void log_writes_mark(const char *mark)
 	own.header.version[0] = 4;
 	own.header.data_size = sizeof(own);
 	own.header.data_start = sizeof(own.header);
-	strcpy(own.header.name, "recorded");
+	name_in(&own.header, "recorded");
 	snprintf(message->message, 64, "mark %s", mark);
 	if (ioctl(control, DM_TARGET_MSG, &own))
 		die("dm mark");
@@ -473,6 +511,29 @@ void origin_clear(void)
 	}
 	memset(written, 0, written_end / 8 + 1);
 	written_end = 0;
+}
+
+/* What is in memory, on another device. */
+void origin_copy(const char *path, uint64_t sectors)
+{
+	static char blocks[64 * BLOCK_BYTES] __attribute__((aligned(BLOCK_BYTES)));
+	uint64_t all[2] = { 0, sectors * SECTOR_BYTES };
+	int device = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+
+	if (device < 0 || ioctl(device, BLKZEROOUT, all))
+		die(path);
+	for (uint64_t block = 0, length; block < written_end; block += length ? length : 1) {
+		for (length = 0; length < 64 && is_written(block + length); length++)
+			;
+		ssize_t bytes = length * BLOCK_BYTES;
+
+		if (bytes && (pread(origin, blocks, bytes, block * BLOCK_BYTES) != bytes ||
+			      pwrite(device, blocks, bytes, block * BLOCK_BYTES) != bytes))
+			die("copy the state's disk");
+	}
+	if (fsync(device))
+		die(path);
+	close(device);
 }
 
 /*

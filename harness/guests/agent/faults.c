@@ -263,8 +263,8 @@ static void perform_all(struct program *program, struct text *after)
  * unmounted again. */
 static bool put_recovered(struct text *fault, const struct program *program)
 {
-	struct recovery recovery = { FAULTY_DEVICE, program->filesystem, program->options, true, false,
-				     false, false };
+	struct recovery recovery = { .device = FAULTY_DEVICE, .filesystem = program->filesystem,
+				     .options = program->options, .verbose = true };
 
 	bool unmounted = recover(&recovery, NULL);
 

@@ -308,6 +308,7 @@ void record(char *text)
 		if (operation.run && !running) {
 			sync();
 			late_begin(program.sectors);
+			queue_start();
 			log_writes_mark("run");
 			counters_reset();
 			running = true;
@@ -324,6 +325,7 @@ void record(char *text)
 	log_writes_mark("end");
 	late_end(program.sectors);
 	put(&report, "]");
+	queue_end();
 	if (program.threads && !error && !unmounted) { /* which of the orders that the results allow it can have been */
 		put(&report, ",\"tree\":");
 		walk(&report);

@@ -319,7 +319,7 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 		walk(&report);
 		size_t tree_length = report.length - tree;
 
-		if (!recovery->read_only_first && untouched(recovery)) {
+		if (!recovery->plain && !recovery->read_only_first && untouched(recovery)) {
 			put(&report, ",\"untouched\":true");
 			if (changed)
 				changed->count = 0;

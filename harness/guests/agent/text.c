@@ -119,9 +119,81 @@ void put_hex(struct text *text, const unsigned char *bytes, size_t length)
 
 enum { SYSLOG_READ_CLEAR = 4, SYSLOG_CLEAR = 5, SYSLOG_CONSOLE_LEVEL = 8 }; /* syslog(2) */
 
+/*
+ * The kernel log of a machine is not ours to clear: what came since the last time is read as records of /dev/kmsg
+ * (Documentation/ABI/testing/dev-kmsg), "PRIORITY,SEQUENCE,TIME,FLAGS;TEXT" each. Those of programs (a facility other
+ * than 0) are left out.
+ */
+static int records = -1;
+
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from;) {
+		char digits[3] = { from[0] == '\\' && from[1] == 'x' ? from[2] : 0, 0, 0 };
+
+		if (digits[0] && from[3]) {
+			digits[1] = from[3];
+			*to++ = strtoul(digits, NULL, 16);
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = 0;
+}
+
+const char *kernel_record(int file, int *level)
+{
+	static char record[8192];
+	ssize_t length;
+
+	while ((length = read(file, record, sizeof(record) - 1)) > 0 || (length < 0 && errno == EPIPE)) {
+		if (length < 0)
+			continue; /* the oldest were overwritten: the next read goes on behind them */
+		record[length] = 0;
+		char *text = strchr(record, ';');
+		int priority = atoi(record);
+
+		if (!text || priority >> 3)
+			continue;
+		text[1 + strcspn(text + 1, "\n")] = 0;
+		unescape(text + 1);
+		*level = priority & 7;
+		return text + 1;
+	}
+	return NULL;
+}
+
+static void put_records(struct text *text)
+{
+	const char *line;
+	bool first = true;
+	int level;
+
+	put(text, "[");
+	while (records >= 0 && (line = kernel_record(records, &level))) {
+		do {
+			size_t length = strcspn(line, "\n");
+
+			put(text, "%s\"%d ", first ? "" : ",", level);
+			put_escaped(text, line, length);
+			put(text, "\"");
+			first = false;
+			line += length + (line[length] == '\n');
+		} while (*line);
+	}
+	put(text, "]");
+}
+
 /* "<6>text" lines since the last call become "6 text"; one system call for all of them. */
 void put_kernel_log(struct text *text)
 {
+	if (on_machine) {
+		put_records(text);
+		return;
+	}
 	static char log[1 << 18];
 	int length = klogctl(SYSLOG_READ_CLEAR, log, sizeof(log) - 1);
 	bool first = true;
@@ -152,7 +224,12 @@ void put_kernel_log(struct text *text)
 
 void clear_kernel_log(void)
 {
-	klogctl(SYSLOG_CLEAR, NULL, 0);
+	if (on_machine && records < 0)
+		records = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (on_machine)
+		lseek(records, 0, SEEK_END);
+	else
+		klogctl(SYSLOG_CLEAR, NULL, 0);
 	log_cleared = true;
 }
 
@@ -170,7 +247,7 @@ int kernel_log_lines(void)
 	if (file < 0)
 		file = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (log_cleared) {
-		lseek(file, 0, SEEK_DATA); /* behind what was cleared last */
+		lseek(file, 0, on_machine ? SEEK_END : SEEK_DATA); /* behind what was cleared last */
 		lines = 0;
 		log_cleared = false;
 	}
@@ -189,6 +266,8 @@ int kernel_log_lines(void)
 
 void console_level(int level)
 {
+	if (on_machine)
+		return;
 	klogctl(SYSLOG_CONSOLE_LEVEL, NULL, level);
 }
 

@@ -161,7 +161,7 @@ def test_what_does_not_come_again_is_said() -> None:
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """No kernel is built, and no guest booted."""
     for module in (subject, repeats):
-        monkeypatch.setattr(module, "build", lambda *_: "a kernel")
+        monkeypatch.setattr(module, "build_for", lambda *_: "a kernel")
         monkeypatch.setattr(module, "spec_of", lambda *_: None)
         monkeypatch.setattr(module, "InterestingnessTest", FakeTest)
         monkeypatch.setattr(module, "source_word", lambda word: word.partition("+")[0])

@@ -87,7 +87,7 @@ def test_a_disk_is_rebuilt_from_base_and_log(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_of_the_user_is_not_overwritten_and_nothing_is_built(run: Path, monkeypatch) -> None:
-    monkeypatch.setattr(subject, "build", lambda *_: pytest.fail("built"))
+    monkeypatch.setattr(subject, "build_for", lambda *_: pytest.fail("built"))
     (run / "mine").touch()
     with pytest.raises(NoResults, match="already exists"):
         repro(locate(run, "F1", ""), run / "mine", False)

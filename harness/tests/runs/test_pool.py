@@ -76,6 +76,24 @@ def test_a_worker_killed_while_idle_takes_nothing_with_it(tmp_path: Path) -> Non
     assert workers.deaths == 1
 
 
+def test_when_no_more_is_wanted_what_is_under_way_is_done_and_nothing_else_is_begun(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def more() -> bool:
+        asked.append(len(asked))
+        return len(asked) <= 3
+
+    with Pool[int](work, [tmp_path] * 2) as workers:
+        done = [task for task, said in workers.perform(range(9), more) if said.kind == "done"]  # type: ignore[union-attr]
+    assert sorted(done) == [0, 1, 2]
+    assert len(asked) == 4
+
+
+def test_when_nothing_is_wanted_nothing_is_begun(tmp_path: Path) -> None:
+    with Pool[int](work, [tmp_path]) as workers:
+        assert list(workers.perform([0, 1], lambda: False)) == []
+
+
 def test_a_worker_that_says_that_nothing_can_go_on_ends_all(tmp_path: Path) -> None:
     with pytest.raises(PoolFailed, match="no room"):
         done_by(tmp_path, [0, -1, 1])

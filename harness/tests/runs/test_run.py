@@ -17,7 +17,7 @@ from harness.local import workspace as scratch
 from harness.local.progress import Progress
 from harness.runs import run as subject
 from harness.runs.pool import Lost, Said
-from harness.runs.run import RunSpec, Workbench, Worker, heed, require_same_question
+from harness.runs.run import RunSpec, Workbench, Worker, heed, keep_left, require_same_question
 from harness.stages.checks import AuditFailed
 from harness.tests.made_run import BENCH, keep, question
 from oracles.profiles import profile
@@ -165,3 +165,22 @@ def test_a_message_that_is_no_end_counts_no_boot(run: Path) -> None:
     for said in (Said("said"), Said("said", 3)):
         assert heed(PLAN, said, run, Progress(quiet=True)) == 0
     assert heed(PLAN, Said("done", (Outcome(1, ""), 2)), run, Progress(quiet=True)) == 2
+
+
+def test_a_run_is_whole_without_what_was_not_begun_and_names_it(run: Path) -> None:
+    keep(run)
+    plans = [PLAN, msgspec.structs.replace(PLAN, number=2, workload=load("replace-by-rename"))]
+    keep_left(run, plans)
+    asked = read_question(run)
+    assert (asked.planned, asked.left) == (1, ("replace-by-rename on btrfs, kernel test",))
+    assert sum_up(run, 1.0).reasons == ()
+
+
+def test_what_was_left_is_done_when_the_run_goes_on(run: Path) -> None:
+    plans = [PLAN, msgspec.structs.replace(PLAN, number=2)]
+    question(run, planned=2)
+    keep(run)
+    keep_left(run, plans)
+    workload = msgspec.structs.replace(BENCH.history.workload, name="made")
+    require_same_question(run, RunSpec((workload,), (profile("btrfs"),), ("test",)), plans)
+    assert (read_question(run).planned, read_question(run).left) == (2, ())
