@@ -33,6 +33,7 @@ FORMATS = {
     "bench.json": 1,
     "perf.json": 1,
     "fstests.json": 1,
+    "night.json": 1,
 }
 Kept = TypeVar("Kept")
 Older = dict[str, Any]

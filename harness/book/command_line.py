@@ -39,6 +39,7 @@ or `--help`. Values in brackets are the defaults.
 | --- | --- |
 | `POWERCUT_CACHE` | the folder for kernels, sources and environments (`~/.cache/powercut`) |
 | `POWERCUT_CACHE_LIMIT` | how large that folder may become (`20G`) |
+| `POWERCUT_HOSTS` | the file with the machines that are reached by ssh (`~/.config/powercut/hosts.toml`) |
 """
 
 

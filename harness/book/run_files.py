@@ -28,6 +28,7 @@ from harness.runs.cross_check import CrossChecked
 from oracles.verdict import Verdict
 from reports.formats import FORMATS
 from reports.fstests.results import FstestsRun
+from reports.nights.results import Night
 from reports.pages.bench_history import Point
 from reports.perf.results import PerfRun
 from reports.results import (
@@ -56,6 +57,7 @@ STRUCTS: dict[str, type] = {
     "step.json": BisectStep,
     "perf.json": PerfRun,
     "fstests.json": FstestsRun,
+    "night.json": Night,
     "bench.json: each of `profiles`": Speed,
     "bench.json: `huge_log`": HugeLog,
     "bench-history.jsonl": Point,

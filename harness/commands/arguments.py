@@ -17,12 +17,26 @@ from harness.evidence.summary import (
     shown,
 )
 from harness.guests.filesystem import find_tool
+from harness.guests.words import guest_word
 from harness.states.log import SECTOR_BYTES
 from oracles.profiles import UnknownProfile, profile
 from reports import formats
 from reports.results import Question, read_question, read_summary
 from reports.terminal.compare import comparison_lines
 from reports.text.comparison import Comparison, exit_only_new
+
+DEFAULT_KERNEL = "6.12"  # of guests on this machine
+
+
+def add_guest(command: argparse.ArgumentParser, default: str | None, words: str) -> None:
+    """words: what the default is."""
+    command.add_argument(
+        "--guest",
+        type=guest_word,
+        default=default,
+        metavar="GUEST",
+        help=f"what the kernel runs in: uml, qemu, auto, or the name of a machine (default: {words})",
+    )
 
 
 def size(text: str) -> int:

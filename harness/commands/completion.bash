@@ -18,6 +18,14 @@ _powercut_experiments() {
   compgen -W "$(_powercut_names experiments)" -- "$1"
 }
 
+_powercut_guests() {
+  compgen -W "$(_powercut_names guests)" -- "$1"
+}
+
+_powercut_hosts() {
+  compgen -W "$(_powercut_names hosts)" -- "$1"
+}
+
 # "_file" and "_dir" in a name let bash add a slash to a folder.
 _powercut_workload_or_file() {
   compgen -W "$(_powercut_names workloads)" -- "$1"

@@ -18,6 +18,14 @@ function _powercut_experiments
   _powercut_names experiments
 end
 
+function _powercut_guests
+  _powercut_names guests
+end
+
+function _powercut_hosts
+  _powercut_names hosts
+end
+
 function _powercut_workload_or_file
   _powercut_names workloads
   __fish_complete_suffix .workload

@@ -19,6 +19,7 @@ import shtab
 from harness.commands.test import KINDS as STEPS
 from harness.fstests.checkout import CRASH_GROUPS
 from harness.fstests.machine import MKFS
+from harness.runs.recoveries import WAYS
 from kernel.fragments import known_variants
 from oracles.judge import EVERY_ORACLE
 from reports.perf.results import KINDS as KINDS_OF_FIGURES
@@ -35,10 +36,13 @@ ASKED = {
     "K": "_powercut_kernel_or_dir",
     "KERNEL": "_powercut_kernel_or_dir",
     "EXPERIMENT": "_powercut_experiments",
+    "GUEST": "_powercut_guests",
+    "HOST": "_powercut_hosts",
 }
 # By metavar: a function's name and the words of a list with commas; they change only with a release.
 LISTED: dict[str, tuple[str, Sequence[str]]] = {
     "D,...": ("_powercut_devices", DEVICES),
+    "WAY,...": ("_powercut_ways", WAYS),
     "V,...": ("_powercut_variants", known_variants()),
     "O,R,T,N": ("_powercut_models", ("O", "R", "T", "N")),
     "NAME,...": ("_powercut_oracles", tuple(oracle.NAME for oracle in EVERY_ORACLE)),
@@ -52,6 +56,9 @@ FOLDERS = ("DIR", "PATH")
 FILES = ("FILE", "IMAGE", "LOG", "PROGRAM", "SCRIPT")
 # By metavar: nothing to choose from.
 FREE = (
+    "DEVICE",
+    "SERIAL",
+    "ADDRESS",
     "B:L",
     "BYTES",
     "CMD",

@@ -23,6 +23,18 @@ _powercut_experiments() {
   compadd -- $found
 }
 
+_powercut_guests() {
+  local -a found
+  _powercut_names guests
+  compadd -- $found
+}
+
+_powercut_hosts() {
+  local -a found
+  _powercut_names hosts
+  compadd -- $found
+}
+
 _powercut_workload_or_file() {
   local -a found
   _powercut_names workloads

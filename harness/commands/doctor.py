@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.commands.arguments import DEFAULT_KERNEL
 from harness.fstests import checkout
 from harness.guests.probe import boots, kvm, kvm_is_out
 from harness.guests.spec import INBOX_BYTES, MEMORY_MIB, OUTBOX_BYTES, QEMU_TCG, UML
@@ -35,7 +36,6 @@ from kernel.packages import Requirement
 from oracles.profiles import PROFILES
 
 CAN, CANNOT = 0, 3
-DEFAULT_KERNEL = "6.12"  # of `powercut run` (run.py)
 # kernel/release.py, build.py: a source unpacked, its package, one build; and an equal part to spare.
 CACHE_BYTES = 4 << 30
 CACHE_BYTES_WITH_KERNEL = 600 << 20  # a build with a series beside the one that is there

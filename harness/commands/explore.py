@@ -14,7 +14,9 @@ from pathlib import Path
 import msgspec
 
 from harness.commands.arguments import (
+    DEFAULT_KERNEL,
     add_atomic,
+    add_guest,
     add_out,
     add_prefixes,
     positive,
@@ -26,7 +28,6 @@ from harness.commands.record import program_file, require_room_for
 from harness.evidence.store import NoResults
 from harness.evidence.summary import EXIT_HOLDS, experiment_folders, shown
 from harness.guests.filesystem import find_tool
-from harness.guests.probe import WANTED
 from harness.guests.spec import LOG_BYTES, UML
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
@@ -42,7 +43,6 @@ from workloads.library import BadSelection
 from workloads.program import Program
 
 SUFFIX = ".powercut"
-DEFAULT_KERNEL = "6.12"
 
 
 def add_explore(command: argparse.ArgumentParser) -> None:
@@ -117,9 +117,7 @@ def add_explore(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--no-fsck", action="store_true", help="do not run the filesystem checker on recovered states"
     )
-    command.add_argument(
-        "--guest", choices=WANTED, default=UML, help="what the kernel runs in (default: uml)"
-    )
+    add_guest(command, UML, "uml")
     command.add_argument(
         "--json", action="store_true", help="print summary.json on standard output and nothing else"
     )

@@ -21,6 +21,7 @@ from kernel.build import build, built, find
 from kernel.fragments import known_variants
 from kernel.kernel import BadKernel, BuildFailed, Kernel, Provenance
 from kernel.prune import Thing, limit_bytes, prune, size_of, things
+from reports.text.counting import about
 
 MIB = 1 << 20
 DAY_S = 24 * 3600
@@ -117,12 +118,12 @@ def _list(arguments: argparse.Namespace) -> int:
     by_room: dict[str, int] = {}
     for thing in used.values():
         by_room[thing.room] = by_room.get(thing.room, 0) + thing.size_bytes
-    parts = ", ".join(f"{room} {_size(size)}" for room, size in by_room.items())
+    parts = ", ".join(f"{room} {about(size)}" for room, size in by_room.items())
     if parts:
         limit = limit_bytes()
         print(
-            f"\n{cache.root()}: {_size(sum(by_room.values()))} ({parts}); "
-            f"limit {_size(limit) if limit else 'none'}"
+            f"\n{cache.root()}: {about(sum(by_room.values()))} ({parts}); "
+            f"limit {about(limit) if limit else 'none'}"
         )
     return 0
 
@@ -135,7 +136,7 @@ def _row(kernel: Kernel, thing: Thing | None) -> tuple[str, ...]:
         ",".join(made.variants) or "-",
         made.arch,
         _source(made),
-        _size(thing.size_bytes if thing else made.size_bytes),
+        about(thing.size_bytes if thing else made.size_bytes),
         _ago(Path(kernel.path).stat().st_mtime),
         _ago(used_s),
         made.key,
@@ -159,10 +160,6 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterable[str]:
         if not fits:
             yield word
         yield f"{word if fits else '':<{first}}  {rest}"
-
-
-def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 2**30:.1f} GiB" if size_bytes >= 1 << 30 else f"{size_bytes / MIB:.0f} MiB"
 
 
 def _ago(when_s: float) -> str:
@@ -266,10 +263,10 @@ def _prune(arguments: argparse.Namespace) -> int:
     gone, left_bytes = prune(older_s, keep_bytes, arguments.dry_run)
     for thing in gone:
         name = str(Path(thing.path).relative_to(cache.root()))
-        print(f"{name:<56} {_size(thing.size_bytes):>9}  used {_ago(thing.used_s)}")
-    freed = _size(sum(thing.size_bytes for thing in gone))
+        print(f"{name:<56} {about(thing.size_bytes):>9}  used {_ago(thing.used_s)}")
+    freed = about(sum(thing.size_bytes for thing in gone))
     what = "would be freed" if arguments.dry_run else "freed"
-    print(f"{len(gone)} of the cache's things, {freed} {what}; {_size(left_bytes)} stay in {cache.root()}")
+    print(f"{len(gone)} of the cache's things, {freed} {what}; {about(left_bytes)} stay in {cache.root()}")
     if keep_bytes is not None and left_bytes > keep_bytes:
-        print(f"this is more than {_size(keep_bytes)}, because running processes use the rest")
+        print(f"this is more than {about(keep_bytes)}, because running processes use the rest")
     return 0

@@ -37,14 +37,16 @@ from harness.commands.generate import (
     command_generate,
     command_import,
 )
+from harness.commands.host import add_host, command_host
 from harness.commands.judge import add_judge, command_judge
 from harness.commands.kernel import add_kernel, command_kernel
 from harness.commands.list import add_list, command_list
 from harness.commands.minimize import add_minimize, command_minimize
+from harness.commands.nightly import add_nightly, command_nightly
 from harness.commands.record import add_record, command_record
 from harness.commands.report import add_report, command_report
 from harness.commands.repro import add_repro, command_repro
-from harness.commands.run import add_run, command_run
+from harness.commands.run import add_run, command_run, settle_kernel
 from harness.commands.test import add_test, test
 from harness.evidence.pack import BadPack
 from harness.evidence.store import NoResults, RunInUse
@@ -62,7 +64,11 @@ from harness.fstests.suite import BadKnown, BadResume
 from harness.guests.agent_binary import AgentError
 from harness.guests.filesystem import NoFilesystemTool
 from harness.guests.guest import GuestTrouble, LostGuest
+from harness.hosts.hosts import BadHost
+from harness.hosts.ssh import RemoteFailed, Unreachable
 from harness.local.version import title
+from harness.nightly.file import BadNightFile
+from harness.nightly.history import BadHistory
 from harness.perf.boot import NotMeasured
 from harness.runs.run import NoGuest, NoRoom, WorkerFailed
 from harness.stages.checks import AuditFailed
@@ -84,11 +90,14 @@ BAD_INPUT = (
     BadBounds,
     BadEntry,
     BadExperiment,
+    BadHost,
+    BadHistory,
     BadImport,
     BadKernel,
     BadKnown,
     BadResume,
     BadLog,
+    BadNightFile,
     BadPack,
     BadProgram,
     BadSelection,
@@ -119,7 +128,9 @@ NOT_DONE = (
     NotShown,
     OSError,
     perf.NoTools,
+    RemoteFailed,
     RunInUse,
+    Unreachable,
     WorkerFailed,
 )
 
@@ -242,6 +253,13 @@ def parser() -> argparse.ArgumentParser:
         )
     )
     add_kernel(add("kernel", "build, show, list and delete kernels", "Kernels in the cache."))
+    add_host(
+        add(
+            "host",
+            "add, show and claim machines that are reached by ssh",
+            "Machines that are reached by ssh. They are kept in hosts.toml.",
+        )
+    )
     add_list(
         add(
             "list",
@@ -284,6 +302,15 @@ def parser() -> argparse.ArgumentParser:
             "was not run is not a pass.",
         )
     )
+    add_nightly(
+        add(
+            "nightly",
+            "test branches each night, and tell what is new",
+            "Fetch and build the kernels that a file names, run what fits into the budget, and compare "
+            "with the nights before. New findings are repeated, made small, exported and bisected. A "
+            "night that was stopped goes on.",
+        )
+    )
     add_test(
         add(
             "test",
@@ -319,8 +346,10 @@ COMMANDS = {
     "explore": command_explore,
     "pack": command_pack,
     "kernel": command_kernel,
+    "host": command_host,
     "list": command_list,
     "fstests": command_fstests,
+    "nightly": command_nightly,
     "generate": command_generate,
     "import": command_import,
     "doctor": command_doctor,
@@ -336,6 +365,8 @@ def understood(words: list[str]) -> argparse.Namespace:
         return argparse.Namespace(command=words[0], arguments=words[1:])
     arguments = parser().parse_args(words)
     arguments.words, arguments.understood = words, understood
+    if arguments.command in ("run", "compare", "bisect"):
+        settle_kernel(arguments)
     return arguments
 
 

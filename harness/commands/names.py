@@ -12,6 +12,7 @@ in place of main.py for `powercut list --names KIND`.
 import sys
 from collections.abc import Callable, Iterable
 
+from harness.hosts import hosts
 from kernel.patching import names as series
 from kernel.word import RELEASES
 from oracles.profiles import PROFILES
@@ -36,12 +37,26 @@ def kernels() -> Iterable[str]:
     return RELEASES
 
 
+def guests() -> Iterable[str]:
+    return (*hosts.GUEST_KINDS, *machines())
+
+
+def machines() -> Iterable[str]:
+    """Of hosts.toml; none where it cannot be read."""
+    try:
+        return hosts.hosts()
+    except hosts.BadHost:
+        return ()
+
+
 KINDS: dict[str, Callable[[], Iterable[str]]] = {
     "workloads": workloads,
     "profiles": profiles,
     "kernels": kernels,
     "series": series,
+    "guests": guests,
     "experiments": experiment.names,
+    "hosts": machines,
 }
 
 

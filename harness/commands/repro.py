@@ -9,7 +9,7 @@ Not here: rebuilding and recovering the state (findings/repro.py), the recording
 import argparse
 from pathlib import Path
 
-from harness.commands.arguments import positive
+from harness.commands.arguments import add_guest, positive
 from harness.commands.kernel import config_option
 from harness.evidence.store import NoResults
 from harness.evidence.summary import (
@@ -19,7 +19,6 @@ from harness.evidence.summary import (
     status_of,
 )
 from harness.findings.repro import is_finding, locate, repro
-from harness.guests.probe import WANTED
 from harness.local.progress import Progress
 from harness.runs.reruns import rerun_one
 from harness.runs.run import write_pages
@@ -44,9 +43,7 @@ def add_repro(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--keep", type=Path, metavar="FILE", help="keep an image of the disk before recovery"
     )
-    command.add_argument(
-        "--guest", choices=WANTED, default="", help="what the kernel runs in (default: as in the run)"
-    )
+    add_guest(command, None, "as in the run")
     command.add_argument("--shell", action="store_true", help="open a shell in the guest that has the disk")
     command.add_argument(
         "--times",
@@ -63,7 +60,7 @@ def command_repro(arguments: argparse.Namespace) -> int:
     if arguments.times:
         return command_repeat(arguments)
     shown_again = locate(arguments.run, finding, arguments.state)
-    return repro(shown_again, arguments.keep, arguments.shell, arguments.config, arguments.guest)
+    return repro(shown_again, arguments.keep, arguments.shell, arguments.config, arguments.guest or "")
 
 
 def command_repeat(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,9 @@ import msgspec
 
 from harness.commands import perf
 from harness.commands.arguments import (
+    DEFAULT_KERNEL,
     add_atomic,
+    add_guest,
     add_jobs,
     add_out,
     add_prefixes,
@@ -37,12 +39,13 @@ from harness.evidence.detection import table
 from harness.evidence.store import NoResults
 from harness.evidence.summary import experiment_folders
 from harness.evidence.sweep import plantable, planted_bugs, sweep_parts
-from harness.guests.probe import WANTED
-from harness.guests.spec import UML
+from harness.guests.spec import SSH, UML, family
+from harness.hosts.running import RUNNING
 from harness.local.progress import Progress
 from harness.runs.cross_check import cross
 from harness.runs.cross_check import lines as cross_lines
 from harness.runs.cross_check import status as cross_status
+from harness.runs.recoveries import THERE, WAYS
 from harness.runs.run import LOG_BYTES, RunSpec, run
 from harness.stages.checks import AUDIT_PERCENT
 from harness.stages.explore import DEFAULT_BUDGET
@@ -86,7 +89,10 @@ def add_run(command: argparse.ArgumentParser) -> None:
         "--fs", metavar="P,...", help="profiles, such as btrfs,ext4 (default: btrfs; with --planted: all)"
     )
     command.add_argument(
-        "--kernel", default="6.12", metavar="K", help="kernel under test, SOURCE[+SERIES...] (default: 6.12)"
+        "--kernel",
+        metavar="K",
+        help="kernel under test, SOURCE[+SERIES...] (default: 6.12); of a machine also `running`, what runs "
+        "there (its default)",
     )
     config_option(command)
     command.add_argument(
@@ -147,8 +153,15 @@ def add_run(command: argparse.ArgumentParser) -> None:
         help="for how many of the checker's answers that are proven from earlier ones the checker runs all "
         f"the same; a different answer ends the run (default: {AUDIT_PERCENT:g})",
     )
+    add_guest(command, UML, "uml")
     command.add_argument(
-        "--guest", choices=WANTED, default=UML, help="what the kernel runs in (default: uml)"
+        "--recover",
+        type=ways,
+        default=(),
+        metavar="WAY,...",
+        help="of a run on a machine: recover the states in these ways, too, and compare: here, in User Mode "
+        "Linux with a kernel of the same source; disk, on the real disk itself, the states at the end of "
+        "each operation",
     )
     command.add_argument("--resume", type=Path, metavar="DIR", help="continue a run that was stopped")
     command.add_argument(
@@ -221,6 +234,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         audit_percent=arguments.audit,
         log_bytes=arguments.log_size,
         guest=arguments.guest,
+        recover=ways_of(arguments),
         command=("powercut", *arguments.words),
         against=arguments.against,
         kind=kind_of(arguments),
@@ -228,6 +242,29 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         repeats=all(workload.program is None for workload in workloads),
     )
     return swept(run_spec, arguments) if arguments.planted else run_spec
+
+
+def settle_kernel(arguments: argparse.Namespace) -> None:
+    """The default of --kernel depends on the guest."""
+    if arguments.kernel is None:
+        arguments.kernel = RUNNING if family(arguments.guest) == SSH else DEFAULT_KERNEL
+
+
+def ways(text: str) -> tuple[str, ...]:
+    """Errors: argparse.ArgumentTypeError."""
+    wanted = tuple(dict.fromkeys(text.split(",")))
+    if unknown := set(wanted) - set(WAYS):
+        raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: the ways are {', '.join(WAYS)}")
+    return tuple(way for way in wanted if way != THERE)
+
+
+def ways_of(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Errors: BadSelection."""
+    if arguments.recover and family(arguments.guest) != SSH:
+        raise BadSelection(
+            f"--recover {','.join(arguments.recover)} is for runs on a machine: name one by --guest NAME"
+        )
+    return tuple(arguments.recover)
 
 
 def kind_of(arguments: argparse.Namespace) -> str:
@@ -349,6 +386,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         audit_percent=original.audit,
         log_bytes=original.log_size,
         guest=question.guest,
+        recover=question.recover,
         command=question.command,
         against=question.against,
         kind=kind_of(original),

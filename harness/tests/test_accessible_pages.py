@@ -15,9 +15,11 @@ from harness.tests.experiments.test_fault_pages import fault_report
 from oracles.judge import EVERY_ORACLE
 from reports import formats
 from reports.pages.html import write_perf_page, write_report
+from reports.pages.nights import write_night, write_nights
 from reports.results import read_summary
 from reports.tests.browser import axe_violations, chromium, needs_browser, show, window
 from reports.tests.make_compare import make_compare
+from reports.tests.make_nights import night, nights
 from reports.tests.make_perf import make_perf
 from reports.tests.make_run import make_run
 from reports.tests.test_sweep_pages import FALSE, KNOWN, MISSED, SEEN, sweep
@@ -53,6 +55,13 @@ def of_the_bench(run: Path) -> Path:
     return run
 
 
+def of_nights(folder: Path) -> Path:
+    (folder / "0002").mkdir()
+    write_nights(folder, nights())
+    write_night(folder / "0002", night(trouble=("other: git fetch: no route",)), folder)
+    return folder
+
+
 REPORTS: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
     "run": (
         with_known_findings,
@@ -64,6 +73,7 @@ REPORTS: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
     "faults": (fault_report, ("index", "experiment-0001", "finding-F1")),
     "damage": (damage_report, ("index", "experiment-0001", "finding-F1")),
     "bench": (of_the_bench, ("bench",)),
+    "nights": (of_nights, ("index", "0002/index")),
 }
 
 

@@ -24,7 +24,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(run, "build", lambda *_: pytest.fail("a kernel was about to be built"))
+    monkeypatch.setattr(run, "build_for", lambda *_: pytest.fail("a kernel was about to be built"))
     return tmp_path / "here"
 
 

@@ -13,7 +13,7 @@ from harness.tests.made_run import keep, question
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(explored, "build", lambda *_: pytest.fail("a kernel was about to be built"))
+    monkeypatch.setattr(explored, "build_for", lambda *_: pytest.fail("a kernel was about to be built"))
     return tmp_path
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-import kernel.build
 from harness.commands import kernel as kernel_command
 from harness.commands import main
 from harness.commands import run as run_command
@@ -22,6 +21,7 @@ from harness.evidence.store import new_run, only_one, write_summary
 from harness.evidence.sweep import planted_bugs
 from harness.findings import repro
 from harness.guests import filesystem
+from harness.guests.kernels import build_for
 from harness.local.root import ROOT
 from harness.runs import run
 from harness.tests import conftest
@@ -39,8 +39,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
-    for module in (run, kernel_command, repro):
-        monkeypatch.setattr(module, "build", lambda *_: pytest.fail("a kernel was about to be built"))
+    for module, name in ((run, "build_for"), (kernel_command, "build"), (repro, "build_for")):
+        monkeypatch.setattr(module, name, lambda *_: pytest.fail("a kernel was about to be built"))
     return tmp_path / "here"
 
 
@@ -117,7 +117,7 @@ def test_a_run_of_nonsense_is_refused_before_anything_is_made(
         (["--atomic", "1000"], "'1000' is not a multiple of 512"),
         (["--jobs", "-1"], "--jobs"),
         (["--jobs", "two"], "'two' is not a number"),
-        (["--guest", "vmware"], "invalid choice"),
+        (["--guest", "vm ware"], "the name of a machine has letters"),
         (["--tier", "hope"], "invalid choice"),
         (["--seed", "x"], "invalid int"),
         (["--no-such-option"], "unrecognized"),
@@ -181,7 +181,7 @@ def test_a_profile_whose_mkfs_is_missing_gets_the_fix_before_anything_is_built(
 def test_a_kernel_that_is_none_is_refused(
     powercut: Powercut, elsewhere: Path, monkeypatch, word: str, message: str
 ) -> None:
-    monkeypatch.setattr(run, "build", kernel.build.build)
+    monkeypatch.setattr(run, "build_for", build_for)
     exit_status, said = powercut("run", "--kernel", word)
     assert (exit_status, said.startswith("powercut: ")) == (2, True)
     assert message in said
@@ -190,7 +190,7 @@ def test_a_kernel_that_is_none_is_refused(
 
 def test_a_sweep_is_of_the_whole_library_on_each_bug_s_own_profiles() -> None:
     """And takes those of a run that was stopped, not those that were planted since."""
-    arguments = main.parser().parse_args(["run", "--planted"])
+    arguments = main.understood(["run", "--planted"])
     stopped = ("6.12", "6.12+planted/ext4-size-unknown-to-fdatasync")
     every = run_command.swept(run.RunSpec((), (), ()), arguments)
     resumed = run_command.swept(run.RunSpec((), (), ()), arguments, stopped)
@@ -229,7 +229,7 @@ def test_too_little_space_is_told_with_what_is_needed(
 def test_a_cache_that_cannot_be_written_is_told(powercut: Powercut, elsewhere: Path, monkeypatch) -> None:
     (elsewhere / "file").touch()
     monkeypatch.setenv("POWERCUT_CACHE", str(elsewhere / "file/cache"))
-    monkeypatch.setattr(run, "build", kernel.build.build)
+    monkeypatch.setattr(run, "build_for", build_for)
     exit_status, said = powercut("run")
     assert (exit_status, said.count("Traceback")) == (3, 0)
     assert "file" in said.splitlines()[-1]
@@ -241,7 +241,7 @@ def test_an_error_of_the_system_is_one_line(powercut: Powercut, monkeypatch, num
     def refuse(*_: object) -> None:
         raise OSError(number, "refused", "/some/file")
 
-    monkeypatch.setattr(run, "build", refuse)
+    monkeypatch.setattr(run, "build_for", refuse)
     exit_status, said = powercut("run")
     assert (exit_status, is_one_line(said)) == (3, True)
     assert "/some/file" in said
@@ -251,7 +251,7 @@ def test_a_ctrl_c_is_told_and_has_a_status_of_its_own(powercut: Powercut, monkey
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "build", interrupt)
+    monkeypatch.setattr(run, "build_for", interrupt)
     assert powercut("run") == (130, "powercut: stopped\n")
 
 
@@ -318,7 +318,7 @@ def test_a_bad_sector_outside_the_device_is_told_before_anything_is_built(
     def no_kernel(*_: object) -> None:
         raise KernelError("this far")
 
-    monkeypatch.setattr(run, "build", no_kernel)
+    monkeypatch.setattr(run, "build_for", no_kernel)
     monkeypatch.setattr(run, "prefer", lambda wanted, *_: wanted)
     (tmp_path / "mine.workload").write_text(f"run\n  fault bad-sector {sector}\n  creat a\n  sync\n")
     exit_status, told = powercut("run", tmp_path / "mine.workload", "--fs", "btrfs-nearly-full")

@@ -1,0 +1,1 @@
+"""Nights: branches watched, run and compared with the nights before."""

@@ -1,0 +1,1 @@
+"""Nights of `powercut nightly`, as data and as lines."""
