@@ -2,7 +2,7 @@
 What the long runs share: runs of the main job into a folder that goes with the test, a guest at hand.
 
 In:       pytest options --profile, --kernel, --kills, --seed, --engine, --base, --replay-log, --keep.
-Out:      fixtures `main_job`, `keeper_for`, `profile_names`, `kernel_word`.
+Out:      fixtures `machine`, `machine_disks`, `main_job`, `keeper_for`, `profile_names`, `kernel_word`.
 Not here: the kernels (built once a machine, kernel/), what is expected (the tests, known.py).
 """
 
@@ -17,6 +17,8 @@ from harness.guests.guest import GuestSlot, GuestSpec
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES, RunSpec, run
+from harness.suite.machine import monitor
+from harness.suite.machine.machine import Machine
 from harness.suite.smallest import KEPT, table
 from kernel.build import build
 from oracles.profiles import profile
@@ -36,6 +38,9 @@ def pytest_addoption(parser):
         "--replay-log", default="", help="of test_explore.py: src/log-writes/replay-log of a built fstests"
     )
     parser.addoption("--traced", default="*", help="of test_traced.py: workloads, as a glob of THEME/NAME")
+    parser.addoption(
+        "--machine", default="", help="a folder where `python -m harness.suite.machine start` has started one"
+    )
     parser.addoption("--keep", default="", help="folder whose rows test_minimize.py takes as they are")
 
 
@@ -49,6 +54,24 @@ def pytest_generate_tests(metafunc):
     if "profile_name" in metafunc.fixturenames:
         names = metafunc.config.getoption("--profile").split(",")
         metafunc.parametrize("profile_name", names)
+
+
+@pytest.fixture(scope="session")
+def machine(request, tmp_path_factory):
+    """The machine that is only reached by ssh, for all tests of a run."""
+    if folder := request.config.getoption("--machine"):
+        yield Machine(Path(folder))
+        return
+    with workspace() as scratch, Machine(scratch.path / "machine", scratch.path) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def machine_disks(machine):
+    """The folder with a file for each of its disks, by serial number."""
+    said = monitor.ask(machine.folder, "query-block")
+    files = [Path(one["inserted"]["file"]) for one in said if one["device"] == "pcvirtio0"]
+    return files[0].parent
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,217 @@
+"""
+Experiments on a machine that is only reached by ssh: recorded on its NVMe disk, recovered there, on the disk
+itself, and here.
+
+In:       the machine (harness/suite/machine/); with --machine FOLDER one that runs already; POWERCUT_HOST
+          names one of the user's own hosts.toml instead.
+Out:      the same verdicts in each way; out-of-order completion seen; nothing left there, however we end.
+Not here: which devices may be written (test_claims.py), the kernel under test there (test_deploy.py).
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness.commands import main
+from harness.guests.agent_binary import agent_binary
+from harness.guests.guest import GuestSlot, GuestSpec
+from harness.guests.spec import LOG_BYTES
+from harness.hosts import hosts
+from harness.hosts.hosts import Host, keep
+from harness.hosts.ssh import Unreachable, connect
+from harness.local.root import ROOT
+from harness.local.workspace import workspace
+from harness.suite.machine.machine import DEVICES
+from oracles.profiles import profile
+from reports.results import read_experiment, read_summary
+from workloads.library import DEMONSTRATION
+
+pytestmark = [pytest.mark.host, pytest.mark.timeout(5400)]
+
+MOMENTS = 10
+GONE_S = 150  # the agent's own limits (agent/machine.c) and a slow machine
+# What there must not be once nobody uses the machine.
+LEFT = """
+dmsetup ls | grep powercut- || true
+losetup -a | grep -e /tmp/ram -e /tmp/log || true
+pgrep -af 'agent-[0-9a-f]* machine' || true
+grep powercut /proc/mounts || true
+ls /sys/kernel/tracing/instances 2>/dev/null | grep powercut || true
+"""
+
+
+class There:
+    """The machine by its name of hosts.toml, and a connection for the tests' own looks."""
+
+    def __init__(self, name, results, capsys):
+        self.name, self.results, self._capsys = name, results, capsys
+
+    def powercut(self, *words):
+        """Exit status, and all that was said."""
+        self._capsys.readouterr()
+        status = main.main([str(word) for word in words])
+        return status, "".join(self._capsys.readouterr())
+
+    def run(self, *words):
+        """The folder of a run there, its Summary, what was said."""
+        status, said = self.powercut("run", *words, "--guest", self.name, "--out", self.results)
+        assert status in (0, 1), said
+        return self.folder, read_summary(self.folder), said
+
+    @property
+    def folder(self):
+        return (self.results / "latest").resolve()
+
+    def left(self):
+        with connect(hosts.host(self.name)) as connection:  # a new one: it may have been reset
+            return connection.run(LEFT).decode().split("\n")[:-1]
+
+    def boot(self):
+        with connect(hosts.host(self.name)) as connection:
+            return connection.run("cat /proc/sys/kernel/random/boot_id")
+
+    def crash(self):
+        with connect(hosts.host(self.name)) as connection, pytest.raises(Unreachable):
+            connection.run("echo c >/proc/sysrq-trigger")
+
+    def await_nothing_left(self):
+        deadline = time.monotonic() + GONE_S
+        while (left := self.left()) and time.monotonic() < deadline:
+            time.sleep(2)
+        assert left == []
+
+
+@pytest.fixture
+def there(request, tmp_path, monkeypatch, capsys):
+    """POWERCUT_HOST is a machine that is claimed already; ours gets a claim that is given back."""
+    if name := os.environ.get("POWERCUT_HOST"):
+        yield There(name, tmp_path / "results", capsys)
+        return
+    machine = request.getfixturevalue("machine")
+    monkeypatch.setenv(hosts.PLACE, str(tmp_path / "hosts.toml"))
+    by_hand = [sys.executable, "-m", "harness.suite.machine"]
+    folder = str(machine.folder)
+    keep(
+        Host(
+            "box",
+            "machine",
+            ssh_config=str(machine.ssh_config),
+            reset=(*by_hand, "reset", folder),
+            console=(*by_hand, "console", folder),
+        )
+    )
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    one = There("box", tmp_path / "results", capsys)
+    disk = f"/dev/disk/by-id/{DEVICES[0].by_id}"
+    status, said = one.powercut(
+        "host", "claim", "box", disk, "--role", "disk", "--yes-wipe", DEVICES[0].serial
+    )
+    assert status == 0, said
+    yield one
+    one.await_nothing_left()
+    assert one.powercut("host", "release", "box", disk)[0] == 0
+
+
+def test_the_demonstration_set_comes_back_alike_in_three_ways(there):
+    """From the machine's memory, on its real disk, and in User Mode Linux on this machine."""
+    folder, summary, said = there.run("--fs", "btrfs,ext4,xfs", "--recover", "here,disk")
+    assert summary.experiments == 3 * len(DEMONSTRATION)
+    assert summary.states.unknown == 0, said
+    assert {way: one.different for way, one in summary.recoveries.items()} == {"here": (), "disk": ()}
+    assert summary.recoveries["here"].states == summary.states.planned
+    assert summary.recoveries["disk"].states >= summary.experiments
+    assert [one.signature for one in summary.findings if not one.known] == []
+    assert "The queue of the disk" in (folder / "report" / "experiment-0001.html").read_text()
+
+
+def test_a_real_queue_completes_writes_out_of_order(there):
+    """With two processors and a queue; the machine's own guests on this machine never do."""
+    _, summary, said = there.run("append-fsync-repeated", "nothing-synced-tree", "--fs", "btrfs,ext4")
+    assert summary.queue.depth > 1
+    assert summary.queue.beside > 0
+    assert summary.queue.overtaking > 0
+    assert "completed before an earlier one" in " ".join(said.split())
+
+
+def test_a_disk_that_is_not_what_was_claimed_ends_with_2_before_anything_is_written(there):
+    host = hosts.host(there.name)
+    other = msgspec.structs.replace(host.claims[0], identity="00000000-0000-0000-0000-000000000000")
+    keep(msgspec.structs.replace(host, claims=(other,)))
+    try:
+        status, said = there.powercut(
+            "run", "replace-by-rename", "--guest", there.name, "--out", there.results
+        )
+    finally:
+        keep(host)
+    assert status == 2, said
+    assert "identity" in said
+    assert not there.results.exists()
+
+
+def test_one_controller_at_a_time(there):
+    one = profile("ext4")
+    spec = GuestSpec(Path(os.devnull), agent_binary(), one.size_bytes, LOG_BYTES, kind=f"ssh:{there.name}")
+    with workspace() as space, GuestSlot(spec, space) as guest_slot:
+        guest_slot.guest()
+        status, said = there.powercut(
+            "run", "replace-by-rename", "--guest", there.name, "--out", there.results
+        )
+    assert status == 2, said
+    assert "another powercut uses this machine" in said
+
+
+def test_a_machine_that_panics_is_reset_and_the_run_goes_on(there):
+    """Its own kernel stands still after a panic. The state that was recovered then is recovered again, and
+    holds: a death that does not come again is not the filesystem's."""
+    words = ["replace-by-rename", "link-into-new-directory", "symlink-fsync-parent", "--fs", "ext4"]
+    command = [sys.executable, "-m", "harness.commands.main", "run", *words, "--guest", there.name]
+    process = subprocess.Popen(
+        [*command, "--out", str(there.results)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    deadline = time.monotonic() + 600
+    while not list(there.results.glob("2*/experiments/0001")) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    before = there.boot()
+    there.crash()
+    said, _ = process.communicate(timeout=2400)
+    assert there.boot() != before
+    assert process.returncode == 0, said
+    summary = read_summary(there.folder)
+    assert (summary.experiments, summary.states.unknown) == (3, 0)
+
+
+def test_a_controller_that_is_killed_leaves_nothing_and_its_run_goes_on(there):
+    """Kill -9 of all its processes here, at ten moments of one run."""
+    draw = random.Random(18)
+    words = ["append-fsync-repeated", "replace-by-rename", "--fs", "btrfs,ext4"]
+    begin = ["run", *words, "--guest", there.name, "--out", there.results]
+    command = [sys.executable, "-m", "harness.commands.main"]
+    for moment in range(MOMENTS):
+        made = sorted(there.results.glob("2*")) if there.results.exists() else []
+        resume = ["run", "--resume", made[-1]] if made else begin
+        process = subprocess.Popen(
+            [*command, *map(str, resume)], cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL
+        )
+        time.sleep(draw.uniform(2, 30))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        there.await_nothing_left()
+        assert moment < MOMENTS
+    made = sorted(there.results.glob("2*"))
+    status, said = there.powercut(*map(str, ["run", "--resume", made[-1]] if made else begin))
+    assert status == 0, said
+    assert read_summary(there.folder).experiments == 4
+    done = sorted((there.folder / "experiments").iterdir())
+    assert [read_experiment(one).facts.trouble for one in done] == [""] * 4
