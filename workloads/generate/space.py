@@ -109,10 +109,11 @@ def workloads(asked: Asked) -> Iterator[Workload | None]:
                 yield found
         return
     for each in range(number - 1, total(asked), parts):
-        yield _made(asked, each)
+        yield made(asked, each)
 
 
-def _made(asked: Asked, number: int) -> Workload | None:
+def made(asked: Asked, number: int) -> Workload | None:
+    """The number-th, from 0, of all in the bounds; None when an earlier one equals it."""
     if asked.bounds in DRAWN:
         return drawn.workload(asked.length, asked.seed, number, asked.bounds)
     if asked.bounds == "ace":
@@ -134,7 +135,7 @@ def _drawn(asked: Asked) -> Iterator[Workload]:
         if number in seen:
             continue
         seen.add(number)
-        made = _made(asked, number)
-        if made is not None:
+        one = made(asked, number)
+        if one is not None:
             found += 1
-            yield made
+            yield one
