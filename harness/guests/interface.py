@@ -104,3 +104,15 @@ class Guest(Protocol):
 
     def close(self) -> None:
         """Kill it with all its processes, and wait until they are gone."""
+
+
+def answer(guest: Guest, line: bytes) -> list[str] | None:
+    """The words of a line of the agent, two and the rest; None for a stage, which the guest keeps.
+    Errors: GuestTrouble."""
+    words = line.decode("latin-1").split(maxsplit=2)
+    if words[:1] == ["stage"]:
+        guest.stage = " ".join(words[1:])
+        return None
+    if words[:1] == ["trouble"]:
+        raise GuestTrouble(" ".join(words[1:]))
+    return words

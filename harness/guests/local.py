@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.guests import qemu, uml
-from harness.guests.interface import ANSWER_TIMEOUT_S, GuestTrouble, LostGuest
+from harness.guests.interface import ANSWER_TIMEOUT_S, LostGuest, answer
 from harness.guests.spec import PATIENCE, QEMU_KVM, QEMU_TCG, UML, Backend, Channel, GuestSpec
 from harness.local.processors import pinned
 from harness.local.workspace import Workspace, is_full, room_bytes
@@ -101,12 +101,7 @@ class LocalGuest:
                 self._pump(deadline, timeout_s)
                 continue
             self._lines = rest
-            words = line.decode("latin-1").split(maxsplit=2)
-            if words[:1] == ["stage"]:
-                self.stage = " ".join(words[1:])
-            elif words[:1] == ["trouble"]:
-                raise GuestTrouble(" ".join(words[1:]))
-            else:
+            if (words := answer(self, line)) is not None:
                 return words
 
     def ask(self, command: str, timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:

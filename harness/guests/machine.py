@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
 
-from harness.guests.interface import ANSWER_TIMEOUT_S, CONSOLE_LINES, GuestTrouble, LostGuest
+from harness.guests.interface import ANSWER_TIMEOUT_S, CONSOLE_LINES, GuestTrouble, LostGuest, answer
 from harness.guests.kernels import under_test
 from harness.guests.spec import DISK, LOG, PATIENCE, SSH, GuestSpec, host_of
 from harness.hosts.agent import put
@@ -204,12 +204,7 @@ class MachineGuest:
                 self._pump(deadline)
                 continue
             self._lines = rest
-            words = line.decode("latin-1").split(maxsplit=2)
-            if words[:1] == ["stage"]:
-                self.stage = " ".join(words[1:])
-            elif words[:1] == ["trouble"]:
-                raise GuestTrouble(" ".join(words[1:]))
-            else:
+            if (words := answer(self, line)) is not None:
                 return words
 
     def ask(self, command: str, timeout_s: float = ANSWER_TIMEOUT_S) -> list[str]:

@@ -17,10 +17,9 @@ from pathlib import Path
 import msgspec
 
 from harness.guests.guest import INBOX, OUTBOX, Guest, GuestSlot, GuestTrouble, LostGuest
-from harness.stages.recover import Session, block_writes, in_chunks
+from harness.stages.forward import Forward
 from harness.stages.trace import program_text
 from harness.states.log import Log
-from harness.states.rebuild import Rebuilding
 from oracles.observation import Asked
 from oracles.profiles import Profile
 from oracles.spec import State
@@ -57,32 +56,28 @@ class Asker:
         self._guest_slot = guest_slot
         self._profile = profile
         self._program = program
-        self._ahead = Rebuilding(base, log, recoveries)
-        self._session: Session | None = None
+        self._forward = Forward(guest_slot, profile, base, log, recoveries)
 
     def __enter__(self) -> "Asker":
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._session is not None:
-            self._session.guest.held = None
-        self._ahead.__exit__(*exception)
+        self._forward.__exit__(*exception)
 
     def ask(self, state: State, said: Sequence[str]) -> Asked:
         """A guest that is lost is our trouble, and the next state has a new one. Errors: BadEntry, BadLog;
         LostGuest and GuestTrouble when a guest cannot even be started."""
-        self._ahead.move(state)
-        guest = self._guest_slot.guest()
+        guest = self._forward.move(state)
         try:
-            self._bring(guest)
+            self._forward.bring(guest)
             report = self._run(guest, said)
         except (GuestTrouble, LostGuest, msgspec.DecodeError, UnicodeDecodeError) as error:
-            self._session = None
+            self._forward.forget()
             self._guest_slot.drop()
             return self._asked(said, trouble=f"while the program's script ran: {error}")
         if report.umount_errno:
             guest.used_up = True
-            self._session = None
+            self._forward.forget()
         if report.mount_errno:
             return self._asked(said, trouble=f"the mount for the script failed: error {report.mount_errno}")
         text = (report.said.strip() or report.complained.strip())[-TEXT_BYTES:]
@@ -90,19 +85,6 @@ class Asker:
 
     def _asked(self, said: Sequence[str], status: int = 0, text: str = "", trouble: str = "") -> Asked:
         return Asked(status, text, len(said), self._program.promise, trouble)
-
-    def _bring(self, guest: Guest) -> None:
-        """The guest's disk to that of the state."""
-        disk, dirty = self._ahead.disk, self._ahead.dirty
-        if self._session is None or self._session.guest is not guest:
-            self._session = Session(guest, self._profile, with_fsck=False, asks=0)
-            self._session.load({block: disk.block(block) for block in disk.nonzero_blocks()})
-            self._session.flush()
-        else:
-            for chunk in in_chunks(block_writes(disk.image, sorted(dirty))):
-                if chunk:
-                    self._session.build(chunk)
-        dirty.clear()
 
     def _run(self, guest: Guest, said: Sequence[str]) -> ScriptReport:
         program = self._program
