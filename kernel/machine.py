@@ -93,16 +93,19 @@ def build_id_of(tree: Path) -> str:
     """Of the kernel that was compiled in the tree: what the machine shows when this one runs, and no other.
     Errors: BuildFailed."""
     objects = tree / OBJECTS
-    notes = objects / "notes.powercut"
-    words = ["objcopy", "-O", "binary", "--only-section=.notes", "--set-section-flags", ".notes=alloc"]
+    notes, copy = objects / "notes.powercut", objects / "vmlinux.powercut"
+    # With -O binary the section would stand behind as many zeros as it lies above address 0.
+    words = ["objcopy", "--dump-section", f".notes={notes}"]
     done = subprocess.run(
-        [*words, str(objects / "vmlinux"), str(notes)],
+        [*words, str(objects / "vmlinux"), str(copy)],
         env=environment(ARCH),
         capture_output=True,
         text=True,
         check=False,
     )
-    found = build_id(notes.read_bytes()) if done.returncode == 0 else ""
+    copy.unlink(missing_ok=True)
+    found = build_id(notes.read_bytes()) if notes.is_file() else ""
+    notes.unlink(missing_ok=True)
     if not found:
         raise BuildFailed(f"the kernel has no build id: {done.stderr.strip() or 'no note of that type'}")
     return found

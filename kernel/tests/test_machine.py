@@ -1,13 +1,17 @@
 """A kernel for a real machine: what it is made of, and how it is known."""
 
 import struct
+import subprocess
 import tarfile
 from pathlib import Path
+
+import pytest
 
 from kernel import machine
 from kernel.build import _recipe
 from kernel.fragments import known_variants, requests
-from kernel.kernel import KernelSpec, Machine, Source
+from kernel.kernel import BuildFailed, KernelSpec, Machine, Source
+from kernel.make import OBJECTS
 from kernel.tests.tinytree import make_tree
 
 CONFIG = "CONFIG_SMP=y\n"
@@ -24,6 +28,22 @@ def test_the_build_id_is_the_gnu_note_of_type_3() -> None:
     assert machine.build_id(notes) == bytes(range(20)).hex()
     assert machine.build_id(note(b"Linux\0", 257, b"x")) == ""
     assert machine.build_id(b"") == ""
+
+
+def test_the_build_id_of_a_program_is_found_wherever_its_section_lies(tmp_path: Path) -> None:
+    """A kernel's notes lie above the first megabytes, behind other sections."""
+    objects = tmp_path / OBJECTS
+    objects.mkdir()
+    (tmp_path / "one.c").write_text("int main(void) { return 0; }")
+    build_id = "0123456789abcdef0123456789abcdef01234567"
+    place = objects / "vmlinux"
+    link = ("-no-pie", "-Wl,-Ttext-segment=0x1000000", f"-Wl,--build-id=0x{build_id}")
+    subprocess.run(["gcc", *link, "-o", str(place), str(tmp_path / "one.c")], check=True)
+    with pytest.raises(BuildFailed, match="no build id"):
+        machine.build_id_of(tmp_path)
+    subprocess.run(["objcopy", "--rename-section", ".note.gnu.build-id=.notes", str(place)], check=True)
+    assert machine.build_id_of(tmp_path) == build_id
+    assert [one.name for one in objects.iterdir()] == ["vmlinux"]
 
 
 def test_config_and_modules_are_in_the_digest() -> None:
