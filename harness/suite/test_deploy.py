@@ -8,101 +8,41 @@ Out:      the bug found, minimized and exported from there; panic, hang and forb
 Not here: what a machine as a guest can do (test_host.py), how it is built (kernel/tests/test_machine.py).
 """
 
-import contextlib
-import sys
 import time
 
 import pytest
 
-from harness.commands import main
 from harness.guests.kernels import build_for
-from harness.hosts import deploy, hosts
+from harness.hosts import deploy
 from harness.hosts.deploy import return_to_own, with_kernel
-from harness.hosts.hosts import BadHost, Host, keep
+from harness.hosts.hosts import BadHost
 from harness.hosts.running import look
 from harness.hosts.ssh import Unreachable, connect
 from harness.local.progress import Progress
 from harness.local.root import ROOT
-from harness.suite.machine.machine import DEVICES
+from harness.suite.machine.there import claimed
 from reports.results import read_summary
 
 pytestmark = [pytest.mark.host, pytest.mark.timeout(5400)]
 
 SERIES, WORKLOAD = "planted/attribute-change-not-noted", "chmod-fsync"
 WORD = f"6.12+{SERIES}"
-BACK_S = 600.0
 CONFIG = ROOT / "harness" / "suite" / "machine" / "kernel.config"
 
 
-class There:
-    """The machine by its name of hosts.toml."""
-
-    def __init__(self, name, results, capsys):
-        self.name, self.results, self._capsys = name, results, capsys
-
-    def powercut(self, *words):
-        """Exit status, and all that was said."""
-        self._capsys.readouterr()
-        status = main.main([str(word) for word in words])
-        return status, "".join(self._capsys.readouterr())
-
-    @property
-    def host(self):
-        return hosts.host(self.name)
-
-    def kernel(self, word=WORD):
-        return build_for(f"ssh:{self.name}", word, (), Progress(quiet=True))
-
-    def runs(self):
-        with connect(self.host) as connection:
-            return look(connection)
-
-    def does(self, script):
-        with connect(self.host) as connection:
-            return connection.run(script)
-
-    def await_own(self, boot):
-        """Its own kernel, in another boot than that one."""
-        deadline = time.monotonic() + BACK_S
-        while time.monotonic() < deadline:
-            with contextlib.suppress(Unreachable):
-                now = self.runs()
-                if now.boot != boot:
-                    assert not now.is_ours, now
-                    return now
-            time.sleep(3)
-        raise AssertionError("it has not come back")
+def built(there):
+    return build_for(f"ssh:{there.name}", WORD, (), Progress(quiet=True))
 
 
 @pytest.fixture
 def there(request, tmp_path, monkeypatch, capsys):
     """With a claimed disk, which is given back, and its own kernel at the end."""
     machine = request.getfixturevalue("machine")
-    monkeypatch.setenv(hosts.PLACE, str(tmp_path / "hosts.toml"))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    by_hand = [sys.executable, "-m", "harness.suite.machine"]
-    folder = str(machine.folder)
-    keep(
-        Host(
-            "box",
-            "machine",
-            ssh_config=str(machine.ssh_config),
-            reset=(*by_hand, "reset", folder),
-            console=(*by_hand, "console", folder),
-            kernel_config=str(CONFIG),
-        )
-    )
-    one = There("box", tmp_path / "results", capsys)
-    disk = f"/dev/disk/by-id/{DEVICES[0].by_id}"
-    status, said = one.powercut(
-        "host", "claim", "box", disk, "--role", "disk", "--yes-wipe", DEVICES[0].serial
-    )
-    assert status == 0, said
-    yield one
-    assert one.powercut("host", "release", "box", disk)[0] == 0
-    with connect(one.host) as connection:
-        return_to_own(connection)
-    assert not one.runs().is_ours
+    with claimed(machine, tmp_path / "results", monkeypatch, capsys, str(CONFIG)) as one:
+        yield one
+        with connect(one.host) as connection:
+            return_to_own(connection)
+        assert not one.runs().is_ours
 
 
 def test_a_planted_bug_is_found_minimized_and_exported_there(there):
@@ -111,9 +51,9 @@ def test_a_planted_bug_is_found_minimized_and_exported_there(there):
     status, said = there.powercut("run", *words)
     assert status == 1, said
     now = there.runs()
-    assert now.build_id == there.kernel().provenance.build_id
+    assert now.build_id == built(there).provenance.build_id
     assert "panic=10" in now.words
-    folder = (there.results / "latest").resolve()
+    folder = there.folder
     (finding,) = [one for one in read_summary(folder).findings if not one.known]
     assert finding.oracle == "durable"
     status, said = there.powercut("minimize", folder, finding.id)
@@ -124,7 +64,7 @@ def test_a_planted_bug_is_found_minimized_and_exported_there(there):
 
 def test_a_panic_leads_back_to_its_own_kernel_and_ours_is_booted_again(there):
     """By panic=10 alone, and without sending the kernel again."""
-    kernel = there.kernel()
+    kernel = built(there)
     with with_kernel(there.host, kernel) as connection:
         boot = look(connection).boot
         with pytest.raises(Unreachable):
@@ -139,7 +79,7 @@ def test_a_panic_leads_back_to_its_own_kernel_and_ours_is_booted_again(there):
 def test_a_hang_is_ended_by_reset(there, monkeypatch):
     """Its network is gone, so it is as silent as one that hangs; the next start resets it, and boots ours."""
     monkeypatch.setattr("harness.hosts.reach.ALONE_S", 5)
-    kernel = there.kernel()
+    kernel = built(there)
     with with_kernel(there.host, kernel) as connection:
         before = look(connection).boot
         connection.run("nohup sh -c 'sleep 1; ip link set eth0 down' >/dev/null 2>&1 </dev/null &")
@@ -153,7 +93,7 @@ def test_a_hang_is_ended_by_reset(there, monkeypatch):
 def test_where_kexec_is_forbidden_grub_boots_it_once(there):
     """And a reset leads back."""
     there.does("echo 1 >/proc/sys/kernel/kexec_load_disabled")
-    kernel = there.kernel()
+    kernel = built(there)
     with with_kernel(there.host, kernel) as connection:
         now = look(connection)
         assert now.build_id == kernel.provenance.build_id
@@ -169,7 +109,7 @@ def test_where_grub_cannot_either_it_is_refused_with_the_fix(there):
         boot = there.runs().boot
         with (
             pytest.raises(BadHost, match=r"kexec is forbidden.*Set GRUB_DEFAULT=saved"),
-            with_kernel(there.host, there.kernel()),
+            with_kernel(there.host, built(there)),
         ):
             pass
         assert there.runs().boot == boot
@@ -180,7 +120,7 @@ def test_where_grub_cannot_either_it_is_refused_with_the_fix(there):
 def test_a_boot_that_never_answers_is_told_after_a_reset(there, monkeypatch):
     """A root that does not exist: the initramfs waits for it."""
     monkeypatch.setattr(deploy, "BOOT_S", 240.0)
-    kernel = there.kernel()
+    kernel = built(there)
     with connect(there.host) as connection:
         deploy.put(connection, kernel)
         before = look(connection).boot

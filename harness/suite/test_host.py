@@ -19,16 +19,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.commands import main
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.spec import LOG_BYTES
 from harness.hosts import hosts
-from harness.hosts.hosts import Host, keep
-from harness.hosts.ssh import Unreachable, connect
+from harness.hosts.hosts import keep
 from harness.local.root import ROOT
 from harness.local.workspace import workspace
-from harness.suite.machine.machine import DEVICES
+from harness.suite.machine.there import There, claimed
 from oracles.profiles import profile
 from reports.results import read_experiment, read_summary
 from workloads.library import DEMONSTRATION
@@ -36,56 +34,6 @@ from workloads.library import DEMONSTRATION
 pytestmark = [pytest.mark.host, pytest.mark.timeout(5400)]
 
 MOMENTS = 10
-GONE_S = 150  # the agent's own limits (agent/machine.c) and a slow machine
-# What there must not be once nobody uses the machine.
-LEFT = """
-dmsetup ls | grep powercut- || true
-losetup -a | grep -e /tmp/ram -e /tmp/log || true
-pgrep -af 'agent-[0-9a-f]* machine' || true
-grep powercut /proc/mounts || true
-ls /sys/kernel/tracing/instances 2>/dev/null | grep powercut || true
-"""
-
-
-class There:
-    """The machine by its name of hosts.toml, and a connection for the tests' own looks."""
-
-    def __init__(self, name, results, capsys):
-        self.name, self.results, self._capsys = name, results, capsys
-
-    def powercut(self, *words):
-        """Exit status, and all that was said."""
-        self._capsys.readouterr()
-        status = main.main([str(word) for word in words])
-        return status, "".join(self._capsys.readouterr())
-
-    def run(self, *words):
-        """The folder of a run there, its Summary, what was said."""
-        status, said = self.powercut("run", *words, "--guest", self.name, "--out", self.results)
-        assert status in (0, 1), said
-        return self.folder, read_summary(self.folder), said
-
-    @property
-    def folder(self):
-        return (self.results / "latest").resolve()
-
-    def left(self):
-        with connect(hosts.host(self.name)) as connection:  # a new one: it may have been reset
-            return connection.run(LEFT).decode().split("\n")[:-1]
-
-    def boot(self):
-        with connect(hosts.host(self.name)) as connection:
-            return connection.run("cat /proc/sys/kernel/random/boot_id")
-
-    def crash(self):
-        with connect(hosts.host(self.name)) as connection, pytest.raises(Unreachable):
-            connection.run("echo c >/proc/sysrq-trigger")
-
-    def await_nothing_left(self):
-        deadline = time.monotonic() + GONE_S
-        while (left := self.left()) and time.monotonic() < deadline:
-            time.sleep(2)
-        assert left == []
 
 
 @pytest.fixture
@@ -95,28 +43,8 @@ def there(request, tmp_path, monkeypatch, capsys):
         yield There(name, tmp_path / "results", capsys)
         return
     machine = request.getfixturevalue("machine")
-    monkeypatch.setenv(hosts.PLACE, str(tmp_path / "hosts.toml"))
-    by_hand = [sys.executable, "-m", "harness.suite.machine"]
-    folder = str(machine.folder)
-    keep(
-        Host(
-            "box",
-            "machine",
-            ssh_config=str(machine.ssh_config),
-            reset=(*by_hand, "reset", folder),
-            console=(*by_hand, "console", folder),
-        )
-    )
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    one = There("box", tmp_path / "results", capsys)
-    disk = f"/dev/disk/by-id/{DEVICES[0].by_id}"
-    status, said = one.powercut(
-        "host", "claim", "box", disk, "--role", "disk", "--yes-wipe", DEVICES[0].serial
-    )
-    assert status == 0, said
-    yield one
-    one.await_nothing_left()
-    assert one.powercut("host", "release", "box", disk)[0] == 0
+    with claimed(machine, tmp_path / "results", monkeypatch, capsys) as one:
+        yield one
 
 
 def test_the_demonstration_set_comes_back_alike_in_three_ways(there):
@@ -183,10 +111,10 @@ def test_a_machine_that_panics_is_reset_and_the_run_goes_on(there):
     while not list(there.results.glob("2*/experiments/0001")) and process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.5)
-    before = there.boot()
+    before = there.runs().boot
     there.crash()
     said, _ = process.communicate(timeout=2400)
-    assert there.boot() != before
+    assert there.runs().boot != before
     assert process.returncode == 0, said
     summary = read_summary(there.folder)
     assert (summary.experiments, summary.states.unknown) == (3, 0)
