@@ -26,7 +26,7 @@ from harness.evidence.summary import EXIT_HOLDS, EXIT_UNKNOWN, shown, status_of
 from harness.evidence.triage import learnt
 from harness.experiments.interestingness import Answered, InterestingnessTest, Target, trigger_of
 from harness.guests.kernels import build_for
-from harness.guests.spec import wanted_of
+from harness.guests.spec import SSH, UML, family, wanted_of
 from harness.local.progress import Progress
 from harness.local.root import COMMAND
 from harness.local.workspace import workspace
@@ -224,17 +224,18 @@ def minimize(
             f"The steps in experiments/{experiment.folder}/workload say what the program did"
         )
     own, stock = facts.kernel, source_word(facts.kernel)
+    words = {own: experiment} | ({stock: beside(experiment)} if stock != own else {})
     with contextlib.ExitStack() as stack:
-        interesting, *beside = (
+        interesting, *others = (
             stack.enter_context(
                 InterestingnessTest(
-                    target_on(word, finding, experiment, progress), stack.enter_context(workspace())
+                    target_on(word, finding, asked, progress), stack.enter_context(workspace())
                 )
             )
-            for word in dict.fromkeys((own, stock))
+            for word, asked in words.items()
         )
         yeses = YESES if facts.kind == CRASH else 1
-        stock_one = beside[0] if beside else None
+        stock_one = others[0] if others else None
         question = Question(interesting, finding.signature, budget, progress, stock_one, yeses)
         result = question.first(history.workload)
         count = operation_count(history.workload)
@@ -251,6 +252,14 @@ def minimize(
                 "--budget raises the limit"
             )
         return question.steps, question.asked
+
+
+def beside(experiment: Experiment) -> Experiment:
+    """As it is asked on the stock kernel: in place of a machine in User Mode Linux here, for each answer of
+    the one kernel and then of the other would be a boot there."""
+    if family(experiment.facts.guest) != SSH:
+        return experiment
+    return msgspec.structs.replace(experiment, facts=msgspec.structs.replace(experiment.facts, guest=UML))
 
 
 def target_on(word: str, finding: Finding, experiment: Experiment, progress: Progress) -> Target:

@@ -8,14 +8,17 @@ Out:      the bug found, minimized and exported from there; panic, hang and forb
 Not here: what a machine as a guest can do (test_host.py), how it is built (kernel/tests/test_machine.py).
 """
 
+import subprocess
+import sys
 import time
 
+import msgspec
 import pytest
 
 from harness.guests.kernels import build_for
 from harness.hosts import deploy
 from harness.hosts.deploy import return_to_own, with_kernel
-from harness.hosts.hosts import BadHost
+from harness.hosts.hosts import BadHost, keep
 from harness.hosts.running import look
 from harness.hosts.ssh import Unreachable, connect
 from harness.local.progress import Progress
@@ -26,7 +29,17 @@ from reports.results import read_summary
 pytestmark = [pytest.mark.host, pytest.mark.timeout(5400)]
 
 SERIES, WORKLOAD = "planted/attribute-change-not-noted", "chmod-fsync"
-WORD = f"6.12+{SERIES}"
+SOURCE = "6.12"
+WORD = f"{SOURCE}+{SERIES}"
+BEGUN_S = 1200.0
+# Of the highest priority, and for as long as they like.
+HANG = """
+echo -1 >/proc/sys/kernel/sched_rt_runtime_us
+for processor in 0 1; do
+    nohup taskset -c $processor chrt -f 99 sh -c 'sleep 1; while :; do :; done' >/dev/null 2>&1 </dev/null &
+done
+exit 0
+"""
 CONFIG = ROOT / "harness" / "suite" / "machine" / "kernel.config"
 
 
@@ -54,10 +67,15 @@ def test_a_planted_bug_is_found_minimized_and_exported_there(there):
     assert now.build_id == built(there).provenance.build_id
     assert "panic=10" in now.words
     folder = there.folder
-    (finding,) = [one for one in read_summary(folder).findings if not one.known]
-    assert finding.oracle == "durable"
-    status, said = there.powercut("minimize", folder, finding.id)
+    findings = [one for one in read_summary(folder).findings if not one.known]
+    assert {one.oracle for one in findings} == {"durable"}
+    finding = findings[0]
+    status, said = there.powercut("minimize", folder, finding.id, "--out", there.results)
     assert status == 0, said
+    assert "3 operations" in said
+    assert f"0 of 5 on {SOURCE} (stock)" in said
+    folder = there.folder
+    (finding,) = read_summary(folder).findings
     status, said = there.powercut("export", folder, finding.id, "--to", "sh", "--out", folder / "export")
     assert status == 0, said
 
@@ -88,6 +106,29 @@ def test_a_hang_is_ended_by_reset(there, monkeypatch):
         now = look(connection)
     assert now.build_id == kernel.provenance.build_id
     assert now.boot != before
+
+
+def test_a_hang_in_the_middle_of_a_run_is_ended_by_the_watchdog(there):
+    """Both processors run a loop that nothing but an interrupt gets through; nobody resets it. The board's
+    watchdog, which is no longer fed, does; ours is booted again, and the run goes on."""
+    words = ["replace-by-rename", WORKLOAD, "--fs", "ext4", "--guest", there.name, "--kernel", WORD]
+    keep(msgspec.structs.replace(there.host, reset=()))
+    command = [sys.executable, "-m", "harness.commands.main", "run", *words, "--out", str(there.results)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    deadline = time.monotonic() + BEGUN_S
+    while not list(there.results.glob("2*/experiments/0001")) and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    before = there.runs()
+    assert before.is_ours
+    there.does(HANG)
+    said, _ = process.communicate(timeout=2400)
+    now = there.runs()
+    assert now.boot != before.boot
+    assert now.build_id == before.build_id
+    assert process.returncode == 0, said
+    summary = read_summary(there.folder)
+    assert (summary.experiments, summary.states.unknown) == (2, 0)
 
 
 def test_where_kexec_is_forbidden_grub_boots_it_once(there):

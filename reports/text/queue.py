@@ -17,9 +17,11 @@ def queue_words(counts: QueueCounts) -> str:
         if VOLATILE in counts.caches
         else "the disk claims no volatile write cache, so FLUSH and FUA do nothing there"
     )
+    if not counts.median_us:
+        return f"no request was seen; {claims}"
     latencies = ", ".join(f"{kind} {us:,.0f} us" for kind, us in counts.median_us.items())
     return (
         f"up to {counts.depth:,} requests under way; of {counts.writes:,} writes {counts.beside:,} began "
         f"beside another, {counts.overtaking:,} completed before an earlier one; medians: "
-        f"{latencies or 'none'}; {claims}"
+        f"{latencies}; {claims}"
     )
