@@ -16,10 +16,12 @@ import msgspec
 from harness.evidence.bugs import bug_texts
 from harness.evidence.store import new_run, point_latest, reading
 from harness.evidence.summary import EXIT_UNKNOWN, shown
-from harness.guests.spec import UML
+from harness.guests.spec import SSH, UML, family, host_of
+from harness.hosts.hosts import Host, host
 from harness.local import packages, version
 from harness.local.progress import Progress
-from harness.perf.measure import PerfWish, keep_noise, measure
+from harness.perf.measure import OF_A_MACHINE, OF_UML, PerfWish, keep_noise, measure
+from harness.perf.there import lacking
 from harness.runs.run import machine_facts
 from kernel.packages import Requirement
 from oracles.verdict import Tier
@@ -105,13 +107,23 @@ def check_options(arguments: argparse.Namespace) -> None:
                 f"{given[0]} applies only to performance experiments. Add --perf [EXPERIMENT ...]"
             )
         return
-    if arguments.guest != UML:
+    if arguments.guest != UML and family(arguments.guest) != SSH:
         raise BadExperiment(
-            f"--perf: guests of kind {arguments.guest} cannot use the programs of the host. Leave --guest out"
+            f"--perf: guests of kind {arguments.guest} cannot use the programs of the host. Leave --guest "
+            "out, or name a machine"
         )
     if arguments.noise and arguments.against not in ("", arguments.kernel):
         raise BadExperiment("--noise compares --kernel with itself. Leave --against out")
-    require_tools(select(arguments.perf), arguments.kinds or KINDS)
+    wanted = arguments.kinds or KINDS
+    if family(arguments.guest) == SSH:
+        require_tools_there(host(host_of(arguments.guest)), select(arguments.perf), wanted)
+    else:
+        require_tools(select(arguments.perf), wanted)
+
+
+def config_variant(guest: str) -> str:
+    """What measuring asks of the config of a kernel."""
+    return OF_A_MACHINE if family(guest) == SSH else OF_UML
 
 
 def require_tools(experiments: tuple[PerfExperiment, ...], wanted: tuple[str, ...]) -> None:
@@ -127,6 +139,23 @@ def require_tools(experiments: tuple[PerfExperiment, ...], wanted: tuple[str, ..
         raise NoTools(packages.complaint(lacking, packages.is_debian()))
 
 
+def require_tools_there(
+    machine: Host, experiments: tuple[PerfExperiment, ...], wanted: tuple[str, ...]
+) -> None:
+    """Errors: NoTools; of the machine BadHost, RemoteFailed, Unreachable."""
+    needed = {"bash": "bash"}
+    for one in experiments:
+        needed |= one.needs
+    if "profile" in wanted and any(one.profile for one in experiments):
+        needed["bpftrace"] = "bpftrace"
+    if lacks := lacking(machine, needed):
+        packages = " ".join(sorted(set(lacks.values())))
+        raise NoTools(
+            f"{machine.name} lacks {', '.join(sorted(lacks))}, which the experiments run there. On Debian, "
+            f"there: apt-get install {packages}"
+        )
+
+
 def run_spec_of(arguments: argparse.Namespace) -> PerfWish:
     """Errors: BadExperiment."""
     return PerfWish(
@@ -138,7 +167,7 @@ def run_spec_of(arguments: argparse.Namespace) -> PerfWish:
         boots=arguments.boots,
         kinds=arguments.kinds or KINDS,
         noise=arguments.noise,
-        guest=UML,
+        guest=arguments.guest,
         command=("powercut", *arguments.words),
     )
 
@@ -152,7 +181,7 @@ def measure_into(folder: Path, arguments: argparse.Namespace) -> PerfRun:
             progress.line(f"the complete boots are kept in {shown(folder)}/perf/perf.json")
             raise
     if found.noise:
-        keep_noise(noise_sentences(found))
+        keep_noise(found.guest, noise_sentences(found))
     write_texts(folder, found)
     return found
 
@@ -215,7 +244,7 @@ def question_of(arguments: argparse.Namespace) -> Question:
         seed=arguments.seed,
         tier=Tier(arguments.tier),
         models=(),
-        guest=UML,
+        guest=arguments.guest,
         workloads=(),
         kernels={},
         profiles={},

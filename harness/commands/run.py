@@ -293,7 +293,8 @@ def kind_of(arguments: argparse.Namespace) -> str:
 def asked_config(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The verdicts are those of the kernels that are measured: with what measuring asks of their config.
     Errors: BadKernel."""
-    return check_variants((*arguments.config, *(() if arguments.perf is None else ("perf",))))
+    beside = () if arguments.perf is None else (perf.config_variant(arguments.guest),)
+    return check_variants((*arguments.config, *beside))
 
 
 def asked_devices(arguments: argparse.Namespace) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from harness.hosts.watchdog import fed
 from harness.local.workspace import Workspace
 from harness.states.disk import data_runs
 
+CONFIG_BYTES = 64 << 10  # agent/machine.c
 EDGE_BYTES = 1 << 20  # agent/agent.h: CLAIM_EDGE_BYTES
 FRAME = struct.Struct("<IHHQQ")  # agent/machine.h: struct frame
 MAGIC = 0x5043524D
@@ -131,7 +132,7 @@ def claimed_disk(machine: Host) -> Claim:
 
 def config_of(spec: GuestSpec, machine: Host) -> str:
     """What the agent sets up: agent/machine.c. The inbox and the outbox are in the machine's memory, the log,
-    too, where no device is claimed for it. Errors: Refused."""
+    too, where no device is claimed for it. Errors: Refused, GuestTrouble."""
     claimed_disk(machine)
     lines = []
     for name, size_bytes in spec.devices():
@@ -139,7 +140,15 @@ def config_of(spec: GuestSpec, machine: Host) -> str:
         if name in (DISK, LOG) and (claim := machine.claim(name)):
             where = ["claim", *told(claim).splitlines()[:-1]]
         lines.append("\t".join(["device", name, str(size_bytes), *where]))
-    return "\n".join([*lines, f"ram\t{spec.device_bytes}"]) + "\n"
+    lines.append(f"ram\t{spec.device_bytes}")
+    if spec.programs:
+        lines.append("programs")
+    lines += [f"file\t{file.name}\t{file.read_bytes().hex()}" for file in spec.files]
+    text = "\n".join(lines) + "\n"
+    if len(text) > CONFIG_BYTES:
+        names = ", ".join(file.name for file in spec.files)
+        raise GuestTrouble(f"{names}: more than {CONFIG_BYTES // 2 >> 10} KiB cannot be sent with a script")
+    return text
 
 
 class MachineGuest:

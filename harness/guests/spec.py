@@ -67,8 +67,9 @@ def arch_of(kind: str) -> Arch:
 class GuestSpec(msgspec.Struct, frozen=True):
     """What a guest is made of. processor: the host processor to pin it to, None for one
     that few other guests have (local/processors.py). kind: of KINDS; of a machine "ssh:NAME".
-    memory_mib: what it has for itself; its disks are beside. files: of this machine, put below FILES in the
-    guest's root; only of kind UML."""
+    memory_mib: what it has for itself; its disks are beside. programs: whether it may be asked for the host's
+    own programs, files: what comes with them, of this machine, put below FILES in the guest's root; neither
+    of QEMU's guests."""
 
     kernel: Path
     agent: Path
@@ -77,6 +78,7 @@ class GuestSpec(msgspec.Struct, frozen=True):
     processor: int | None = None
     kind: str = UML
     memory_mib: int = MEMORY_MIB
+    programs: bool = False
     files: tuple[Path, ...] = ()
 
     def devices(self) -> tuple[tuple[str, int], ...]:

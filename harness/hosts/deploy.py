@@ -2,7 +2,7 @@
 The kernel under test on a machine: brought there, booted once, and the way back.
 
 In:       a Host, a Kernel that was built for it (kernel/machine.py).
-Out:      with_kernel(): a Connection to the machine when that kernel runs; return_to_own().
+Out:      with_kernel(): a Connection to the machine when that kernel runs; boot_anew(); return_to_own().
 Not here: the build, what runs there now (running.py), its own kernel (own.py), reset and power (reach.py).
 
 Nothing of the machine's own is changed: what boots by itself stays what it was. The image, the initramfs and
@@ -158,6 +158,12 @@ def with_kernel(
             stack.close()
             connection = stack.enter_context(reached(host))
         yield connection
+
+
+def boot_anew(host: Host, kernel: Kernel, lost: bool = False, tell: Tell = lambda _: None) -> None:
+    """In a boot of its own, also where it runs already. Errors: as with_kernel()."""
+    with reached(host, lost, tell) as connection:
+        deploy(connection, kernel, tell)
 
 
 def build_id_there(connection: Connection) -> str:

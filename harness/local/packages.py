@@ -143,7 +143,8 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
 
 def for_perf(arguments: Sequence[str]) -> tuple[Requirement, ...]:
     """What the experiments named behind --perf need, all of the library's when none is; and mkfs of theirs.
-    A file that cannot be read needs nothing: that it cannot is said later."""
+    What a machine runs, it must have itself. A file that cannot be read needs nothing: that it cannot is said
+    later."""
     import tomllib  # noqa: PLC0415  only here
 
     after = arguments[arguments.index("--perf") + 1 :]
@@ -152,12 +153,13 @@ def for_perf(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         Path(word) if word.endswith(".toml") else PERF_LIBRARY / f"{word.partition(':')[0]}.toml"
         for word in words
     ]
-    found: list[Requirement] = [PERF]
+    here = option(arguments, "--guest") in (None, "", "uml")
+    found: list[Requirement] = [PERF] if here else []
     for place in places or sorted(PERF_LIBRARY.glob("*.toml")):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             content = tomllib.loads(place.read_text())
             found += FILESYSTEMS.get(content.get("filesystem", ""), ())
-            needs = content.get("needs", {}).items()
+            needs = content.get("needs", {}).items() if here else ()
             found += [
                 Requirement(package, program, f"the experiment {place.stem}") for program, package in needs
             ]

@@ -2,13 +2,15 @@
 One boot that is measured: the host's programs in a guest, a script on a fresh filesystem, its time.
 
 In:       a GuestSpec, a PerfExperiment, one of its cases.
-Out:      MeasuredGuest.run(): what the script said, and how long it took by the clock and by the processor.
-Not here: the order of boots (measure.py), reading what was said (reports/perf/tools.py), in the guest:
-          agent/programs.c.
+Out:      MeasuredGuest.run(): what the script said, and how long it took by the clock and by the processor;
+          Place: where boots are measured.
+Not here: the order of boots (measure.py), the places (here.py, there.py), reading what was said
+          (reports/perf/tools.py), in the guest: agent/programs.c.
 
-Processor time is that of the guest's processes on the host: its kernel, which is one process, those that
-stand for its own, and what they have reaped. The guest is pinned to one processor; what it waits for that
-is not in it, so other work on the host disturbs it less than the clock.
+Processor time of User Mode Linux is that of the guest's processes on the host: its kernel, which is one
+process, those that stand for its own, and what they have reaped. The guest is pinned to one processor; what
+it waits for that is not in it, so other work on the host disturbs it less than the clock. Of a machine it is
+how long its processors were busy, all together, for whatever.
 """
 
 import contextlib
@@ -18,13 +20,16 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Protocol
 
 import msgspec
 
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import DISK, INBOX, OUTBOX, Guest, GuestSpec, boot
 from harness.local.workspace import Workspace
+from kernel.kernel import Kernel
 from oracles.profiles import PROFILES, Profile
+from reports.perf.results import Samples
 from workloads.perf.experiment import Case, PerfExperiment, mkfs_of, mount_of
 
 DEVICE_WRITES = 200
@@ -39,10 +44,12 @@ class NotMeasured(Exception):
 
 
 class ScriptReport(msgspec.Struct, frozen=True):
-    """The agent's answer. status: as a shell tells it. kernel_log: "LEVEL text" lines."""
+    """The agent's answer. status: as a shell tells it. busy_ms: of all its processors. kernel_log: "LEVEL
+    text" lines."""
 
     status: int
     took_ms: float
+    busy_ms: float
     said: str
     complained: str
     kernel_log: tuple[str, ...]
@@ -91,10 +98,12 @@ class MeasuredGuest:
     def execute(self, script: str, deadline_s: float) -> Ran:
         content = script.encode()
         self.guest.write(INBOX, 0, content)
-        before = processor_s(self.guest.pid)
+        of_host = self.guest.pid != 0
+        before = processor_s(self.guest.pid) if of_host else 0.0
         answer = self.guest.ask(f"execute {len(content)} {deadline_s:g}", timeout_s=deadline_s + GRACE_S)
-        spent = processor_s(self.guest.pid) - before
+        spent = processor_s(self.guest.pid) - before if of_host else 0.0
         report = msgspec.json.decode(self.guest.read(OUTBOX, 0, int(answer[1])), type=ScriptReport)
+        spent = spent if of_host else report.busy_ms / 1000
         return Ran(report, report.took_ms / 1000, max(spent, 0.001))
 
     def device_us(self) -> float:
@@ -105,6 +114,31 @@ class MeasuredGuest:
         if not match:
             raise NotMeasured(f"dd on the guest's device printed no time: {said!r}")
         return float(match[1]) / DEVICE_WRITES * 1e6
+
+
+SamplesOf = Callable[[str, int, str], Samples]  # of a side, the number of its boot, and a case
+
+
+class Place(Protocol):
+    """Where boots are measured."""
+
+    def facts(self) -> dict[str, Any]:
+        """What stands beside the figures: PerfRun.machine. Errors: of the machine."""
+
+    def load(self) -> float:
+        """Its load average of the last minute."""
+
+    def booted(
+        self, kernel: Kernel, experiment: PerfExperiment, space: Workspace
+    ) -> contextlib.AbstractContextManager[MeasuredGuest]:
+        """A new boot of this kernel. Errors: LostGuest, GuestTrouble, OSError; of a machine BadHost,
+        RemoteFailed, Unreachable."""
+
+    def sampling(
+        self, guest: MeasuredGuest, kernel: Kernel, experiment: PerfExperiment, space: Workspace
+    ) -> contextlib.AbstractContextManager[SamplesOf]:
+        """Where the kernel spends its time within the block; the samples are there once it has ended.
+        Errors: NotMeasured."""
 
 
 def _check(report: ScriptReport, profile: Profile, deadline_s: float) -> None:
@@ -128,7 +162,7 @@ def _check(report: ScriptReport, profile: Profile, deadline_s: float) -> None:
 def bench(spec: GuestSpec, space: Workspace, experiment: PerfExperiment) -> Iterator[MeasuredGuest]:
     """Errors: LostGuest, GuestTrouble, OSError."""
     files = tuple(Path(experiment.place).parent / name for name in experiment.files)
-    with boot(msgspec.structs.replace(spec, files=files), space) as guest:
+    with boot(msgspec.structs.replace(spec, programs=True, files=files), space) as guest:
         guest.ask("programs")
         yield MeasuredGuest(guest)
 

@@ -3,10 +3,12 @@ Performance experiments on two kernels: boot by boot in turn, and what each gave
 
 In:       a PerfWish: the experiments, the two kernel specs, scale, boots, kinds of figure.
 Out:      PerfRun in <run>/perf/perf.json, whole after each experiment; the tools' own words in perf/raw/.
-Not here: one boot (boot.py), counts (exact.py), samples (sampling.py), what the figures say (reports/perf/).
+Not here: one boot (boot.py), the places where boots are measured (here.py, there.py), counts (exact.py), what
+          the figures say (reports/perf/).
 
 Boots go A B B A A B B A: what changes on the host in the meantime, slowly, falls on both alike. An
-experiment that fails keeps what it has, and the next one goes on.
+experiment that fails keeps what it has, and the next one goes on. Exact figures are the same on every
+machine, so they are always counted here, in User Mode Linux.
 """
 
 import contextlib
@@ -21,22 +23,24 @@ from typing import Any
 import msgspec
 
 from harness.evidence.store import write_whole
-from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import NoFilesystemTool, make_filesystem
-from harness.guests.guest import GuestSlot, GuestSpec, GuestTrouble, LostGuest
-from harness.guests.spec import INBOX_BYTES, OUTBOX_BYTES
-from harness.local.processors import processors
+from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
+from harness.guests.kernels import build_for
+from harness.guests.spec import INBOX_BYTES, OUTBOX_BYTES, SSH, UML, family, host_of
+from harness.hosts.hosts import BadHost, Host, host
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, memory_folder, workspace
-from harness.perf.boot import MeasuredGuest, NotMeasured, bench, profile_of, quietest_processor
+from harness.perf import there
+from harness.perf.boot import MeasuredGuest, NotMeasured, Place, SamplesOf, profile_of
 from harness.perf.exact import counted_calls, recorded_figures, workload_of
-from harness.perf.sampling import samples, sampling
-from harness.runs.run import LOG_BYTES, NoRoom, machine_facts
+from harness.perf.here import Here
+from harness.perf.there import There
+from harness.runs.run import LOG_BYTES, NoRoom
 from harness.stages.gcov import NotCounted
 from harness.stages.record import NotRecorded
 from harness.states.log import BadLog
 from kernel import cache
-from kernel.build import build, parse
+from kernel.build import parse
 from kernel.kernel import Kernel
 from reports import formats
 from reports.perf.results import (
@@ -62,7 +66,6 @@ from workloads.perf.experiment import (
 
 RECORDINGS = 2  # of exact figures: where the two differ, both are told
 EXACT_DEVICE_BYTES = 512 << 20
-MEASURE_LOG_BYTES = 1 << 20  # of the guests that are timed, which record nothing
 DEBUG_OPTIONS = (
     "BTRFS_ASSERT",
     "BTRFS_DEBUG",
@@ -76,7 +79,8 @@ DEBUG_OPTIONS = (
     "UBSAN",
     "XFS_DEBUG",
 )
-GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+BOOTED = {"time", "profile"}  # kinds of figures for which boots are measured
+OF_UML, OF_A_MACHINE = "perf", "bpf"  # the variant of the config that helps to measure
 # One experiment's trouble, which leaves the others as they are.
 TROUBLE = (
     BadLog,
@@ -87,6 +91,8 @@ TROUBLE = (
     NotMeasured,
     NotRecorded,
     Unreadable,
+    BadHost,
+    *there.TROUBLE,
 )
 
 
@@ -101,24 +107,30 @@ class PerfWish(msgspec.Struct, frozen=True):
     boots: int | None = None
     kinds: tuple[str, ...] = KINDS
     noise: bool = False
-    guest: str = "uml"
+    guest: str = UML
     command: tuple[str, ...] = ()
 
 
 def measure(run_spec: PerfWish, run: Path, progress: Progress) -> PerfRun:
-    """Errors: kernel.kernel.KernelError, AgentError, NoRoom, OSError."""
-    require_memory(run_spec.experiments)
-    kernels = {variants: build_both(run_spec, variants, progress) for variants in all_variants(run_spec)}
-    agent = agent_binary()
+    """Errors: kernel.kernel.KernelError, AgentError, NoRoom, OSError; of a machine Refused, BadHost,
+    RemoteFailed, Unreachable."""
+    machine = host(host_of(run_spec.guest)) if family(run_spec.guest) == SSH else None
+    if machine:
+        there.require(machine, run_spec.experiments)
+    if not machine or "exact" in run_spec.kinds:
+        require_memory(run_spec.experiments)
+    kernels = {wanted: build_both(run_spec, *wanted, progress) for wanted in all_kernels(run_spec)}
+    place: Place = There(machine) if machine else Here()
+    tools = tool_versions(run_spec.experiments, machine)
     perf_folder(run).mkdir(parents=True, exist_ok=True)
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     done: list[Measured] = []
     for experiment in run_spec.experiments:
-        one = Course(run_spec, experiment, kernels, agent, perf_folder(run) / "raw", progress).go()
+        one = Course(run_spec, experiment, kernels, place, perf_folder(run) / "raw", progress).go()
         for sentence in one.trouble:
             progress.line(f"{experiment.name}: {sentence}")
         done.append(one)
-        found = told(run_spec, kernels, started, tuple(done))
+        found = told(run_spec, kernels, started, place.facts(), tools, tuple(done))
         write_whole(perf_folder(run) / "perf.json", formats.encode("perf.json", found) + b"\n")
     return found
 
@@ -139,7 +151,8 @@ def require_memory(experiments: Sequence[PerfExperiment]) -> None:
 
 # --- kernels -------------------------------------------------------------------------------------
 
-Kernels = dict[tuple[str, ...], tuple[Kernel, Kernel]]  # A and B, by the variants of their config
+# A and B, by the kind of guest that they are for and the variants of their config.
+Kernels = dict[tuple[str, tuple[str, ...]], tuple[Kernel, Kernel]]
 
 
 def variants_of(run_spec: PerfWish, experiment: PerfExperiment) -> tuple[str, ...]:
@@ -148,26 +161,38 @@ def variants_of(run_spec: PerfWish, experiment: PerfExperiment) -> tuple[str, ..
     return tuple(dict.fromkeys((*experiment.config, *run_spec.config, *needed)))
 
 
+def on_a_machine(variants: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(OF_A_MACHINE if name == OF_UML else name for name in variants)
+
+
 def counting(variants: tuple[str, ...]) -> tuple[str, ...]:
     """The same with counters; what only helps to measure is of no use there."""
     return (*(name for name in variants if name != "perf"), "gcov")
 
 
-def all_variants(run_spec: PerfWish) -> tuple[tuple[str, ...], ...]:
-    wanted: dict[tuple[str, ...], None] = {}
+def all_kernels(run_spec: PerfWish) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """As Kernels has them: for the boots those of the guest, for exact figures those of User Mode Linux."""
+    wanted: dict[tuple[str, tuple[str, ...]], None] = {}
+    of_machine = family(run_spec.guest) == SSH
     for experiment in run_spec.experiments:
         variants = variants_of(run_spec, experiment)
-        wanted[variants] = None
-        if "exact" in run_spec.kinds and experiment.exact and experiment.exact.calls:
-            wanted[counting(variants)] = None
+        exact = experiment.exact if "exact" in run_spec.kinds else None
+        if of_machine and BOOTED & set(run_spec.kinds):
+            wanted[run_spec.guest, on_a_machine(variants)] = None
+        if exact or not of_machine:
+            wanted[UML, variants] = None
+        if exact and exact.calls:
+            wanted[UML, counting(variants)] = None
     return tuple(wanted)
 
 
-def build_both(run_spec: PerfWish, variants: tuple[str, ...], progress: Progress) -> tuple[Kernel, Kernel]:
-    def one(word: str) -> Kernel:
-        return build(parse(word, variants), progress.building(f"{word} ({', '.join(variants)})"))
-
-    return one(run_spec.against), one(run_spec.kernel)
+def build_both(
+    run_spec: PerfWish, guest: str, variants: tuple[str, ...], progress: Progress
+) -> tuple[Kernel, Kernel]:
+    return (
+        build_for(guest, run_spec.against, variants, progress),
+        build_for(guest, run_spec.kernel, variants, progress),
+    )
 
 
 # --- one experiment ------------------------------------------------------------------------------
@@ -186,20 +211,21 @@ class Course:
         run_spec: PerfWish,
         experiment: PerfExperiment,
         kernels: Kernels,
-        agent: Path,
+        place: Place,
         raw: Path,
         progress: Progress,
     ) -> None:
         self._run_spec = run_spec
-        self._experiment = experiment
+        self._of_machine = family(run_spec.guest) == SSH
+        self._experiment = by_wall_clock(experiment) if self._of_machine else experiment
         self._variants = variants_of(run_spec, experiment)
         self._kernels = kernels
-        self._agent = agent
+        self._place = place
+        self._here = place if isinstance(place, Here) else Here()
         self._raw = raw / experiment.name
         self._progress = progress
         self._scale = experiment.scale if run_spec.scale is None else run_spec.scale
         self._boots = run_spec.boots or experiment.boots
-        self._processor = quietest_processor(processors())
         self.boots: list[Boot] = []
         self.samples: list[Samples] = []
         self.exact = [ExactSide(), ExactSide()]
@@ -210,13 +236,13 @@ class Course:
         self._raw.mkdir(parents=True, exist_ok=True)
         if "exact" in self._run_spec.kinds and self._experiment.exact:
             self._try("exact figures", self._count)
-        if {"time", "profile"} & set(self._run_spec.kinds):
+        if BOOTED & set(self._run_spec.kinds):
             self._try("boots", self._alternate)
         return Measured(
             experiment=self._experiment,
             scale=self._scale,
             boots_planned=self._boots,
-            config=self._variants,
+            config=on_a_machine(self._variants) if self._of_machine else self._variants,
             cases=tuple(self._facts(case) for case in self._experiment.case),
             boots=tuple(self.boots),
             samples=tuple(self.samples),
@@ -252,28 +278,22 @@ class Course:
             self._progress.line(f"{self._experiment.name}: boot {number} of {len(sides)} ({side})")
             self._boot(number, side)
 
-    def _spec(self, kernel: Kernel, device_bytes: int, log_bytes: int) -> GuestSpec:
-        return GuestSpec(
-            kernel=Path(kernel.path),
-            agent=self._agent,
-            device_bytes=device_bytes,
-            log_bytes=log_bytes,
-            processor=self._processor,
-            memory_mib=self._experiment.memory_mib,
-        )
+    def _kernel(self, side: str) -> Kernel:
+        """Of a boot."""
+        variants = on_a_machine(self._variants) if self._of_machine else self._variants
+        return self._kernels[self._run_spec.guest, variants]["AB".index(side)]
 
     def _boot(self, number: int, side: str) -> None:
-        kernel = self._kernels[self._variants]["AB".index(side)]
-        spec = self._spec(kernel, self._experiment.device_mib << 20, MEASURE_LOG_BYTES)
-        load = os.getloadavg()[0]
-        with workspace() as space, bench(spec, space, self._experiment) as guest:
+        kernel = self._kernel(side)
+        with workspace() as space, self._place.booted(kernel, self._experiment, space) as guest:
+            load = self._place.load()
             device_us = guest.device_us()
             runs = []
             for case in self._experiment.case:
                 if "time" in self._run_spec.kinds:
                     runs.append(self._run(guest, number, side, case))
                 if "profile" in self._run_spec.kinds and self._is_sampled(case):
-                    self.samples.append(self._sample(guest, space, number, side, case))
+                    self.samples.append(self._sample(guest, kernel, space, number, side, case))
         self.boots.append(Boot(side, number, round(load, 2), round(device_us, 1), tuple(runs)))
 
     def _is_sampled(self, case: Case) -> bool:
@@ -294,22 +314,20 @@ class Course:
             raise Unreadable(f"case {case.name!r} on {side}: {error}") from error
         return CaseRun(case.name, round(ran.wall_s, 4), round(ran.processor_s, 3), reading)
 
-    def _sample(self, guest: MeasuredGuest, space: Workspace, number: int, side: str, case: Case) -> Samples:
+    def _sample(
+        self, guest: MeasuredGuest, kernel: Kernel, space: Workspace, number: int, side: str, case: Case
+    ) -> Samples:
         one = self._experiment
-        assert one.profile is not None
-        output = space.path / "perf.data"
-        output.unlink(missing_ok=True)
-        pid = guest.guest.pid
+        found: list[SamplesOf] = []
         with contextlib.ExitStack() as stack:
             profile = profile_of(one, case, one.device_mib << 20)
             guest.run(
                 profile,
                 script_at(one, case, self._scale),
                 one.deadline_s,
-                lambda: stack.enter_context(sampling(pid, output)),
+                lambda: found.append(stack.enter_context(self._place.sampling(guest, kernel, one, space))),
             )
-        program = Path(self._kernels[self._variants]["AB".index(side)].path).name
-        return samples(output, program, one.profile.functions, side, number, case.name)
+        return found[0](side, number, case.name)
 
     # --- exact ---
 
@@ -321,7 +339,7 @@ class Course:
         words = (self._run_spec.against, self._run_spec.kernel)
         for at, word in enumerate(words):
             self._progress.line(f"{self._experiment.name}: exact figures of {word}")
-            kernel = self._kernels[self._variants][at]
+            kernel = self._kernels[UML, self._variants][at]
             with workspace() as space, self._guest_slot(kernel, space) as guest_slot:
                 make_filesystem(profile, space.path / "pristine")
                 place = space.path / "pristine"
@@ -331,7 +349,7 @@ class Course:
                 )
             self.exact[at] = ExactSide(recordings)
             if exact.calls:
-                kernel = self._kernels[counting(self._variants)][at]
+                kernel = self._kernels[UML, counting(self._variants)][at]
                 with workspace() as space, self._guest_slot(kernel, space) as guest_slot:
                     place = space.path / "pristine"
                     make_filesystem(profile, place)
@@ -342,35 +360,47 @@ class Course:
                 self.exact[at] = ExactSide(recordings, calls)
 
     def _guest_slot(self, kernel: Kernel, space: Workspace) -> GuestSlot:
-        return GuestSlot(self._spec(kernel, EXACT_DEVICE_BYTES, LOG_BYTES), space)
+        return GuestSlot(self._here.spec(kernel, self._experiment, EXACT_DEVICE_BYTES, LOG_BYTES), space)
+
+
+def by_wall_clock(experiment: PerfExperiment) -> PerfExperiment:
+    """On a machine a script waits for no one else's work, and has several processors: what counts is how long
+    it takes."""
+    numbers = tuple(msgspec.structs.replace(number, clock="wall") for number in experiment.number)
+    return msgspec.structs.replace(experiment, number=numbers)
 
 
 # --- what stands beside the figures --------------------------------------------------------------
 
 
-def told(run_spec: PerfWish, kernels: Kernels, started: str, measured: tuple[Measured, ...]) -> PerfRun:
+def told(
+    run_spec: PerfWish,
+    kernels: Kernels,
+    started: str,
+    facts: dict[str, Any],
+    tools: dict[str, str],
+    measured: tuple[Measured, ...],
+) -> PerfRun:
     first = next(iter(kernels.values()))[1]
+    timed = [pair[1] for (guest, variants), pair in kernels.items() if is_timed(run_spec, guest, variants)]
     return PerfRun(
         against=run_spec.against,
         kernel=run_spec.kernel,
         started=started,
         guest=run_spec.guest,
         noise=run_spec.noise,
-        machine=machine_facts() | {"governor": governor(), "load": list(os.getloadavg())},
+        machine=facts,
         compiler=first.provenance.compiler,
-        tools=tool_versions(run_spec.experiments),
-        debug=debug_options(pair[1] for variants, pair in kernels.items() if "gcov" not in variants),
+        tools=tools,
+        debug=debug_options(timed),
         command=run_spec.command,
         measured=measured,
-        earlier_noise=read_noise(),
+        earlier_noise=read_noise(run_spec.guest),
     )
 
 
-def governor() -> str:
-    try:
-        return GOVERNOR.read_text().strip()
-    except OSError:
-        return "not known"
+def is_timed(run_spec: PerfWish, guest: str, variants: tuple[str, ...]) -> bool:
+    return guest == run_spec.guest and "gcov" not in variants
 
 
 def debug_options(kernels: Any) -> tuple[str, ...]:
@@ -379,10 +409,14 @@ def debug_options(kernels: Any) -> tuple[str, ...]:
     return tuple(name for name in DEBUG_OPTIONS if f"CONFIG_{name}=y\n" in text)
 
 
-def tool_versions(experiments: Sequence[PerfExperiment]) -> dict[str, str]:
-    """Of the programs that they need, as their Debian packages tell."""
+def tool_versions(experiments: Sequence[PerfExperiment], machine: Host | None) -> dict[str, str]:
+    """Of the programs that they need, as their Debian packages tell, where they run."""
+    packages = sorted({package for one in experiments for package in one.needs.values()})
+    if machine:
+        found = there.versions(machine, (*packages, "bpftrace"))
+        return {package: found.get(package, "unknown") for package in packages} | found
     found = {}
-    for package in sorted({package for one in experiments for package in one.needs.values()}):
+    for package in packages:
         with contextlib.suppress(OSError):
             done = subprocess.run(
                 ["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=False
@@ -391,15 +425,19 @@ def tool_versions(experiments: Sequence[PerfExperiment]) -> dict[str, str]:
     return found
 
 
-def read_noise() -> dict[str, str]:
-    """What the last run of A against A on this machine gave, by experiment."""
+def noise_file(guest: str) -> Path:
+    return cache.root() / ("noise.json" if guest == UML else f"noise-{host_of(guest)}.json")
+
+
+def read_noise(guest: str) -> dict[str, str]:
+    """What the last run of A against A there gave, by experiment."""
     try:
-        return msgspec.json.decode((cache.root() / "noise.json").read_bytes(), type=dict[str, str])
+        return msgspec.json.decode(noise_file(guest).read_bytes(), type=dict[str, str])
     except (OSError, msgspec.DecodeError):
         return {}
 
 
-def keep_noise(sentences: dict[str, str]) -> None:
-    place = cache.root() / "noise.json"
+def keep_noise(guest: str, sentences: dict[str, str]) -> None:
+    place = noise_file(guest)
     place.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(place, msgspec.json.encode(read_noise() | sentences))
+    write_whole(place, msgspec.json.encode(read_noise(guest) | sentences))

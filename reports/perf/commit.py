@@ -26,7 +26,7 @@ from reports.perf.tables import (
 )
 
 WIDTH = 75
-DEVICES = {"btrfs": "/dev/ubda", "ext4": "/dev/ubda", "xfs": "/dev/ubda"}
+DEVICE = "/dev/ubda"  # of User Mode Linux
 
 
 def commit_message(run: PerfRun) -> str:
@@ -42,7 +42,7 @@ def block(run: PerfRun, measured: Measured) -> str:
         lines += exact_part(measured)
     if found:
         lines += time_part(run, measured, found)
-    lines += profile_part(measured)
+    lines += profile_part(run, measured)
     return "\n".join(lines).rstrip()
 
 
@@ -76,7 +76,7 @@ def time_part(run: PerfRun, measured: Measured, found: Sequence[Difference]) -> 
     cases = [facts for facts in measured.cases if any(one.case == facts.name for one in found)]
     together = measured.experiment.reader == "fio"
     for facts in cases[:1] if together else cases:
-        text = "\n".join(script_lines(measured, facts))
+        text = "\n".join(script_lines(measured, facts, run.machine.get("device", DEVICE)))
         if text not in shown_scripts:
             lines += paragraph(_script_sentence(measured, facts))
             lines += [*text.splitlines(), ""]
@@ -102,13 +102,12 @@ def _script_sentence(measured: Measured, facts: CaseFacts) -> str:
     )
 
 
-def script_lines(measured: Measured, facts: CaseFacts) -> list[str]:
+def script_lines(measured: Measured, facts: CaseFacts, device: str = DEVICE) -> list[str]:
     """As someone else would run it."""
-    one = measured.experiment
     mkfs, options = facts.mkfs.split(" ", 1) if " " in facts.mkfs else (facts.mkfs, "")
     mount = "".join(f" -o {option}" for option in facts.mount.split(",") if option).strip()
     body = facts.script.replace("$FILES/", "./").rstrip().splitlines()
-    head = ["#!/bin/bash", "", f"DEV={DEVICES[one.filesystem]}", "MNT=/mnt"]
+    head = ["#!/bin/bash", "", f"DEV={device}", "MNT=/mnt"]
     head += [f'MOUNT_OPTIONS="{mount}"'] if mount else []
     options = options.removeprefix("-f").strip()
     head += [f'MKFS_OPTIONS="{options}"'] if options else []
@@ -126,15 +125,39 @@ def machine_sentence(run: PerfRun, measured: Measured, facts: CaseFacts) -> str:
     waiting = '; times "by processor time" leave out what the guest waited for a processor'
     waiting = waiting if by_processor else ""
     before, after = ("before", "after") if not run.noise else ("first", "second")
-    return (
-        f"The test was run in User Mode Linux with one processor, {measured.experiment.memory_mib} MiB of "
-        f"ram and a disk of {measured.experiment.device_mib} MiB that is a file in the memory of the host "
-        f"({run.machine.get('processor', 'unknown')}, {run.machine.get('processors', '?')} processors, "
-        f"governor {run.machine.get('governor', 'unknown')}), using {config} ({before}: {run.against}; "
-        f"{after}: {run.kernel}). Each was booted {boots['A']} times, in turn, with a load average of the "
-        f"host from {loads[0]:.1f} to {loads[-1]:.1f}. Percentages are of the medians over boots, with 95% "
-        f"intervals{waiting}."
+    machine = run.machine
+    name = (
+        f"{machine.get('processor', 'unknown')}, {machine.get('processors', '?')} processors, governor "
+        f"{machine.get('governor', 'unknown')}"
     )
+    if run.on_a_machine:
+        where = (
+            f"{_a_machine(run)} ({name}, turbo {machine['turbo']}, "
+            f"{machine['memory_bytes'] / (1 << 30):.0f} GiB of ram) on "
+            f"{measured.experiment.device_mib} MiB of its {_disk(run)}"
+        )
+        whose = "it"
+    else:
+        where = (
+            f"User Mode Linux with one processor, {measured.experiment.memory_mib} MiB of ram and a disk of "
+            f"{measured.experiment.device_mib} MiB that is a file in the memory of the host ({name})"
+        )
+        whose = "the host"
+    return (
+        f"The test was run {'on' if run.on_a_machine else 'in'} {where}, using {config} ({before}: "
+        f"{run.against}; {after}: {run.kernel}). Each was booted {boots['A']} times, in turn, with a load "
+        f"average of {whose} from {loads[0]:.1f} to {loads[-1]:.1f}. Percentages are of the medians over "
+        f"boots, with 95% intervals{waiting}."
+    )
+
+
+def _a_machine(run: PerfRun) -> str:
+    return f"a virtual machine ({run.machine['virtual']})" if run.is_virtual else "bare metal"
+
+
+def _disk(run: PerfRun) -> str:
+    model = run.machine.get("model") or "disk"
+    return f"{model}, scheduler {run.machine.get('scheduler') or 'none'}"
 
 
 def results(measured: Measured, facts: CaseFacts, found: Sequence[Difference]) -> list[str]:
@@ -187,13 +210,20 @@ def verdict_lines(found: Sequence[Difference]) -> list[str]:
 # --- profile -------------------------------------------------------------------------------------
 
 
-def profile_part(measured: Measured) -> list[str]:
+def _samples(run: PerfRun) -> str:
+    return (
+        "kernel's samples (bpftrace, profile:hz)"
+        if run.on_a_machine
+        else "guest kernel's own samples (cpu-clock)"
+    )
+
+
+def profile_part(run: PerfRun, measured: Measured) -> list[str]:
     lines: list[str] = []
     for profile in profiles(measured):
         where = f" of {profile.case}" if len(measured.cases) > 1 else ""
         lines += paragraph(
-            f"Profile{where}, shares of the guest kernel's own samples (cpu-clock), medians of "
-            f"{profile.boots} boots:"
+            f"Profile{where}, shares of the {_samples(run)}, medians of {profile.boots} boots:"
         )
         lines += [*profile_lines(profile), ""]
         if profile.times:

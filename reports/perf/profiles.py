@@ -28,7 +28,8 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class FunctionTime(msgspec.Struct, frozen=True):
-    """Seconds of the processor in a function and what it calls, a value a boot."""
+    """Seconds in a function and what it calls, a value a boot: of the processor, by samples; or between entry
+    and return, where kprobes measured it."""
 
     function: str
     a: tuple[float, ...]
@@ -85,11 +86,20 @@ def _share(side: Sequence[Samples], name: str) -> float:
 
 def _times(measured: Measured, a: Sequence[Samples], b: Sequence[Samples]) -> tuple[FunctionTime, ...]:
     """Of functions that were seen at all on one side."""
-    seen = [name for name in a[0].under if any(one.under[name] for one in (*a, *b))]
-    sides = [
-        (tuple(one.under[name] / one.hertz for one in a), tuple(one.under[name] / one.hertz for one in b))
-        for name in seen
+    every = (*a, *b)
+    clocked = {name for name in a[0].under if all(name in one.clocked for one in every)}
+    seen = [
+        name
+        for name in a[0].under
+        if any(one.clocked[name] if name in clocked else one.under[name] for one in every)
     ]
+
+    def seconds(side: Sequence[Samples], name: str) -> tuple[float, ...]:
+        if name in clocked:
+            return tuple(one.clocked[name] for one in side)
+        return tuple(one.under[name] / one.hertz for one in side)
+
+    sides = [(seconds(a, name), seconds(b, name)) for name in seen]
     shown = holm([rank_p(left, right) for left, right in sides], ALPHA)
     return tuple(_time(measured, name, *sides[index], index in shown) for index, name in enumerate(seen))
 

@@ -55,7 +55,8 @@ class CaseRun(msgspec.Struct, frozen=True):
 
     case:        its name.
     wall_s:      how long it took.
-    processor_s: processor time of the guest, all its processes, on the host.
+    processor_s: processor time of the guest, all its processes, on the host; of a machine, of all its
+                 processors.
     reading:     what it printed.
     """
 
@@ -70,8 +71,8 @@ class Boot(msgspec.Struct, frozen=True):
 
     side:      "A" or "B".
     number:    its place in the order of all boots.
-    load:      the host's load average of the last minute when it began.
-    device_us: a synchronous write of 4 KiB to the guest's disk, the median.
+    load:      the load average of the last minute when it began, of the host or the machine.
+    device_us: a synchronous write of 4 KiB to the disk, the mean.
     runs:      one for each case.
     """
 
@@ -85,13 +86,16 @@ class Boot(msgspec.Struct, frozen=True):
 class Samples(msgspec.Struct, frozen=True):
     """One case, sampled in one boot.
 
-    side:   "A" or "B".
-    number: of the boot.
-    case:   its name.
-    hertz:  samples a second of processor time.
-    total:  samples.
-    own:    samples in the function itself.
-    under:  samples with the function on the stack; only of functions that were asked about.
+    side:    "A" or "B".
+    number:  of the boot.
+    case:    its name.
+    hertz:   samples a second of processor time.
+    total:   samples.
+    own:     samples in the function itself.
+    under:   samples with the function on the stack; only of functions that were asked about.
+    clocked: seconds between entry and return of those functions, all tasks together, where kprobes measured
+             them.
+    calls:   how often they were called, as above.
     """
 
     side: str
@@ -101,6 +105,8 @@ class Samples(msgspec.Struct, frozen=True):
     total: int
     own: dict[str, int]
     under: dict[str, int]
+    clocked: dict[str, float] = {}
+    calls: dict[str, int] = {}
 
 
 class OperationFigures(msgspec.Struct, frozen=True):
@@ -191,7 +197,8 @@ class PerfRun(msgspec.Struct, frozen=True):
     started:       when, in UTC.
     guest:         its kind.
     noise:         whether A and B are the same kernel, on purpose.
-    machine:       processor, memory, kernel of the host, governor.
+    machine:       processor, memory, kernel of the host, governor; of a machine, where it was measured, also
+                   its name, device, scheduler, turbo.
     compiler:      of the kernels.
     tools:         programs, with their versions.
     debug:         options of the kernels' configuration that cost time.
@@ -212,6 +219,14 @@ class PerfRun(msgspec.Struct, frozen=True):
     command: tuple[str, ...]
     measured: tuple[Measured, ...]
     earlier_noise: dict[str, str] = {}
+
+    @property
+    def on_a_machine(self) -> bool:
+        return self.guest.startswith("ssh:")
+
+    @property
+    def is_virtual(self) -> bool:
+        return self.machine.get("virtual", "") not in ("", "none")
 
 
 def perf_folder(run: Path) -> Path:

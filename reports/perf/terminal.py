@@ -24,10 +24,21 @@ def perf_lines(run: PerfRun, report: Path, message: Path) -> list[str]:
         lines.append(line("", "the same kernel twice: differences are noise"))
     for measured in run.measured:
         lines += experiment_lines(measured)
-    lines.append(line("clock", "User Mode Linux, one processor: a time is a hint, not a benchmark"))
+    lines.append(line("clock", clock(run), cut=False))
     lines.append(line("report", str(report), cut=False))
     lines.append(line("message", str(message), cut=False))
     return lines
+
+
+def clock(run: PerfRun) -> str:
+    """What the times are of."""
+    if not run.on_a_machine:
+        return "User Mode Linux, one processor: a time is a hint, not a benchmark"
+    emulated = f", {run.machine['virtual']}: a time is a hint" if run.is_virtual else ""
+    return (
+        f"{run.machine['name']}, {run.machine['processors']} processors, governor {run.machine['governor']}, "
+        f"scheduler {run.machine['scheduler'] or 'none'}{emulated}"
+    )
 
 
 def experiment_lines(measured: Measured) -> list[str]:

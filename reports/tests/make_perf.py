@@ -9,6 +9,8 @@ Not here: real figures.
 import random
 import statistics
 
+from msgspec.structs import replace
+
 from reports.perf.results import (
     Boot,
     CaseFacts,
@@ -129,3 +131,31 @@ def make_perf(factor: float = 0.25, noise: float = 0.05, count: int = 8) -> Perf
         command=("powercut", "compare", "--perf"),
         measured=tuple(measured),
     )
+
+
+def make_perf_there(virtual: str = "none") -> PerfRun:
+    """The same on a machine of the user's, where kprobes timed a function."""
+    run = make_perf()
+    first, *others = run.measured
+    clocked = tuple(
+        replace(one, clocked={"f": (0.6 if one.side == "A" else 0.35) + one.number / 1000}, calls={"f": 3})
+        for one in first.samples
+    )
+    facts = {
+        "processor": "Made Up 3000",
+        "processors": 12,
+        "memory_bytes": 64 << 30,
+        "host_kernel": "6.12.1",
+        "governor": "performance",
+        "turbo": "off",
+        "virtual": virtual,
+        "scheduler": "none",
+        "requests": "1023",
+        "write_cache": "write back",
+        "model": "Fast SSD",
+        "name": "nuc1",
+        "device": "/dev/disk/by-id/nvme-Fast_SSD_1",
+        "load": [0.1, 0.1, 0.1],
+    }
+    measured = (replace(first, samples=clocked, config=("bpf",)), *others)
+    return replace(run, guest="ssh:nuc1", machine=facts, measured=measured)

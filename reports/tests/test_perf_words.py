@@ -1,6 +1,7 @@
 """The block for the commit message, the last lines, the page and the bpftrace scripts."""
 
 import re
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -10,7 +11,7 @@ from reports.perf.commit import block, commit_message
 from reports.perf.page import headline, noise_sentences, write_texts
 from reports.perf.results import ExactSide
 from reports.perf.terminal import perf_lines
-from reports.tests.make_perf import make_perf
+from reports.tests.make_perf import make_perf, make_perf_there
 
 
 def test_the_block_has_what_a_commit_message_has():
@@ -35,6 +36,47 @@ def test_the_block_has_what_a_commit_message_has():
     assert "transaction commits" not in text, "nothing to tell: none on either side"
     prose = [line for line in text.splitlines() if line[:1].isalpha() and "WRITE" not in line]
     assert max(map(len, prose)) <= 90
+
+
+def test_of_a_machine_the_block_tells_what_was_measured():
+    """Bare metal or not, processors, turbo, the disk and its scheduler; times of functions by kprobes."""
+    text = re.sub(r"\s+", " ", commit_message(make_perf_there()))
+    for words in (
+        "was run on bare metal (Made Up 3000, 12 processors, governor performance, turbo off, 64 GiB",
+        "of its Fast SSD, scheduler none, using a non-debug kernel",
+        "DEV=/dev/disk/by-id/nvme-Fast_SSD_1",
+        "load average of it from",
+        "shares of the kernel's samples (bpftrace, profile:hz)",
+        "f() 603.5 ms 353.5 ms -41.4%",
+    ):
+        assert words in text, words
+    assert "User Mode Linux" not in text
+    assert "on a virtual machine (qemu) (Made Up" in commit_message(make_perf_there("qemu")).replace(
+        "\n", " "
+    )
+
+
+def test_of_a_machine_the_last_lines_name_it():
+    """And that its times are a hint where it is virtual."""
+    for virtual, words in (("none", "scheduler none"), ("qemu", "scheduler none, qemu: a time is a hint")):
+        lines = perf_lines(make_perf_there(virtual), Path("perf.html"), Path("message"))
+        (clock,) = [line for line in lines if line.startswith("clock")]
+        assert clock.endswith(f"nuc1, 12 processors, governor performance, {words}"), clock
+
+
+def test_of_a_machine_the_page_tells_the_same(tmp_path):
+    """Not that it were User Mode Linux."""
+    write_perf_page(tmp_path, make_perf_there("qemu"))
+    page = (tmp_path / "report" / "perf.html").read_text()
+    for words in (
+        "Measured on nuc1: 12 processors",
+        "That machine is virtual (qemu)",
+        "timed by kprobes",
+        "603.5 ms",
+    ):
+        assert words in page, words
+    assert "The guest is User Mode Linux" not in page
+    assert "ubda" not in page
 
 
 def test_the_script_of_many_cases_is_told_once():

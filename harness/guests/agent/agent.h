@@ -48,6 +48,7 @@ void put_bytes(struct text *text, const void *bytes, size_t length);
 void put_escaped(struct text *text, const char *bytes, size_t length);
 void put_string(struct text *text, const char *bytes, size_t length);
 void put_hex(struct text *text, const unsigned char *bytes, size_t length);
+size_t from_hex(char *text);
 void put_kernel_log(struct text *text);
 void clear_kernel_log(void);
 int kernel_log_lines(void);
@@ -233,6 +234,7 @@ void bare_loop(const char *device, const char *filesystem, const char *options, 
 void restart_loop(const char *filesystem, const char *options, uint64_t first, int count);
 
 /* programs.c: the host's programs, a script with a deadline. */
+#define PROGRAM_FILES "/experiment" /* what comes with a script: harness/guests/uml.py, set_up.c */
 void programs_mount_folders(void);
 void programs_mount(void);
 int programs_wait(pid_t child, double deadline_ms, const sigset_t *child_ended);
@@ -257,6 +259,7 @@ struct start {
 	size_t setup_count, argument_count, environment_count;
 };
 
+void write_file(const char *path, int mode, const char *bytes, size_t length);
 void program_root(void);
 struct start program_parse(char *text);
 void program_become(char **words, char **environment) __attribute__((noreturn));

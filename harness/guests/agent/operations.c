@@ -119,20 +119,6 @@ static char *field(char **rest)
 	return text;
 }
 
-/* In place; a zero byte ends it, for calls that want text. */
-static size_t from_hex(char *text)
-{
-	size_t bytes = strlen(text) / 2;
-
-	for (size_t i = 0; i < bytes; i++) {
-		char digits[3] = { text[2 * i], text[2 * i + 1], 0 };
-
-		text[i] = strtoul(digits, NULL, 16);
-	}
-	text[bytes] = 0;
-	return bytes;
-}
-
 static struct operation parse(char *line)
 {
 	struct operation operation = { 0 };

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the agent sets up on a machine, and removes again: a root on tmpfs, loop devices, claimed devices below dm-linear.
- * The words of the configuration are in frames.c.
+ * What the agent sets up on a machine, and removes again: a root on tmpfs, loop devices, claimed devices below dm-linear;
+ * where they are asked for, the machine's own programs. A line of the configuration is one of
+ *
+ *   device TAB NAME TAB BYTES TAB memory                 or claim, and the lines of the claim, each a field
+ *   ram TAB BYTES
+ *   programs                                             /usr and /etc of the machine, read-only
+ *   file TAB NAME TAB HEX                                PROGRAM_FILES/NAME
  */
 #include "machine.h"
 
@@ -222,6 +227,38 @@ static void make_loop(const char *path, int file)
 	refuse_all(TROUBLE, "no loop device for %s: %s", path, errno_name(errno));
 }
 
+/* Read-only there, as much of it as is one filesystem. */
+static void show_folder(const char *folder)
+{
+	char at[64];
+
+	snprintf(at, sizeof(at), ROOT "%s", folder);
+	mkdir(at, 0755);
+	if (mount(folder, at, NULL, MS_BIND, NULL) || mount(NULL, at, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL))
+		refuse_all(TROUBLE, "%s cannot be shown to a script: %s", folder, errno_name(errno));
+}
+
+static void show_programs(void)
+{
+	static const char *const beside[] = { "/bin", "/sbin", "/lib", "/lib64" };
+
+	show_folder("/usr");
+	show_folder("/etc");
+	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
+		char leads[64], at[64];
+		ssize_t length = readlink(beside[i], leads, sizeof(leads) - 1);
+
+		snprintf(at, sizeof(at), ROOT "%s", beside[i]);
+		if (length > 0) {
+			leads[length] = 0;
+			if (symlink(leads, at))
+				refuse_all(TROUBLE, "%s: %s", at, errno_name(errno));
+		} else if (!access(beside[i], F_OK)) {
+			show_folder(beside[i]);
+		}
+	}
+}
+
 static char *next_field(char **rest)
 {
 	char *field = strsep(rest, "\t");
@@ -305,6 +342,18 @@ static void set_device(char *fields)
 	}
 }
 
+static void set_file(char *fields)
+{
+	const char *name = next_field(&fields);
+	char path[256];
+
+	mkdir(ROOT PROGRAM_FILES, 0755);
+	snprintf(path, sizeof(path), ROOT PROGRAM_FILES "/%s", name);
+	if (!*name || strchr(name, '/') || !fields)
+		refuse_all(TROUBLE, "a file of the configuration without a name or a content");
+	write_file(path, 0644, fields, from_hex(fields));
+}
+
 void set_up(char *config)
 {
 	for (char *line; (line = strsep(&config, "\n"));) {
@@ -314,6 +363,10 @@ void set_up(char *config)
 			set_device(line);
 		else if (!strcmp(word, "ram"))
 			ram_bytes = strtoull(next_field(&line), NULL, 10);
+		else if (!strcmp(word, "programs"))
+			show_programs();
+		else if (!strcmp(word, "file"))
+			set_file(line);
 		else if (*word)
 			refuse_all(TROUBLE, "the word %s of the configuration is unknown", word);
 	}

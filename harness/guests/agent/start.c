@@ -61,6 +61,8 @@ void program_root(void)
 	if (done)
 		return;
 	done = true;
+	if (on_machine)
+		die("a program is recorded in a guest, which is its own"); /* limit_threads() is for the whole machine */
 	programs_mount_folders();
 	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
 		mkdir(mounts[i].at, 0755);
@@ -78,23 +80,7 @@ void program_root(void)
 	symlink("/proc/self/fd/2", "/dev/stderr");
 }
 
-static int digit(char c)
-{
-	return c <= '9' ? c - '0' : c - 'a' + 10;
-}
-
-/* In place; a zero byte ends it. */
-static size_t from_hex(char *text)
-{
-	size_t bytes = strlen(text) / 2;
-
-	for (size_t i = 0; i < bytes; i++)
-		text[i] = digit(text[2 * i]) << 4 | digit(text[2 * i + 1]);
-	text[bytes] = 0;
-	return bytes;
-}
-
-static void write_file(const char *path, int mode, const char *bytes, size_t length)
+void write_file(const char *path, int mode, const char *bytes, size_t length)
 {
 	unlink(path);
 	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -271,6 +271,22 @@ void console_level(int level)
 	klogctl(SYSLOG_CONSOLE_LEVEL, NULL, level);
 }
 
+static int digit(char c)
+{
+	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+/* In place; a zero byte ends it, for calls that want text. Lower case, as Python writes it. */
+size_t from_hex(char *text)
+{
+	size_t bytes = strlen(text) / 2;
+
+	for (size_t i = 0; i < bytes; i++)
+		text[i] = digit(text[2 * i]) << 4 | digit(text[2 * i + 1]);
+	text[bytes] = 0;
+	return bytes;
+}
+
 const char *errno_name(int error)
 {
 	static char number[16];

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.guests import machine
@@ -41,6 +42,19 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
         yield started
         LOST.clear()
+
+
+def test_a_script_and_its_files_are_asked_for_where_they_are_wanted(tmp_path: Path) -> None:
+    """As agent/set_up.c reads it; too much is refused by name."""
+    host = Host("box", "box", claims=(CLAIM,))
+    assert "programs" not in config_of(SPEC, host)
+    file = tmp_path / "one.py"
+    file.write_text("hi")
+    asking = msgspec.structs.replace(SPEC, programs=True, files=(file,))
+    assert config_of(asking, host).endswith("programs\nfile\tone.py\t6869\n")
+    file.write_bytes(bytes(40_000))
+    with pytest.raises(GuestTrouble, match=r"one\.py: more than 32 KiB"):
+        config_of(asking, host)
 
 
 def test_it_is_ready_behind_what_a_login_shell_prints(start: Start) -> None:

@@ -5,6 +5,7 @@ import os
 import struct
 import time
 
+import msgspec
 import pytest
 
 from harness.commands.main import main, parser
@@ -18,7 +19,14 @@ from harness.perf.boot import (
     quietest_processor,
 )
 from harness.perf.exact import LOG_ROOT_AT, MAGIC, MAGIC_AT, SUPERBLOCK_SECTOR, calls, commits
-from harness.perf.measure import PerfWish, all_variants, counting, order, variants_of
+from harness.perf.measure import (
+    PerfWish,
+    all_kernels,
+    by_wall_clock,
+    counting,
+    order,
+    variants_of,
+)
 from harness.perf.sampling import stacks
 from harness.stages.gcov import Counts, Line, NotCounted
 from harness.states.log import Entry
@@ -87,7 +95,7 @@ def test_processor_time_is_that_of_the_whole_group():
 
 
 def report(status=0, said="", complained=""):
-    return ScriptReport(status, 1.0, said, complained, ())
+    return ScriptReport(status, 1.0, 2.0, said, complained, ())
 
 
 @pytest.mark.parametrize(
@@ -115,7 +123,25 @@ def test_both_kernels_have_the_variants_that_one_of_them_needs():
     assert counting(variants_of(run_spec, xfs)) == ("xfs-debug", "gcov")
     (latency,) = select(("link-rename-latency",))
     plain = PerfWish((latency,), "6.12+before/log-commit-on-rename-and-link", "6.12", kinds=("time",))
-    assert all_variants(plain) == (("perf",),)
+    assert all_kernels(plain) == (("uml", ("perf",)),)
+
+
+def test_on_a_machine_boots_have_its_kernels_and_counts_those_of_user_mode_linux():
+    """Counts are the same everywhere; what helps to measure differs."""
+    (latency,) = select(("link-rename-latency",))
+    plain = PerfWish((latency,), "6.12+before/log-commit-on-rename-and-link", "6.12", guest="ssh:box")
+    assert all_kernels(plain)[:2] == (("ssh:box", ("bpf",)), ("uml", ("perf",)))
+    timed = msgspec.structs.replace(plain, kinds=("time",))
+    assert all_kernels(timed) == (("ssh:box", ("bpf",)),)
+    counted = msgspec.structs.replace(plain, kinds=("exact",))
+    assert {guest for guest, _ in all_kernels(counted)} == {"uml"}
+
+
+def test_on_a_machine_every_time_is_by_the_wall_clock():
+    """The processor's share is that of one guest on one processor."""
+    (dbench,) = select(("dbench",))
+    assert {number.clock for number in dbench.number} == {"wall", "processor"}
+    assert {number.clock for number in by_wall_clock(dbench).number} == {"wall"}
 
 
 def options(*words):
