@@ -28,7 +28,7 @@ import platformdirs
 
 from kernel.kernel import BuildFailed
 
-ROOMS = ("sources", "objects", "builds")
+ROOMS = ("sources", "objects", "builds", "trees", "apt", "suite")  # of directories
 PARTIAL = ".partial"  # not yet whole, or no longer wanted
 MARKS = (".lock", ".use")  # files beside a place: it is being made, it is in use
 _in_use: dict[Path, int] = {}
@@ -112,13 +112,23 @@ def _put_in_place(partial: Path, place: Path) -> None:
     """A power cut must not leave a name without its bytes, here of all places: so sync, then rename."""
     os.sync()
     if place.exists():
-        old = place.with_name(place.name + ".old" + PARTIAL)
-        remove(old)
-        place.rename(old)
+        old = _aside(place)
         partial.rename(place)
         remove(old)
     else:
         partial.rename(place)
+
+
+def _aside(place: Path) -> Path:
+    """Out of the way, under a name that sweep() knows."""
+    old = place.with_name(place.name + ".old" + PARTIAL)
+    remove(old)
+    return place.rename(old)
+
+
+def discard(place: Path) -> None:
+    """It goes as a whole: a process that is killed meanwhile leaves no part of it under its name."""
+    remove(_aside(place))
 
 
 def remove(directory: Path) -> None:

@@ -4,6 +4,7 @@ A git revision as a source: read from the repository's objects, never checked ou
 In:       a repository, bare or with a work tree; a revision, in any of git's ways to name one.
 Out:      Source with its commit; the files of that commit, and their contents. BadKernel when there is no
           such repository or revision. The repository is only ever read.
+          One in the cache is in use from then on.
 Not here: writing the files (source.py), reading PATH@REV out of a word (word.py).
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kernel import cache
 from kernel.files import TreeFile, TreeFiles, makefile_version, require_kernel
 from kernel.kernel import BadKernel, Source
 from kernel.make import environment
@@ -65,6 +67,7 @@ def reader(source: Source) -> Iterator[Callable[[str, TreeFile], bytes]]:
 
 @contextmanager
 def _contents(source: Source) -> Iterator[Callable[[str], bytes]]:
+    _use(Path(source.name))
     with subprocess.Popen(
         [*_command(Path(source.name)), "cat-file", "--batch"],
         env=environment() | NO_SETTINGS,
@@ -123,6 +126,7 @@ def _git(path: Path, *arguments: str) -> str:
 def run(path: Path, *arguments: str, errors: str = "surrogateescape") -> "subprocess.CompletedProcess[str]":
     """git in the repository at path, whoever owns it, without anybody's settings. errors: what is made of
     bytes that are no UTF-8; with surrogateescape they come back. Errors: BadKernel, when there is no git."""
+    _use(path)
     try:
         return subprocess.run(
             [*_command(path), *arguments],
@@ -137,6 +141,15 @@ def run(path: Path, *arguments: str, errors: str = "surrogateescape") -> "subpro
         raise BadKernel(
             f"{path} cannot be read, because git is not installed. Install it: sudo apt-get install git"
         ) from error
+
+
+def _use(path: Path) -> None:
+    """A copy that nights fetched into the cache (harness/nightly/trees.py) stays there while this process
+    lives."""
+    place = path.resolve()
+    if place.parent == (cache.root() / "trees").resolve() and place.is_dir():
+        cache.use(place)
+        cache.touch(place)
 
 
 def _command(path: Path) -> list[str]:

@@ -6,7 +6,9 @@ Out:      Thing after Thing, with its size and when it was last used; those that
 Not here: making them (build.py, release.py), locks (cache.py).
 
 Least recently used goes first. What a process uses stays: a kernel as long as the process lives that
-asked for it (cache.use), a source or a compiled tree while it is read (cache.locked).
+asked for it (cache.use), a source or a compiled tree while it is read (cache.locked). So does the copy of a
+git tree (trees/): a night uses it until it ends, every other process from when it first reads of it (git.py).
+A copy is a repository of its own, without a work tree: the user's repository does not know of it.
 """
 
 import os
@@ -29,8 +31,9 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 class Thing(msgspec.Struct, frozen=True):
     """
-    room:   the folder of the cache it lies in: builds, objects, sources, failed, agents, apt, suite.
-    size_bytes: on disk; what is linked from a source counts there.
+    room:   the folder of the cache it lies in: builds, objects, trees, sources, failed, agents, apt,
+            suite.
+    size_bytes: on disk; what is linked from a source, or from the user's repository, counts there.
     used_s: when it was last used, seconds since 1970.
     """
 
@@ -93,7 +96,7 @@ def _remove(thing: Thing, dry_run: bool) -> bool:
     with cache.unused(path) as unused:
         if unused and not dry_run:
             if path.is_dir():
-                cache.remove(path)
+                cache.discard(path)
             else:
                 path.unlink(missing_ok=True)
         return unused
@@ -101,7 +104,7 @@ def _remove(thing: Thing, dry_run: bool) -> bool:
 
 # --- what there is ---
 
-_ROOMS = ("failed", "builds", "objects", "sources", "agents", "apt", "suite")
+_ROOMS = ("failed", "builds", "objects", "trees", "sources", "agents", "apt", "suite")
 
 
 def _places(room: str) -> Iterator[Path]:
@@ -119,7 +122,7 @@ def _thing(room: str, path: Path, sizes: "_Sizes") -> Thing:
 
 class _Sizes:
     """Sizes of directories, kept from one time to the next: they never change once they are in place, and a
-    source has 90,000 files. The lists of apt do change, and are few."""
+    source has 90,000 files. The lists of apt and the copies of git trees do change, and have few files."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -129,7 +132,7 @@ class _Sizes:
             self._before = msgspec.json.decode(file.read_bytes(), type=dict[str, tuple[int, int]])
 
     def of(self, path: Path, inode: int) -> int:
-        if path.parent.name == "apt":
+        if path.parent.name in ("apt", "trees"):
             return _size_bytes(path)
         known = self._before.get(str(path))
         size_bytes = known[1] if known and known[0] == inode else _size_bytes(path)
@@ -145,10 +148,12 @@ class _Sizes:
 
 
 def _size_bytes(path: Path) -> int:
-    """On disk. In a compiled tree, a file with other names is the source's; the objects are its own."""
+    """On disk. In a compiled tree, a file with other names is the source's; the objects are its own. In a
+    copy of a git tree it is the user's."""
     total = 0
+    room = path.parent.name
     for directory, _directories, names in os.walk(path):
-        own = path.parent.name != "objects" or OBJECTS in Path(directory).parts
+        own = room not in ("objects", "trees") or OBJECTS in Path(directory).parts
         for name in names:
             status = os.lstat(os.path.join(directory, name))  # noqa: PTH118  a Path costs twice the stat
             if own or status.st_nlink == 1:

@@ -16,7 +16,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from harness.guests.reads import environment
+from harness.guests.checker_reads import environment
 from harness.states.disk import copy_sparse
 from oracles.observation import Fsck
 from oracles.profiles import Profile
@@ -95,7 +95,7 @@ def _run_checker(command: list[str], preloaded: dict[str, str]) -> subprocess.Co
 
 def check_filesystem(profile: Profile, image: Path, reads: Path | None = None) -> Fsck:
     """The checker's answer on an image that nothing has mounted. reads: a file where it leaves what it read
-    of the image, for reads.blocks_read(). Errors: NoFilesystemTool, AgentError."""
+    of the image, for checker_reads.blocks_read(). Errors: NoFilesystemTool, AgentError."""
     command = [find_tool(profile.fsck[0], profile.package), *profile.fsck[1:], str(image)]
     preloaded = environment(image, reads) if reads is not None else {}
     try:

@@ -30,7 +30,7 @@ import tomlkit
 from filelock import FileLock
 from platformdirs import user_config_path
 
-from harness.local.toml_lines import line_of
+from harness.local.toml_lines import complaint, line_of
 
 PLACE = "POWERCUT_HOSTS"
 GUEST_KINDS = ("auto", "uml", "qemu")  # of --guest: no machine can have these names
@@ -160,7 +160,7 @@ def _host(name: str, table: dict[str, Any], text: str, where: str) -> Host:
     try:
         read = msgspec.convert(table, _Table)
     except msgspec.ValidationError as error:
-        raise BadHost(_complaint(name, str(error), text, where)) from error
+        raise BadHost(_complaint(name, error, text, where)) from error
     at = f"{where}:{line_of(text, [name, 'address'])}"
     if not read.address or read.address.startswith("-") or re.search(r"\s", read.address):
         raise BadHost(f"{at}: `address` is what ssh connects to, such as root@nuc1, not {read.address!r}")
@@ -192,16 +192,12 @@ def _words(command: str | tuple[str, ...], where: str) -> tuple[str, ...]:
 
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>.*?)`")
-_AT = re.compile(r" - at `\$(?P<path>.*)`$")
-_STEP = re.compile(r"\.(?P<key>\w+)|\[(?P<index>\d+)\]")
 
 
-def _complaint(name: str, message: str, text: str, where: str) -> str:
+def _complaint(name: str, error: msgspec.ValidationError, text: str, where: str) -> str:
     """What msgspec says, with the line and, for an unknown key, the one that may be meant."""
-    path: list[str | int] = [name]
-    if at := _AT.search(message):
-        path += [step["key"] or int(step["index"]) for step in _STEP.finditer(at["path"])]
-        message = message[: at.start()]
+    message, keys = complaint(error)
+    path = [name, *keys]
     fields = Claim.__struct_fields__ if "claims" in path else _Table.__struct_fields__
     if unknown := _UNKNOWN.search(message):
         path.append(unknown["field"])

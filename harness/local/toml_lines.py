@@ -2,18 +2,41 @@
 The line of a TOML file that has a key, for messages.
 
 In:       the text, which tomllib reads, and the path of a key: ("nuc1", "claims", 0, "role").
-Out:      line_of(): its line, from 1.
+Out:      line_of(): its line, from 1; complaint(): the path that msgspec complains of.
 Not here: reading the file; no TOML library of Python keeps lines.
 """
 
+import re
 import tomllib
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
+_AT = re.compile(r" - at `\$(?P<path>.*)`$")
+_STEP = re.compile(r"\.(?P<key>\w+)|\[(?P<index>\d+)\]")
+
+
+def complaint(error: msgspec.ValidationError) -> tuple[str, list[str | int]]:
+    """What msgspec says of a value, without the place that it appends, and that place as a path."""
+    message = str(error)
+    if at := _AT.search(message):
+        steps = _STEP.finditer(at["path"])
+        return message[: at.start()], [step["key"] or int(step["index"]) for step in steps]
+    return message, []
+
 
 def line_of(text: str, path: Sequence[str | int]) -> int:
     """The line on which the shortest beginning of the text that has this path begins to differ from the one
-    before; 1 where none has it. The whole is parsed once a line, so only for a message."""
+    before; of a path that is nowhere, the line of its table; 1 where that is nowhere either. The whole is
+    parsed once a line, so only for a message."""
+    for length in range(len(path), 0, -1):
+        if line := _line_of(text, path[:length]):
+            return line
+    return 1
+
+
+def _line_of(text: str, path: Sequence[str | int]) -> int | None:
     lines = text.splitlines(keepends=True)
     begin = 0  # behind the last beginning that can be parsed: a value may take several lines
     for end in range(1, len(lines) + 1):
@@ -26,7 +49,7 @@ def line_of(text: str, path: Sequence[str | int]) -> int:
             blank = (line.strip() == "" or line.lstrip().startswith("#") for line in lines[begin:end])
             return begin + 1 + next((at for at, is_blank in enumerate(blank) if not is_blank), 0)
         begin = end
-    return 1
+    return None
 
 
 def _has(content: Any, path: Sequence[str | int]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from harness.local.toml_lines import complaint, line_of
 from kernel.fragments import known_variants
 from kernel.word import RELEASES
 from oracles.profiles import PROFILES
@@ -31,6 +32,17 @@ LONGEST_S = 7 * 24 * 3600
 
 class BadNightFile(Exception):
     """The file cannot be read as one of ours; the message names file, line and the fix."""
+
+
+class _Text(msgspec.Struct, frozen=True):
+    """The file as it stands, for messages."""
+
+    path: Path
+    text: str
+
+    def at(self, *keys: str | int) -> str:
+        """Of a key that is left out, the line of its table; no line of the whole."""
+        return f"{self.path}: line {line_of(self.text, keys)}" if keys else f"{self.path}"
 
 
 class NightKernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,13 +138,13 @@ def parse(text: str, path: Path) -> NightFile:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadNightFile(f"{path}: {error}") from error
-    where = _Places(path, text)
+    where = _Text(path, text)
     _known_keys(found, where)
     try:
         asked = msgspec.convert(found, NightFile)
     except msgspec.ValidationError as error:
-        said, _, place = str(error).partition(" - at `$")
-        raise BadNightFile(f"{where.of_path(place)}: {said}") from error
+        said, keys = complaint(error)
+        raise BadNightFile(f"{where.at(*keys)}: {said}") from error
     _check(asked, where)
     return _absolute(asked, path.resolve().parent)
 
@@ -154,19 +166,19 @@ def seconds(duration: str | float) -> float:
 # --- what may be in it ---------------------------------------------------------------------------
 
 
-def _known_keys(found: Mapping[str, Any], where: "_Places") -> None:
+def _known_keys(found: Mapping[str, Any], where: _Text) -> None:
     """Errors: BadNightFile."""
-    _require_known(found, NightFile, where, "")
+    _require_known(found, NightFile, where, ())
     tables = found.get("kernel", [])
     if isinstance(tables, dict):
-        raise BadNightFile(f"{where.key('', 'kernel')}: write [[kernel]], with two brackets, for each kernel")
+        raise BadNightFile(f"{where.at('kernel')}: write [[kernel]], with two brackets, for each kernel")
     for number, table in enumerate(tables if isinstance(tables, list) else []):
         if isinstance(table, dict):
-            _require_known(table, NightKernel, where, f"kernel[{number}]")
+            _require_known(table, NightKernel, where, ("kernel", number))
 
 
 def _require_known(
-    found: Mapping[str, Any], kind: type[msgspec.Struct], where: "_Places", table: str
+    found: Mapping[str, Any], kind: type[msgspec.Struct], where: _Text, table: tuple[str | int, ...]
 ) -> None:
     names = [field.name for field in msgspec.structs.fields(kind)]
     for key in found:
@@ -179,7 +191,7 @@ def _require_known(
                     if other is NightFile
                     else "It belongs into a table [[kernel]]"
                 )
-            raise BadNightFile(f"{where.key(table, key)}: there is no key {key!r}. {hint}")
+            raise BadNightFile(f"{where.at(*table, key)}: there is no key {key!r}. {hint}")
 
 
 def near(word: str, names: Iterable[str]) -> str:
@@ -189,71 +201,78 @@ def near(word: str, names: Iterable[str]) -> str:
     return f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(known)}"
 
 
-def _check(asked: NightFile, where: "_Places") -> None:
+def _check(asked: NightFile, where: _Text) -> None:
     """Errors: BadNightFile."""
     for key in ("budget", "after"):
         try:
             seconds(getattr(asked, key))
         except ValueError as error:
-            raise BadNightFile(f"{where.key('', key)}: {key}: {error}") from error
+            raise BadNightFile(f"{where.at(key)}: {key}: {error}") from error
     if not asked.kernel:
         raise BadNightFile(f"{where.path}: there is no table [[kernel]], so there is nothing to test")
     profiles = [one.name for one in PROFILES]
-    _each(asked.profiles, profiles, "profile", where.key("", "profiles"))
-    _each(asked.exports, FORMS, "form of export", where.key("", "exports"))
+    _each(asked.profiles, profiles, "profile", where, "profiles")
+    _each(asked.exports, FORMS, "form of export", where, "exports")
     for key in ("profiles", "models"):
         if not getattr(asked, key):
-            raise BadNightFile(f"{where.key('', key)}: {key} is empty")
+            raise BadNightFile(f"{where.at(key)}: {key} is empty")
     if not ORIGIN.fullmatch(asked.origin):
         raise BadNightFile(
-            f"{where.key('', 'origin')}: {asked.origin!r} is not of small letters, digits and underscores"
+            f"{where.at('origin')}: {asked.origin!r} is not of small letters, digits and underscores"
         )
     for bounds in asked.generated:
-        _check_bounds(bounds, where.key("", "generated"))
+        _check_bounds(bounds, where)
     if not asked.workloads and not asked.generated:
-        raise BadNightFile(f"{where.key('', 'workloads')}: there are neither workloads nor generated ones")
+        raise BadNightFile(f"{where.at('workloads')}: there are neither workloads nor generated ones")
     for number, kernel in enumerate(asked.kernel):
-        _check_kernel(kernel, f"kernel[{number}]", where)
+        _check_kernel(kernel, number, where)
         if kernel.name in [other.name for other in asked.kernel[:number]]:
             raise BadNightFile(
-                f"{where.key(f'kernel[{number}]', 'name')}: there are two kernels {kernel.name!r}. The name "
+                f"{where.at('kernel', number, 'name')}: there are two kernels {kernel.name!r}. The name "
                 "is what the nights are compared by"
             )
 
 
-def _check_kernel(kernel: NightKernel, table: str, where: "_Places") -> None:
+def _check_kernel(kernel: NightKernel, number: int, where: _Text) -> None:
     """Errors: BadNightFile."""
     if not NAME.fullmatch(kernel.name):
         raise BadNightFile(
-            f"{where.key(table, 'name')}: {kernel.name!r} is not a name of letters, digits, dots and dashes"
+            f"{where.at('kernel', number, 'name')}: {kernel.name!r} is not a name of letters, digits, dots "
+            "and dashes"
         )
     if bool(kernel.tree) == bool(kernel.release) or bool(kernel.tree) != bool(kernel.branch):
-        raise BadNightFile(f"{where.table(table)}: {kernel.name} needs tree and branch, or release alone")
+        raise BadNightFile(
+            f"{where.at('kernel', number)}: {kernel.name} needs tree and branch, or release alone"
+        )
     if kernel.release:
-        _each((kernel.release,), RELEASES, "release", where.key(table, "release"))
-    _each(kernel.profiles, [one.name for one in PROFILES], "profile", where.key(table, "profiles"))
-    _each(kernel.config, known_variants(), "config variant", where.key(table, "config"))
-    _each((kernel.unmoved,), ("skip", "run"), "value of unmoved", where.key(table, "unmoved"))
+        _each((kernel.release,), RELEASES, "release", where, "kernel", number, "release")
+    _each(kernel.profiles, [one.name for one in PROFILES], "profile", where, "kernel", number, "profiles")
+    _each(kernel.config, known_variants(), "config variant", where, "kernel", number, "config")
+    _each((kernel.unmoved,), ("skip", "run"), "value of unmoved", where, "kernel", number, "unmoved")
     if kernel.branch.startswith("-") or ".." in kernel.branch or re.search(r"[\s~^:?*\[\\]", kernel.branch):
-        raise BadNightFile(f"{where.key(table, 'branch')}: {kernel.branch!r} is not the name of a branch")
+        raise BadNightFile(
+            f"{where.at('kernel', number, 'branch')}: {kernel.branch!r} is not the name of a branch"
+        )
     if kernel.tree.startswith("-"):
-        raise BadNightFile(f"{where.key(table, 'tree')}: {kernel.tree!r} is neither a folder nor a URL")
+        raise BadNightFile(
+            f"{where.at('kernel', number, 'tree')}: {kernel.tree!r} is neither a folder nor a URL"
+        )
 
 
-def _each(words: Iterable[str], known: Iterable[str], what: str, place: str) -> None:
+def _each(words: Iterable[str], known: Iterable[str], what: str, where: _Text, *keys: str | int) -> None:
     """Errors: BadNightFile."""
     names = list(known)
     for word in words:
         if word not in names:
-            raise BadNightFile(f"{place}: there is no {what} {word!r}. {near(word, names)}")
+            raise BadNightFile(f"{where.at(*keys)}: there is no {what} {word!r}. {near(word, names)}")
 
 
-def _check_bounds(text: str, place: str) -> None:
+def _check_bounds(text: str, where: _Text) -> None:
     """Errors: BadNightFile."""
     try:
         space.parse_space(text)
     except BadBounds as error:
-        raise BadNightFile(f"{place}: generated: {error}") from error
+        raise BadNightFile(f"{where.at('generated')}: generated: {error}") from error
 
 
 # --- places --------------------------------------------------------------------------------------
@@ -294,39 +313,3 @@ def _absolute(asked: NightFile, folder: Path) -> NightFile:
         workloads=tuple(map(workload, asked.workloads)),
         results=place(asked.results),
     )
-
-
-class _Places:
-    """The lines of the file, for messages: tomllib does not tell them."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self._keys: dict[tuple[str, str], int] = {}
-        self._tables: dict[str, int] = {}
-        table, kernels = "", 0
-        for number, line in enumerate(text.splitlines(), 1):
-            if header := re.match(r"\s*\[\[?\s*([\w.\"'-]+)\s*\]", line):
-                name = header[1].strip("\"'")
-                table = f"kernel[{kernels}]" if name == "kernel" else name
-                kernels += name == "kernel"
-                self._tables.setdefault(table, number)
-                self._keys.setdefault(("", name), number)
-            elif key := re.match(r"\s*[\"']?([\w-]+)[\"']?\s*(?:=|\.)", line):
-                self._keys.setdefault((table, key[1]), number)
-
-    def key(self, table: str, name: str) -> str:
-        return self._told(self._keys.get((table, name)) or self._tables.get(table))
-
-    def table(self, table: str) -> str:
-        return self._told(self._tables.get(table))
-
-    def of_path(self, place: str) -> str:
-        """Of msgspec's own words for a place: `.kernel[0].branch`, `.budget`."""
-        table = re.match(r"\.(kernel\[\d+\])\.?(\w*)", place.rstrip("`"))
-        if table is not None:
-            return self.key(table[1], table[2])
-        first = re.match(r"\.(\w+)", place)
-        return self.key("", first[1]) if first else self._told(None)
-
-    def _told(self, line: int | None) -> str:
-        return f"{self.path}: line {line}" if line else f"{self.path}"

@@ -166,6 +166,9 @@ def bisect(history: History, row: Row, setting: Setting, progress: Progress) -> 
         return True
     tree = Path(kernel["folder"])
     good, bad = row["good"], row["bad"]
+    if gone := trees.gone(tree, good, bad):
+        note(history, row, f"not bisected: {gone}")
+        return True
     if not trees.is_ancestor(tree, good, bad):
         base = trees.merge_base(tree, good, bad)
         if not base or base == bad:

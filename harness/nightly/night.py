@@ -38,6 +38,7 @@ from harness.nightly.plan import Candidate, Wanted, candidates, further, tonight
 from harness.nightly.results import conclude
 from harness.nightly.trouble import TROUBLE
 from harness.runs.run import RESULTS_BYTES, RunSpec, require_room, run
+from kernel import cache
 from kernel.git import revision_source
 from kernel.kernel import Unbuildable
 from kernel.source import examine
@@ -146,7 +147,10 @@ def last_sign(results: Path, number: int) -> float:
 
 def fetch(history: History, now: Tonight, kernel: NightKernel, progress: Progress) -> None:
     """The kernel's row of tonight, once."""
-    if history.one("SELECT 1 FROM kernel WHERE night = ? AND name = ?", now.number, kernel.name):
+    begun = history.one("SELECT folder FROM kernel WHERE night = ? AND name = ?", now.number, kernel.name)
+    if begun is not None:
+        if begun["folder"]:
+            cache.use(Path(begun["folder"]))
         return
     row: dict[str, Any] = {
         "night": now.number,

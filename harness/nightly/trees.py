@@ -2,12 +2,17 @@
 The git trees that nights watch: a copy of each, fetched, in which no night's commit is ever lost.
 
 In:       a folder or URL, a branch.
-Out:      fetch(): the copy's folder and the commit of the branch; whether a commit descends from another.
+Out:      fetch(): the copy's folder and the commit of the branch; what of a copy is gone; whether a commit
+          descends from another.
 Not here: reading a commit's files (kernel/git.py), which commits are tested (night.py).
 
 The copy is a bare repository in the cache, below trees/. A branch that is rebased leaves the commits of the
 nights before without a name, and git would remove them: so each night's commit gets a reference of ours. A
 folder is only read; from one on the same disk git takes hard links in place of copies.
+
+A copy that no night has used for long may go (kernel/prune.py), and with it the commits that no branch has
+any more. It stays as long as a process lives that fetched or read it. Nobody else knows of the copy: git
+keeps no note of a clone in the repository that it was made from.
 
 The user's settings hold here, as for their own git: credentials, proxies, insteadOf.
 """
@@ -21,8 +26,19 @@ import msgspec
 
 from harness.bisect.git import Commit, commit, count_between, is_ancestor, merge_base
 from kernel import cache
+from kernel.git import run
 
-__all__ = ["Fetched", "NotFetched", "commit", "count_between", "fetch", "is_ancestor", "merge_base", "place"]
+__all__ = [
+    "Fetched",
+    "NotFetched",
+    "commit",
+    "count_between",
+    "fetch",
+    "gone",
+    "is_ancestor",
+    "merge_base",
+    "place",
+]
 SHOWN_LINES = 3
 
 
@@ -45,6 +61,7 @@ def place(tree: str) -> Path:
 def fetch(tree: str, branch: str) -> Fetched:
     """tree: an absolute folder, or a URL. Errors: NotFetched."""
     folder = place(tree)
+    cache.use(folder)
     with cache.locked(folder, lambda: None):
         if not folder.is_dir():
             with cache.appearing(folder) as made:
@@ -63,7 +80,18 @@ def fetch(tree: str, branch: str) -> Fetched:
         )
         found = commit(folder, ours)
         _git(folder, tree, "update-ref", f"refs/nights/{found.hash}", found.hash)
+    cache.touch(folder)
     return Fetched(folder, found)
+
+
+def gone(folder: Path, *hashes: str) -> str:
+    """What is not there any more: the copy, or a commit of it. "" when all is."""
+    if not folder.is_dir():
+        return f"{folder} was removed from the cache"
+    for one in hashes:
+        if run(folder, "cat-file", "-e", f"{one}^{{commit}}").returncode:
+            return f"commit {one[:12]} is not in {folder}, which was removed from the cache and fetched again"
+    return ""
 
 
 def _begin(tree: str, made: Path) -> None:

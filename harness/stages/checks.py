@@ -3,7 +3,7 @@ Ask the checker about recovered states, or prove that it would answer as it did 
 
 In:       a profile; each recovered disk, as blocks and as a file.
 Out:      Fsck after Fsck; Checks.counts, how each was got.
-Not here: running the checker (guests/filesystem.py), writing down what it reads (guests/reads.py).
+Not here: running the checker (guests/filesystem.py), writing down what it reads (guests/checker_reads.py).
 
 A checker's answer follows from the bytes that it reads. Where each block that it read of an earlier disk has
 the same bytes in this one, it takes the same way through this one, and answers the same: the answer is
@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from harness.guests.checker_reads import blocks_read
 from harness.guests.filesystem import check_filesystem
-from harness.guests.reads import blocks_read
 from harness.states.disk import ZERO_BLOCK
 from oracles.fsck import ERROR_LINES
 from oracles.observation import Fsck

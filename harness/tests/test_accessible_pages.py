@@ -13,7 +13,6 @@ from harness.tests.bench.test_bench_history import point
 from harness.tests.experiments.test_damage_pages import damage_report
 from harness.tests.experiments.test_fault_pages import fault_report
 from oracles.judge import EVERY_ORACLE
-from reports import formats
 from reports.pages.html import write_perf_page, write_report
 from reports.pages.nights import write_night, write_nights
 from reports.results import read_summary
@@ -21,7 +20,7 @@ from reports.tests.browser import axe_violations, chromium, needs_browser, show,
 from reports.tests.make_compare import make_compare
 from reports.tests.make_nights import night, nights
 from reports.tests.make_perf import make_perf
-from reports.tests.make_run import make_run
+from reports.tests.make_run import change_summary, make_run
 from reports.tests.test_sweep_pages import FALSE, KNOWN, MISSED, SEEN, sweep
 
 pytestmark = needs_browser
@@ -37,11 +36,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 
 def with_known_findings(run: Path) -> Path:
     """The first finding is two known bugs."""
-    summary = read_summary(make_run(run))
-    first, *others = summary.findings
+    first, *others = read_summary(make_run(run)).findings
     first = msgspec.structs.replace(first, known=tuple(map(known_as, BUGS)))
-    summary = msgspec.structs.replace(summary, findings=(first, *others))
-    (run / "summary.json").write_bytes(formats.encode("summary.json", summary))
+    change_summary(run, findings=(first, *others))
     return write_report(run, TEXTS, bug_texts=bug_texts())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel import cache
+from kernel import cache, git
 from kernel.build import build, built
 from kernel.kernel import BadKernel
 from kernel.prune import limit_bytes, prune, size_of, things
@@ -49,7 +49,7 @@ def test_what_lies_in_the_cache_is_listed_by_its_last_use_with_its_size() -> Non
 
 
 def test_everything_that_takes_room_is_listed() -> None:
-    rooms = ["agents", "apt", "builds", "failed", "objects", "sources", "suite"]
+    rooms = ["agents", "apt", "builds", "failed", "objects", "sources", "suite", "trees"]
     for room in rooms:
         put(f"{room}/x", 4)
     assert sorted(thing.room for thing in things()) == rooms
@@ -73,11 +73,20 @@ def test_a_size_is_measured_again_when_the_thing_is_another(own_cache: Path) -> 
     assert things()[0].size_bytes == 128 * KIB
 
 
-def test_lists_that_grew_are_measured_again() -> None:
-    put("apt/sid", 64)
+@pytest.mark.parametrize("place", ["apt/sid", "trees/copy"])
+def test_what_grew_is_measured_again(place: str) -> None:
+    """Lists of packages, and a copy of a git tree, into which every night fetches."""
+    put(place, 64)
     things()
-    put("apt/sid", 128)
+    put(place, 128)
     assert things()[0].size_bytes == 128 * KIB
+
+
+def test_what_a_copy_of_a_git_tree_shares_with_the_users_repository_does_not_count(tmp_path: Path) -> None:
+    """Its removal frees nothing of that."""
+    os.link(put("trees/copy", 256) / "linux", tmp_path / "theirs")
+    (cache.root() / "trees/copy/fetched").write_bytes(bytes(64 * KIB))
+    assert things()[0].size_bytes == 64 * KIB
 
 
 def test_of_things_used_at_once_what_is_made_goes_before_what_it_is_made_of() -> None:
@@ -110,12 +119,19 @@ def test_a_dry_run_says_the_same_and_removes_nothing() -> None:
     assert half_made.exists()
 
 
-@pytest.mark.parametrize("how", ["use", "locked"])
-def test_what_another_process_uses_or_makes_stays(how: str) -> None:
-    place = put("builds/a", 64)
-    taken = "cache.use(place)" if how == "use" else "held = cache.locked(place, print); held.__enter__()"
+@pytest.mark.parametrize(
+    ("taken", "name"),
+    [
+        ("cache.use(place)", "builds/a"),
+        ("held = cache.locked(place, print); held.__enter__()", "builds/a"),
+        ("git.run(place, 'status')", "trees/a"),
+    ],
+)
+def test_what_another_process_uses_or_makes_stays(taken: str, name: str) -> None:
+    """Also a copy of a git tree of which it has read once: it may have further questions."""
+    place = put(name, 64)
     script = (
-        "import sys; from pathlib import Path; from kernel import cache; "
+        "import sys; from pathlib import Path; from kernel import cache, git; "
         f"place = Path({str(place)!r}); {taken}; print('taken', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -126,7 +142,34 @@ def test_what_another_process_uses_or_makes_stays(how: str) -> None:
         assert prune(keep_bytes=0)[0] == []
         assert place.is_dir()
         process.communicate("")
-    assert names(prune(keep_bytes=0)[0]) == ["builds/a"]
+    assert names(prune(keep_bytes=0)[0]) == [name]
+
+
+def test_a_copy_of_a_git_tree_that_is_read_is_young_again() -> None:
+    place = put("trees/a", 64, age_s=3 * 24 * 3600)
+    assert names(prune(older_than_s=2 * 24 * 3600, dry_run=True)[0]) == ["trees/a"]
+    git.run(place, "status")
+    assert prune(older_than_s=2 * 24 * 3600, dry_run=True)[0] == []
+
+
+@pytest.mark.parametrize("name", ["builds/a", "trees/a", "apt/sid", "suite/a"])
+def test_a_prune_that_is_killed_leaves_no_part_of_a_thing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of a repository would be taken for the whole. The next prune removes the rest."""
+    place = put(name, 64)
+    aside = place.with_name(f"{place.name}.old.partial")
+
+    def killed(directory: Path, **_: bool) -> None:
+        if directory.exists():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("shutil.rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        prune(keep_bytes=0)
+    assert (place.exists(), aside.exists()) == (False, True)
+    monkeypatch.undo()
+    monkeypatch.setenv("POWERCUT_CACHE", str(place.parents[1]))
+    prune()
+    assert not aside.exists()
 
 
 def test_a_build_keeps_the_cache_within_its_limit_and_its_own_kernel(

@@ -7,6 +7,7 @@ Not here: the pages (reports/pages/nights.py), where the lines go (harness/night
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from reports.nights.results import FLAKY, GONE, SAME, Night, NightFinding
 from reports.text.counting import number
@@ -17,8 +18,9 @@ SHOWN = 20
 
 
 def lines(night: Night, page: str) -> list[str]:
-    """page: the night's page, as the reader would name it."""
-    return [*_lines(night), f"page       {page}", f"exit       {night.exit}: {MEANINGS[night.exit]}"]
+    """page: the night's page, as the reader would name it; so are the files of findings."""
+    results = Path(page).parent.parent
+    return [*_lines(night, results), f"page       {page}", f"exit       {night.exit}: {MEANINGS[night.exit]}"]
 
 
 def subject(night: Night) -> str:
@@ -31,7 +33,7 @@ def subject(night: Night) -> str:
     return f"powercut: nothing new in night {night.number}"
 
 
-def _lines(night: Night) -> Iterator[str]:
+def _lines(night: Night, results: Path) -> Iterator[str]:
     states = sum(cell.states for cell in night.cells)
     yield (
         f"night      {night.number}: {number(len(night.experiments), 'experiment')}, "
@@ -41,7 +43,7 @@ def _lines(night: Night) -> Iterator[str]:
         told = kernel.skipped or kernel.trouble or f"{kernel.short} {kernel.subject}"
         yield visible(f"kernel     {kernel.name}: {told}")
     for one in night.news:
-        yield from _new(one)
+        yield from _new(one, results)
     yield from (visible(f"learnt     {sentence}") for sentence in night.learnt)
     for state in (GONE, FLAKY, SAME):
         found = [one for one in night.findings if one.state == state and not one.known]
@@ -61,7 +63,7 @@ def _lines(night: Night) -> Iterator[str]:
         yield visible(f"trouble    {sentence}")
 
 
-def _new(one: NightFinding) -> Iterator[str]:
+def _new(one: NightFinding, results: Path) -> Iterator[str]:
     yield visible(f"new        {one.kernel}: {one.signature}")
     yield visible(f"           {one.workload} on {one.profile}, state {one.spec}: {one.words}")
     yield visible(f"           expected: {one.expected}")
@@ -74,7 +76,7 @@ def _new(one: NightFinding) -> Iterator[str]:
         yield "           minimal:"
         yield from (visible(f"             {line}") for line in one.program.splitlines())
     for name in one.exports:
-        yield visible(f"           program:  {name}")
+        yield visible(f"           program:  {results / name}")
     if one.note:
         yield visible(f"           note:     {one.note}")
     if one.todo:

@@ -13,11 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import zstandard
 
-from reports import formats
-from reports.results import ExperimentFacts, Judgement, Summary, read_experiment, read_question, read_summary
-from reports.tests.make_run import LOST, finding, make_run
+from reports.results import Finding, Judgement, read_experiment, read_question, read_summary
+from reports.tests.make_run import LOST, change_question, change_summary, finding, make_run, write_judged
 from workloads.entries import EntryFlag, EntrySummary
 
 A, B = "6.12", "6.12+fix"
@@ -28,12 +26,9 @@ def make_compare(run: Path) -> Path:
     make_run(run)
     for number in range(1, PER_KERNEL + 1):
         _copy(run, number, PER_KERNEL + number, BESIDE.get(number, lambda judgement: judgement))
-    question, summary = read_question(run), read_summary(run)
-    question = msgspec.structs.replace(
-        question, against=A, kernels={A: question.kernels[A], B: question.kernels[A] | {"series": ["fix"]}}
-    )
-    (run / "run.json").write_bytes(msgspec.json.encode(question))
-    (run / "summary.json").write_bytes(formats.encode("summary.json", _with_findings(run, summary)))
+    built = read_question(run).kernels[A]
+    change_question(run, against=A, kernels={A: built, B: built | {"series": ["fix"]}})
+    change_summary(run, experiments=2 * PER_KERNEL, findings=_findings(run))
     return run
 
 
@@ -64,18 +59,13 @@ def _copy(run: Path, number: int, to: int, change: Callable[[Judgement], Judgeme
     target.mkdir()
     for path in source.iterdir():
         (target / path.name).write_bytes(path.read_bytes())
-    write(target, facts, change(experiment.judgement))
+    write_judged(target, facts, change(experiment.judgement))
 
 
-def write(folder: Path, facts: ExperimentFacts, judgement: Judgement) -> None:
-    pack = zstandard.ZstdCompressor().compress
-    (folder / "experiment.json").write_bytes(msgspec.json.encode(facts))
-    (folder / "verdicts.json.zst").write_bytes(pack(msgspec.json.encode(judgement)))
-
-
-def _with_findings(run: Path, summary: Summary) -> Summary:
+def _findings(run: Path) -> tuple[Finding, ...]:
     """Those of A, the panic on B too, and the name lost on ext4 by B."""
-    panic = next(one for one in summary.findings if one.kind == "kernel died")
+    of_a = read_summary(run).findings
+    panic = next(one for one in of_a if one.kind == "kernel died")
     last = read_experiment(run / "experiments" / "0010").judgement.states[-1]
     lost = finding(
         4, violation=LOST, oracle="durable", workload="replace-by-rename", experiment=10, state=last.spec
@@ -84,6 +74,4 @@ def _with_findings(run: Path, summary: Summary) -> Summary:
         lost, signature=lost.signature.replace("btrfs", "ext4"), profile="ext4", kernel=B, count=1
     )
     again = msgspec.structs.replace(panic, id="F3", kernel=B, experiment=panic.experiment + PER_KERNEL)
-    return msgspec.structs.replace(
-        summary, experiments=2 * PER_KERNEL, findings=(*summary.findings, again, lost)
-    )
+    return (*of_a, again, lost)

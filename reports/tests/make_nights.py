@@ -3,11 +3,12 @@ Nights made by hand, for tests of their pages and of their files for CI.
 
 In:       what shall be different.
 Out:      Night, Nights.
-Not here: the nights of a history (harness/tests/nightly/).
+Not here: the runs of a night (make_run.py), the nights of a history (harness/tests/nightly/).
 """
 
 import msgspec
 
+from oracles.verdict import Tier, Violation
 from reports.nights.results import (
     FLAKY,
     GONE,
@@ -21,10 +22,27 @@ from reports.nights.results import (
     NightLine,
     Nights,
 )
+from reports.tests import make_run
 
 HASH = "37ca0b279d47e855c60033bc711bb24d5b79c2c3"
 BEFORE = "f8d25f69b0e0b8c3c5b0bd72793dfe000b45a56f"
-XATTR = "btrfs durable: xattr lost (fsynced file)"
+WITNESS = make_run.finding(  # as the run of a night left it
+    1,
+    violation=Violation(
+        kind="xattr lost",
+        role="fsynced file",
+        subject="foo",
+        expected="user.a = 'x'",
+        found="no such attribute",
+        promise="fsync of a file makes its extended attributes durable (fsync(2))",
+        tier=Tier.FS,
+    ),
+    oracle="durable",
+    workload="xattrs-over-two-fsyncs",
+    experiment=1,
+    state="O:43",
+)
+XATTR = WITNESS.signature
 NAME = "btrfs durable: name lost (synced file)"
 TREE = "https://git.kernel.org/pub/scm/linux/kernel/git/kdave/linux.git"
 
@@ -79,19 +97,19 @@ def finding(signature: str = XATTR, state: str = NEW, **other: object) -> NightF
     made = NightFinding(
         kernel="next",
         signature=signature,
-        oracle="durable",
+        oracle=WITNESS.oracle,
         state=state,
         words="seen for the first time",
         known=(),
         first_night=2,
         last_night=2,
-        profile="btrfs",
-        workload="xattrs-over-two-fsyncs",
-        spec="O:43",
-        expected="user.a = 'x'",
-        found="no such attribute",
+        profile=WITNESS.profile,
+        workload=WITNESS.workload,
+        spec=WITNESS.state,
+        expected=WITNESS.expected,
+        found=WITNESS.found,
         run="0002/next/btrfs/20261125T220000Z-ab12",
-        id="F1",
+        id=WITNESS.id,
         shown=5,
         times=5,
         minimal="0002/minimal/20261125T230000Z-cd34",
@@ -122,7 +140,7 @@ def night(**other: object) -> Night:
         kernels=(kernel(),),
         cells=(cell(),),
         experiments=(
-            experiment("xattrs-over-two-fsyncs", "BROKEN", XATTR, NAME),
+            experiment(WITNESS.workload, "BROKEN", XATTR, NAME),
             experiment("old-one", "BROKEN", NAME),
             experiment("good-one"),
         ),

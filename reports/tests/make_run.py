@@ -24,6 +24,8 @@ from reports.results import (
     Question,
     StateCounts,
     Summary,
+    read_question,
+    read_summary,
 )
 from workloads.entries import EntryFlag, EntrySummary
 from workloads.history import History, Step
@@ -242,13 +244,20 @@ def write_experiment(
         seconds={"record": 0.4, "recover": 0.004 * len(judgement.states), "judge": 0.02},
     )
     folder.mkdir(parents=True)
-    pack = zstandard.ZstdCompressor().compress
     (folder / "workload").write_text(text)
-    (folder / "experiment.json").write_bytes(msgspec.json.encode(facts))
     (folder / "history.json").write_bytes(msgspec.json.encode(history))
-    (folder / "verdicts.json.zst").write_bytes(pack(msgspec.json.encode(judgement)))
-    (folder / "observations.json.zst").write_bytes(pack(msgspec.json.encode(observations)))
+    write_judged(folder, facts, judgement)
+    (folder / "observations.json.zst").write_bytes(packed(observations))
     return judgement
+
+
+def write_judged(folder: Path, facts: ExperimentFacts, judgement: Judgement) -> None:
+    (folder / "experiment.json").write_bytes(msgspec.json.encode(facts))
+    (folder / "verdicts.json.zst").write_bytes(packed(judgement))
+
+
+def packed(content: object) -> bytes:
+    return zstandard.ZstdCompressor().compress(msgspec.json.encode(content))
 
 
 def finding(
@@ -366,6 +375,21 @@ def make_run(run: Path, copies: int = 1, repeats: int = 1, good: bool = False) -
         machine={"processor": "2 x 2.3 GHz", "memory_bytes": 4 << 30, "kernel": "6.1.0"},
         jobs=2,
     )
+    write_asked(run, question, summary)
+    return run
+
+
+def write_asked(run: Path, question: Question, summary: Summary) -> None:
     (run / "run.json").write_bytes(msgspec.json.encode(question))
     (run / "summary.json").write_bytes(formats.encode("summary.json", summary))
-    return run
+
+
+def change_question(run: Path, **other: object) -> None:
+    write_asked(run, msgspec.structs.replace(read_question(run), **other), read_summary(run))
+
+
+def change_summary(run: Path, **other: object) -> Summary:
+    """What it is now."""
+    summary = msgspec.structs.replace(read_summary(run), **other)
+    write_asked(run, read_question(run), summary)
+    return summary

@@ -8,7 +8,6 @@ import jinja2
 import jinja2.nodes
 import msgspec
 import pytest
-import zstandard
 
 from oracles.observation import Fsck, Node, Observation
 from oracles.profiles import Profile, Promise
@@ -25,7 +24,7 @@ from reports.results import (
     read_experiment,
     read_summary,
 )
-from reports.tests.make_run import make_run
+from reports.tests.make_run import make_run, packed, write_judged
 
 TEXTS = {
     "durable": ("what fsync promised is there", "speed"),
@@ -191,20 +190,15 @@ def test_trouble_is_told_on_its_page(tmp_path: Path) -> None:
     """An experiment that could not be done has a page that says why, and stands under Unknown."""
     run = make_run(tmp_path, good=True)
     folder = run / "experiments" / "0001"
-    facts = msgspec.json.decode((folder / "experiment.json").read_bytes())
-    (folder / "experiment.json").write_bytes(
-        msgspec.json.encode({**facts, "entries": [], "trouble": "log device too small: ask for 64M"})
+    facts = msgspec.structs.replace(
+        read_experiment(folder).facts, entries=(), trouble="log device too small: ask for 64M"
     )
+    write_judged(folder, facts, Judgement((), ()))
     (folder / "history.json").unlink()
-    (folder / "verdicts.json.zst").write_bytes(packed({"states": [], "verdict_sets": []}))
     (folder / "observations.json.zst").write_bytes(packed([]))
     report = write_report(run)
     for name in ("index.html", "experiment-0001.html"):
         assert "log device too small: ask for 64M" in text_of(report / name), name
-
-
-def packed(data: object) -> bytes:
-    return zstandard.ZstdCompressor().compress(msgspec.json.encode(data))
 
 
 @pytest.mark.parametrize(

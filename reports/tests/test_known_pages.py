@@ -6,11 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from reports import formats
 from reports.pages.html import write_report
 from reports.pages.known import markup
 from reports.results import KnownAs, read_summary
-from reports.tests.make_run import make_run
+from reports.tests.make_run import change_summary, make_run
 from reports.tests.test_html import Page, text_of
 
 PAGE = """\
@@ -44,12 +43,10 @@ TENTH = KnownAs("BTRFS-10", "The tenth bug")
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = make_run(tmp_path_factory.mktemp("results"))
-    summary = read_summary(run)
-    first, second = summary.findings
+    first, second = read_summary(run).findings
     first = msgspec.structs.replace(first, known=(TENTH, SECOND))
     second = msgspec.structs.replace(second, known=(SECOND, FIRST))
-    summary = msgspec.structs.replace(summary, findings=(first, second))
-    (run / "summary.json").write_bytes(formats.encode("summary.json", summary))
+    change_summary(run, findings=(first, second))
     return write_report(run, bug_texts={"BTRFS-2": PAGE})
 
 

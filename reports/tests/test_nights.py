@@ -36,6 +36,7 @@ def test_the_lines_name_the_finding_its_commit_and_its_smallest_workload():
     assert f"new        next: {XATTR}" in told
     assert "commit:   37ca0b279d47 btrfs: log xattrs a little less often" in told
     assert "  setxattr foo user.a x" in told
+    assert "program:  nights/0002/minimal/20261125T230000Z-cd34/exports/F1.sh" in told
     assert "exit       1: new findings" in told
     assert "left       2 experiments for the next night: late-one on btrfs" in told
 

@@ -10,8 +10,8 @@ from oracles.verdict import Answer
 from reports.pages.html import figure_words, pair_changes, write_report
 from reports.results import KnownAs, read_experiment, read_question, read_summary
 from reports.terminal.compare import comparison_lines
-from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never, write
-from reports.tests.make_run import make_run
+from reports.tests.make_compare import PER_KERNEL, A, B, make_compare, never
+from reports.tests.make_run import change_question, make_run, write_judged
 from reports.text.comparison import (
     Cell,
     Change,
@@ -150,7 +150,7 @@ def test_what_varies_on_one_side_is_no_difference(run: Path) -> None:
     experiment = read_experiment(folder)
     again = compared(run).pairs[3].a_logs[0]
     facts = msgspec.structs.replace(experiment.facts, other_recordings=(again,))
-    write(folder, facts, experiment.judgement)
+    write_judged(folder, facts, experiment.judgement)
     assert log_differences(compared(run)) == []
     assert str(spread(compared(run).pairs[3].b_logs, "flush")) == f"{again.flush} to {again.flush + 1}"
 
@@ -160,7 +160,7 @@ def test_workloads_of_one_name_are_kept_apart(run: Path) -> None:
     for number in (1, 2, 7, 8):
         folder = run / "experiments" / f"{number:04d}"
         experiment = read_experiment(folder)
-        write(folder, msgspec.structs.replace(experiment.facts, workload="mine"), experiment.judgement)
+        write_judged(folder, msgspec.structs.replace(experiment.facts, workload="mine"), experiment.judgement)
     assert [(pair.a, pair.b) for pair in compared(run).pairs][:2] == [(1, 7), (2, 8)]
 
 
@@ -177,7 +177,9 @@ def test_an_experiment_with_trouble_does_not_hold(run: Path) -> None:
     """Its judged states all hold, but not all were judged."""
     folder = run / "experiments" / "0009"
     experiment = read_experiment(folder)
-    write(folder, msgspec.structs.replace(experiment.facts, trouble="guest lost"), experiment.judgement)
+    write_judged(
+        folder, msgspec.structs.replace(experiment.facts, trouble="guest lost"), experiment.judgement
+    )
     assert {cell.b.answer for cell in compared(run).pairs[2].cells} == {Answer.UNKNOWN}
 
 
@@ -227,7 +229,7 @@ def test_no_difference_is_said(run: Path) -> None:
     for number in range(1, 2 * PER_KERNEL + 1):
         folder = run / "experiments" / f"{number:04d}"
         experiment = read_experiment(folder)
-        write(folder, experiment.facts, never(experiment.judgement))
+        write_judged(folder, experiment.facts, never(experiment.judgement))
     summary = msgspec.structs.replace(read_summary(run), findings=(), exit=0)
     comparison = compare(read_question(run), summary, digests(run))
     assert verdict_words(comparison) == "no difference in 60 verdicts per kernel, all HOLD"
@@ -267,8 +269,6 @@ def test_a_run_of_one_kernel_has_no_such_page(tmp_path: Path) -> None:
 
 def test_the_same_program_is_told(run: Path) -> None:
     """Two words, one binary: what differs then is chance."""
-    question = read_question(run)
     one = {"linux_sha256": "ab"}
-    question = msgspec.structs.replace(question, kernels={A: one, B: one})
-    (run / "run.json").write_bytes(msgspec.json.encode(question))
+    change_question(run, kernels={A: one, B: one})
     assert "A and B are the same program, byte for byte" in said(run)

@@ -6,13 +6,12 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from reports import formats
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
 from reports.pages.html import write_report
 from reports.results import Detection, KnownAs, OracleSight, Silence, Summary, read_question, read_summary
 from reports.terminal.terminal import COLUMNS, summary_lines
-from reports.tests.make_run import make_run
+from reports.tests.make_run import change_summary, make_run
 from reports.tests.test_html import Page, text_of
 
 SEEN = Detection(
@@ -37,17 +36,11 @@ FALSE = Silence("6.12", "ext4", 3, 53, false=("F1",))
 
 
 def sweep(run: Path, status: int, detection: tuple[Detection, ...], stock: tuple[Silence, ...]) -> Summary:
-    make_run(run)
-    summary = read_summary(run)
     known = tuple(
         msgspec.structs.replace(finding, known=(OLD_BUG,) if finding.id == "F1" else ())
-        for finding in summary.findings
+        for finding in read_summary(make_run(run)).findings
     )
-    summary = msgspec.structs.replace(
-        summary, exit=status, detection=detection, stock=stock, findings=known, reasons=()
-    )
-    (run / "summary.json").write_bytes(formats.encode("summary.json", summary))
-    return summary
+    return change_summary(run, exit=status, detection=detection, stock=stock, findings=known, reasons=())
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """Where a key of a TOML file stands."""
 
+import msgspec
 import pytest
 
-from harness.local.toml_lines import line_of
+from harness.local.toml_lines import complaint, line_of
 
 TEXT = """\
 # machines
@@ -35,9 +36,33 @@ a.c = 2
         (("a", "claims", 1, "role"), 13),
         (("a", "claims", 1, "odd key"), 14),
         (("b", "a", "c"), 16),
+        (("a", "nothing"), 2),
+        (("a", "claims", 1, "nothing"), 12),
         (("nothing",), 1),
     ],
 )
 def test_the_line_is_that_on_which_the_key_begins(path, line):
-    """Also of arrays, of tables in arrays, and of dotted and quoted keys."""
+    """Also of arrays, of tables in arrays, and of dotted and quoted keys. A key that is left out has the line
+    of its table."""
     assert line_of(TEXT, path) == line
+
+
+def test_what_looks_like_a_key_inside_of_a_value_is_none():
+    """Only the parser knows: no pattern that is held against single lines does."""
+    assert line_of('a = """\nb = 1\n"""\nb = 2\n', ["b"]) == 4
+
+
+def test_the_place_in_a_complaint_of_msgspec_is_a_path():
+    class Claim(msgspec.Struct):
+        role: str
+
+    class Host(msgspec.Struct):
+        claims: list[Claim]
+
+    for found, said, path in (
+        ({"claims": [{"role": 1}]}, "Expected `str`, got `int`", ["claims", 0, "role"]),
+        ({}, "Object missing required field `claims`", []),
+    ):
+        with pytest.raises(msgspec.ValidationError) as caught:
+            msgspec.convert(found, Host)
+        assert complaint(caught.value) == (said, path)

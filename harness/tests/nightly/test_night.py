@@ -3,7 +3,9 @@
 import itertools
 import json
 import math
+import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -25,7 +27,9 @@ from harness.nightly.night import do_night, share
 from harness.nightly.results import night_of
 from harness.runs.run import RunSpec, keep_left
 from harness.tests.made_run import ENTRY_COUNT, asked, judged, keep, seen
+from kernel import cache
 from kernel.kernel import BuildFailed, Unbuildable
+from kernel.prune import prune
 from oracles.profiles import profile
 from reports import formats
 from reports.nights.results import FLAKY, GONE, NEW, SAME
@@ -203,6 +207,53 @@ def test_a_branch_that_is_rebased_loses_no_commit_of_a_night(world):
     git(world.tree, "gc", "--quiet", "--prune=now")
     world.night()
     assert trees.commit(trees.place(str(world.tree)), first).subject == "a kernel"
+
+
+# --- the copy of a tree in the cache --------------------------------------------------------------
+
+
+FETCH = """\
+import sys
+from harness.nightly import trees
+print(trees.fetch(sys.argv[1], "for-next").folder, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_copy_stays_while_a_night_lives_and_goes_afterwards_without_harm_to_the_tree(world):
+    """git knows of no clone, so there is nothing to be set right in the user's repository."""
+    with subprocess.Popen(
+        [sys.executable, "-c", FETCH, world.tree], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        copy = Path(process.stdout.readline().strip())
+        assert prune(keep_bytes=0)[0] == []
+        process.communicate("")
+    assert [Path(thing.path) for thing in prune(keep_bytes=0)[0]] == [copy]
+    assert not copy.exists()
+    assert git(world.tree, "fsck", "--full", "--strict") == ""
+    assert git(world.tree, "worktree", "list", "--porcelain").count("worktree ") == 1
+    assert trees.fetch(str(world.tree), "for-next").folder == copy
+
+
+def test_a_night_that_goes_on_uses_its_copies_again(world):
+    world.stop_after = 1
+    with pytest.raises(KeyboardInterrupt):
+        world.night()
+    copy = trees.place(str(world.tree))
+    os.close(cache._in_use.pop(copy))  # as the end of the process does
+    world.stop_after = math.inf
+    world.night()
+    assert copy in cache._in_use
+
+
+def test_what_is_gone_of_a_copy_is_told(world):
+    commit = world.commit("a change")
+    fetched = trees.fetch(str(world.tree), "for-next")
+    assert trees.gone(fetched.folder, commit) == ""
+    assert "commit 000000000000 is not in" in trees.gone(fetched.folder, commit, "0" * 40)
+    assert (
+        trees.gone(world.folder / "a.git", commit) == f"{world.folder / 'a.git'} was removed from the cache"
+    )
 
 
 def test_further_runs_have_generated_workloads_and_leave_no_folder_when_they_show_nothing(world, monkeypatch):

@@ -50,6 +50,8 @@ def test_times(text, expected):
         ('branch = "for-next"', 'branch = "-x"', "line 7: '-x' is not the name of a branch"),
         ("[[kernel]]", "[kernel]", "line 4: write [[kernel]], with two brackets"),
         ('"6h"', '"6h', "line 1"),
+        ('"xfs"', '"xfs",\n  "xsf"', "line 2: there is no profile 'xsf'"),
+        ("budget =", 'hook = """\nbudget = 1\n"""\nbudget = "six"\n#', "line 4: budget: 'six' is not a time"),
         ("profiles =", 'generated = ["ace:9"]\nprofiles =', "line 2: generated: ace: there are no workloads"),
         ("profiles =", 'exports = ["zip"]\nprofiles =', "line 2: there is no form of export 'zip'"),
         ("profiles =", "models = []\nprofiles =", "line 2: models is empty"),

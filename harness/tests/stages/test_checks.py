@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.guests.checker_reads import blocks_read
 from harness.guests.filesystem import SYSTEM_PATH, check_filesystem, make_filesystem
-from harness.guests.reads import blocks_read
 from harness.stages import checks
 from harness.stages.checks import AUDITED, PROVEN, RUN, Audit, AuditFailed, Checks, RecoveredDisk
 from harness.states.disk import BLOCK_BYTES, nonzero_blocks

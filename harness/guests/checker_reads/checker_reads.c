@@ -3,7 +3,7 @@
  *
  * In:       POWERCUT_IMAGE, the image; POWERCUT_READS, where the answer goes.
  * Out:      at exit, the file POWERCUT_READS: a struct head, and the number of each block that was read.
- * Not here: what is made of them (harness/guests/reads.py).
+ * Not here: what is made of them (harness/guests/checker_reads.py).
  *
  * There is no answer where the image was read by a way that is not written down here, as through a mapping, or
  * by another process. A checker that is linked statically leaves no file. ptrace would see each call, and stop at

@@ -1,9 +1,10 @@
 """
 Which blocks of its image a checker reads.
 
-In:       the preloaded library (reads/reads.c) and the host's C compiler; the file that it leaves.
+In:       the preloaded library (checker_reads/) and the host's C compiler; the file that the library leaves.
 Out:      environment() for the checker, blocks_read() after it.
-Not here: running the checker (filesystem.py), what follows from its reads (stages/checks.py).
+Not here: running the checker (filesystem.py), what follows from its reads (stages/checks.py), the
+          reads of a mount (agent/reads.c).
 """
 
 import functools
@@ -14,9 +15,9 @@ from pathlib import Path
 from harness.guests.agent_binary import compiled
 from harness.states.disk import BLOCK_BYTES
 
-SOURCE = Path(__file__).parent / "reads" / "reads.c"
+SOURCE = Path(__file__).parent / "checker_reads" / "checker_reads.c"
 COMPILE = ("gcc", "-std=gnu17", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror")
-HEAD = struct.Struct("<QQQ")  # reads.c: struct head
+HEAD = struct.Struct("<QQQ")  # checker_reads.c: struct head
 MAGIC = int.from_bytes(b"PWCREADP", "little")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.guests.reads import blocks_read, environment
+from harness.guests.checker_reads import blocks_read, environment
 from harness.states.disk import BLOCK_BYTES
 
 COUNT = 20
