@@ -16,12 +16,12 @@ from pathlib import Path
 
 import msgspec
 
+from harness.hosts.agent import ARCHITECTURES, foreign
 from harness.hosts.hosts import BadHost, Host
 from harness.hosts.ssh import Connection
 from harness.hosts.token import token_words
 
 SCRIPT = Path(__file__).with_name("look.sh")
-ARCHITECTURES = ("x86_64",)  # those that the agent is compiled for
 MEMORY_BYTES = 1 << 30  # a state's disk and its changes are in memory there, as in our guests
 CLOCK_S = 60.0  # the lines of both machines' logs stand beside each other
 SECTOR_BYTES = 512
@@ -135,9 +135,7 @@ def unfit(machine: Machine) -> tuple[str, ...]:
     """All that this machine lacks, each with its fix."""
     found = []
     if machine.architecture not in ARCHITECTURES:
-        found.append(
-            f"its architecture is {machine.architecture}, and the agent is for {', '.join(ARCHITECTURES)}"
-        )
+        found.append(foreign(machine.architecture))
     if "dm_mod" not in machine.modules:
         found.append(
             "its kernel has no device mapper: install the package of all its modules (on Debian, "
