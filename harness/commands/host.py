@@ -233,7 +233,8 @@ def machine_lines(host: Host, machine: Machine) -> list[str]:
         line("kernel", f"{machine.kernel} {machine.architecture}"),
         line(
             "hardware",
-            f"{machine.processors} processors, {about(machine.memory_bytes)} of memory; clock {clock}",
+            f"{machine.processors} processors, {about(machine.memory_bytes)} of memory, pages of "
+            f"{machine.page_bytes >> 10} KiB; clock {clock}",
         ),
         *(folded("lacks", f"{', '.join(missing)}: of the kernel that runs now") if missing else ()),
         *(line("unfit", text, cut=False) for text in unfit(machine)),

@@ -75,12 +75,14 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """clock_s: how far its clock is from ours, at least; 0 when it may be right. modules: those of MODULES
+    """page_bytes: of memory; larger than the blocks of a filesystem, they ask more of it (hardware.md).
+    clock_s: how far its clock is from ours, at least; 0 when it may be right. modules: those of MODULES
     that it has. wipefs: whether it can say what is on a device."""
 
     kernel: str
     architecture: str
     processors: int
+    page_bytes: int
     memory_bytes: int
     machine_id: str
     clock_s: float
@@ -112,6 +114,7 @@ def parse(output: str, between: tuple[float, float], host: Host) -> Machine:
             kernel=facts["kernel"],
             architecture=facts["architecture"],
             processors=int(facts["processors"]),
+            page_bytes=int(facts["page_kib"]) << 10,
             memory_bytes=int(facts["memory_kib"]) << 10,
             machine_id=facts["machine_id"],
             # It says whole seconds.

@@ -69,7 +69,7 @@ def test_a_disk_is_shown_with_what_is_on_it():
     assert lines[:3] == [
         "machine    nuc1 (root@nuc1)",
         "kernel     6.12.1 x86_64",
-        "hardware   2 processors, 2.0 GiB of memory; clock right",
+        "hardware   2 processors, 2.0 GiB of memory, pages of 4 KiB; clock right",
     ]
     assert lines[-4:] == [
         "sda        M, serial S, 4.0 GiB, volatile cache",
