@@ -85,7 +85,7 @@ def start(spec: GuestSpec, space: Workspace) -> "MachineGuest":
         undo.enter_context(console(machine, told))
         if kernel is not None:
             undo.enter_context(fed(connection))  # without a watchdog `reset` is left
-        path = _put_agent(connection, spec.agent)
+        path = put_agent(connection, spec.agent)
         process = subprocess.Popen(
             connection.command([path, "machine"]),
             stdin=subprocess.PIPE,
@@ -110,7 +110,7 @@ def require_claims(kind: str, agent: Path, device_bytes: int, log_bytes: int) ->
     needed = {DISK: device_bytes, LOG: log_bytes}
     claimed_disk(machine)
     with reached(machine) as connection:
-        path = _put_agent(connection, agent)
+        path = put_agent(connection, agent)
         for claim in machine.claims:
             if claim.size_bytes < needed[claim.role] + 2 * EDGE_BYTES:
                 raise Refused(
@@ -121,7 +121,7 @@ def require_claims(kind: str, agent: Path, device_bytes: int, log_bytes: int) ->
                 pass
 
 
-def _put_agent(connection: Connection, agent: Path) -> str:
+def put_agent(connection: Connection, agent: Path) -> str:
     """Its path there: that of the same hash, for the machine's architecture. Errors: AgentError, BadHost,
     RemoteFailed, Unreachable, OSError."""
     return put(connection, agent_of(agent.name, architecture(connection)))
