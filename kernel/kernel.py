@@ -24,7 +24,8 @@ class BuildFailed(KernelError):
     """The input may be right, but the experiment could not be done: exit status 3."""
 
 
-Arch = Literal["um", "x86_64"]
+Arch = Literal["um", "x86_64"]  # that a kernel is built for
+MachineArch = Literal["x86_64", "aarch64"]  # of a machine, as uname(2) calls it
 
 
 class Unbuildable(BuildFailed):
@@ -141,6 +142,7 @@ class Provenance(msgspec.Struct, frozen=True):
     config_sha256:   of the final .config, which lies beside the kernel.
     missing_options: requested, marked optional in the fragment, and not in this kernel.
     compiler:        the first line of gcc --version.
+    arch:            that it was built for; of a kernel that runs on a machine, the machine's.
     build_s:         wall-clock seconds of configuring and compiling this kernel, on from the
                      kernel without series when it has series.
     step_count:      lines make printed, one a compiled or linked file.
@@ -163,7 +165,7 @@ class Provenance(msgspec.Struct, frozen=True):
     size_bytes: int
     linux_sha256: str
     variants: tuple[str, ...] = ()
-    arch: Arch = "um"
+    arch: Arch | MachineArch = "um"
     revision: str = ""
     machine: str = ""
     release: str = ""

@@ -24,7 +24,7 @@ from kernel.packages import PATH, missing_packages
 
 OBJECTS = "obj.powercut"
 # What make is asked for, which is the kernel's name with us, and where in OBJECTS it then lies.
-IMAGES: dict[Arch, tuple[str, str]] = {
+IMAGES: dict[str, tuple[str, str]] = {
     "um": ("linux", "linux"),
     "x86_64": ("vmlinux", "vmlinux"),  # uncompressed: an emulator need not unpack it at boot
 }

@@ -6,10 +6,11 @@ Out:      Verdicts of `alive` (it died, hung, or did not unmount) and `quiet` (i
 Not here: taking the observation (harness/stages/live.py), what a power failure leaves (the other oracles).
 
 Two deaths are mostly one bug when the same function was under way: that function is the violation's role. A
-kernel names it in one of several ways, the surest first. x86_64 has "RIP: 0010:f+0x1/0x2"; a BUG() of User
-Mode Linux "BUG: failure at fs/btrfs/x.c:9/f()!" (include/asm-generic/bug.h); a WARNING "at fs/btrfs/x.c:9
-f+0x1/0x2"; a fault of User Mode Linux only an address, "ip 0x6030e5b5", to which harness/guests/symbols.py
-adds "(f+0x1/0x2)". Else it is the first function of a filesystem in the call trace.
+kernel names it in one of several ways, the surest first. x86_64 has "RIP: 0010:f+0x1/0x2", arm64 "pc :
+f+0x1/0x2" (arch/arm64/kernel/process.c, __show_regs()); a BUG() of User Mode Linux "BUG: failure at
+fs/btrfs/x.c:9/f()!" (include/asm-generic/bug.h); a WARNING "at fs/btrfs/x.c:9 f+0x1/0x2"; a fault of User
+Mode Linux only an address, "ip 0x6030e5b5", to which harness/guests/symbols.py adds "(f+0x1/0x2)". Else it is
+the first function of a filesystem in the call trace.
 """
 
 import errno
@@ -27,13 +28,14 @@ from oracles.verdict import Answer, Tier, Verdict, Violation
 # What names the function at fault, by how sure it is.
 NAMED = (
     re.compile(r"\bRIP: [0-9a-f]+:(\w+)\+0x"),
+    re.compile(r"\bpc : (\w+)\+0x"),
     re.compile(r"\bBUG: failure at \S+/(\w+)\(\)"),
     re.compile(r"\bip 0x[0-9a-f]+ \((\w+)\+0x"),
     re.compile(r"\bWARNING: .*\bat \S+\.[chS]:\d+ (\w+)\+0x"),
 )
 # Checks and reports that many callers share: the bug is in whoever called them.
 GENERIC = re.compile(
-    r"^_*(list_\w+|warn_\w+|dump_stack\w*|show_\w+|panic|report_bug|handle_bug|exc_\w+|asm_\w+|bad_area\w*|"
+    r"^_*(list_\w+|warn_\w+|dump_stack\w*|dump_backtrace|switch_to|show_\w+|panic|report_bug|handle_bug|exc_\w+|asm_\w+|bad_area\w*|"
     r"page_fault\w*|die\w*|oops\w*|refcount_\w+|mutex_\w+|down_\w+|up_\w+|schedule\w*|lock_\w+|lockdep\w*|"
     r"debug_\w+|print_\w+|um_\w+|unblock_signals|block_signals|segv\w*|sig_\w+|kasan_\w+|ubsan_\w+|"
     r"mem\w+|kfree|kmem_\w+|kmalloc\w*|io_schedule\w*|wait_\w+|do_raw_\w+|raw_spin_\w+|spin_\w+)$"

@@ -49,7 +49,7 @@ SIGNS = (
     ),
     ("assertion failed", re.compile(r"\bassertion failed\b|Assertion failed", re.IGNORECASE)),
     ("warning", re.compile(r"\bWARNING: ")),
-    ("call trace", re.compile(r"\bCall Trace:")),
+    ("call trace", re.compile(r"\bCall [Tt]race:")),  # arch/arm64/kernel/stacktrace.c has a small t
 )
 # The guest's memory was too small for the disk: mm/page_alloc.c warn_alloc() of one page, mm/oom_kill.c. What
 # follows says nothing about the filesystem. A request for many pages at once may be one for a damaged

@@ -13,7 +13,7 @@ import msgspec
 
 from harness.guests.agent_binary import agent_binary
 from harness.hosts import claims, hosts
-from harness.hosts.agent import put
+from harness.hosts.agent import architecture, put, supported
 from harness.hosts.hosts import BadHost, Claim, Host
 from harness.hosts.look import MODULES, Device, Machine, content, look, unfit, used_for
 from harness.hosts.ssh import connect
@@ -161,10 +161,10 @@ def _remove(arguments: argparse.Namespace) -> int:
 
 def _claim(arguments: argparse.Namespace) -> int:
     host = hosts.host(arguments.name)
-    binary = agent_binary()
     with connect(host) as connection:
         machine = look(connection)
         _fit(host, machine)
+        binary = agent_binary(supported(machine.architecture, host.name))
         device = claims.found(machine, arguments.device)
         print("\n".join(device_lines(host, machine, device)))
         claim = claims.to_claim(
@@ -208,9 +208,8 @@ def _release(arguments: argparse.Namespace) -> int:
         known = ", ".join(one.device for one in host.claims) or "none"
         raise BadHost(f"{host.name} has no claim of {arguments.device}. Its claims: {known}")
     if not arguments.forget:
-        binary = agent_binary()
         with connect(host) as connection:
-            agent = put(connection, binary)
+            agent = put(connection, agent_binary(architecture(connection)))
             with claims.holding(connection, agent, claim, "remove") as held:
                 held.go("removed")
     hosts.keep(msgspec.structs.replace(host, claims=tuple(one for one in host.claims if one is not claim)))
@@ -234,7 +233,8 @@ def machine_lines(host: Host, machine: Machine) -> list[str]:
         line("kernel", f"{machine.kernel} {machine.architecture}"),
         line(
             "hardware",
-            f"{machine.processors} processors, {about(machine.memory_bytes)} of memory; clock {clock}",
+            f"{machine.processors} processors, {about(machine.memory_bytes)} of memory, pages of "
+            f"{machine.page_bytes >> 10} KiB; clock {clock}",
         ),
         *(folded("lacks", f"{', '.join(missing)}: of the kernel that runs now") if missing else ()),
         *(line("unfit", text, cut=False) for text in unfit(machine)),

@@ -1,9 +1,12 @@
 """
 The agent as a static binary, compiled once for each version of its source.
 
-In:       harness/guests/agent/*.c and the host's C compiler.
+In:       harness/guests/agent/*.c, an architecture, and the C compiler for it.
 Out:      the binary in the user's cache, and the hash that names it on any machine; compiled(), for others.
-Not here: what it does (agent/agent.c), where it runs (guest.py).
+Not here: what it does (agent/agent.c), where it runs (guest.py), of which architecture a machine is
+          (harness/hosts/agent.py).
+
+The hash is that of the source: an agent of x86_64 and one of aarch64 with the same hash are the same program.
 """
 
 import hashlib
@@ -15,10 +18,14 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from harness.local.packages import AGENT_AARCH64, install_line, missing
 from kernel import cache
+from kernel.kernel import MachineArch
 
 SOURCE = Path(__file__).parent / "agent"
 COMPILE = ("gcc", "-std=gnu17", "-O2", "-static", "-pthread", "-Wall", "-Wextra", "-Werror")
+CROSS_COMPILER = "aarch64-linux-gnu-gcc"
+OURS: MachineArch = "x86_64"  # of guests, and of most machines
 
 
 class AgentError(Exception):
@@ -33,23 +40,41 @@ def agent_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def agent_of(wanted: str) -> Path:
+def agent_of(wanted: str, architecture: MachineArch = OURS) -> Path:
     """The binary of this hash. Errors: AgentError when it is neither here nor this checkout's; OSError."""
-    binary = cache.root() / "agents" / wanted
     if wanted == agent_hash():
-        return agent_binary()
+        return agent_binary(architecture)
+    binary = cache.root() / "agents" / _name(wanted, architecture)
     if not re.fullmatch(r"[0-9a-f]{16}", wanted) or not binary.is_file():
+        of = "" if architecture == OURS else f" for {architecture}"
         raise AgentError(
-            f"the agent {wanted!r} is not available; the agent of this checkout is {agent_hash()}"
+            f"the agent {wanted!r} is not available{of}; the agent of this checkout is {agent_hash()}"
         )
     cache.use(binary)
     cache.touch(binary)
     return binary
 
 
-def agent_binary() -> Path:
+def agent_binary(architecture: MachineArch = OURS) -> Path:
     """Errors: AgentError, OSError."""
-    return compiled(agent_hash(), COMPILE, sorted(SOURCE.glob("*.c")), "the agent")
+    name = _name(agent_hash(), architecture)
+    return compiled(name, _command(architecture), sorted(SOURCE.glob("*.c")), "the agent")
+
+
+def _name(wanted: str, architecture: MachineArch) -> str:
+    return wanted if architecture == OURS else f"{wanted}-{architecture}"
+
+
+def _command(architecture: MachineArch) -> tuple[str, ...]:
+    """Errors: AgentError."""
+    if architecture == OURS:
+        return COMPILE
+    if lacking := missing(AGENT_AARCH64):
+        raise AgentError(
+            f"the agent cannot be compiled for {architecture}. Install the cross compiler: "
+            + install_line(lacking)
+        )
+    return (CROSS_COMPILER, *COMPILE[1:])
 
 
 def compiled(name: str, command: Sequence[str], sources: Iterable[Path], what: str) -> Path:

@@ -21,15 +21,17 @@ from collections.abc import Iterator
 from enum import IntEnum
 from pathlib import Path
 
+from harness.guests.agent_binary import agent_of
 from harness.guests.interface import ANSWER_TIMEOUT_S, CONSOLE_LINES, GuestTrouble, LostGuest, answer
 from harness.guests.kernels import under_test
 from harness.guests.spec import DISK, LOG, PATIENCE, SSH, GuestSpec, host_of
-from harness.hosts.agent import put
+from harness.hosts.agent import architecture, put
 from harness.hosts.claims import Refused, holding, told
 from harness.hosts.deploy import with_kernel
 from harness.hosts.hosts import Claim, Host, host
 from harness.hosts.power import console
 from harness.hosts.reach import reached
+from harness.hosts.ssh import Connection
 from harness.hosts.watchdog import fed
 from harness.local.workspace import Workspace
 from harness.states.disk import data_runs
@@ -72,7 +74,7 @@ WITH_DATA = {Kind.LINE, Kind.DATA, Kind.CONSOLE, Kind.REFUSED, Kind.TROUBLE, Kin
 
 def start(spec: GuestSpec, space: Workspace) -> "MachineGuest":
     """It need not be ready. The kernel under test is booted first, where another one runs.
-    Errors: BadHost, RemoteFailed, Unreachable, LostGuest, BuildFailed, OSError."""
+    Errors: AgentError, BadHost, RemoteFailed, Unreachable, LostGuest, BuildFailed, OSError."""
     machine = host(host_of(spec.kind))
     config = config_of(spec, machine)
     with contextlib.ExitStack() as undo:
@@ -84,7 +86,7 @@ def start(spec: GuestSpec, space: Workspace) -> "MachineGuest":
         undo.enter_context(console(machine, told))
         if kernel is not None:
             undo.enter_context(fed(connection))  # without a watchdog `reset` is left
-        path = put(connection, spec.agent)
+        path = put_agent(connection, spec.agent)
         process = subprocess.Popen(
             connection.command([path, "machine"]),
             stdin=subprocess.PIPE,
@@ -104,12 +106,12 @@ def start(spec: GuestSpec, space: Workspace) -> "MachineGuest":
 
 def require_claims(kind: str, agent: Path, device_bytes: int, log_bytes: int) -> None:
     """That the machine is free and its claimed devices are still what was claimed, and large enough, before a
-    run is made. Errors: Refused, BadHost, Unreachable."""
+    run is made. Errors: Refused, BadHost, Unreachable, AgentError."""
     machine = host(host_of(kind))
     needed = {DISK: device_bytes, LOG: log_bytes}
     claimed_disk(machine)
     with reached(machine) as connection:
-        path = put(connection, agent)
+        path = put_agent(connection, agent)
         for claim in machine.claims:
             if claim.size_bytes < needed[claim.role] + 2 * EDGE_BYTES:
                 raise Refused(
@@ -118,6 +120,12 @@ def require_claims(kind: str, agent: Path, device_bytes: int, log_bytes: int) ->
                 )
             with holding(connection, path, claim, "verify"):
                 pass
+
+
+def put_agent(connection: Connection, agent: Path) -> str:
+    """Its path there: that of the same hash, for the machine's architecture. Errors: AgentError, BadHost,
+    RemoteFailed, Unreachable, OSError."""
+    return put(connection, agent_of(agent.name, architecture(connection)))
 
 
 def claimed_disk(machine: Host) -> Claim:

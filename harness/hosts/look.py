@@ -16,12 +16,12 @@ from pathlib import Path
 
 import msgspec
 
+from harness.hosts.agent import ARCHITECTURES, foreign
 from harness.hosts.hosts import BadHost, Host
 from harness.hosts.ssh import Connection
 from harness.hosts.token import token_words
 
 SCRIPT = Path(__file__).with_name("look.sh")
-ARCHITECTURES = ("x86_64",)  # those that the agent is compiled for
 MEMORY_BYTES = 1 << 30  # a state's disk and its changes are in memory there, as in our guests
 CLOCK_S = 60.0  # the lines of both machines' logs stand beside each other
 SECTOR_BYTES = 512
@@ -75,12 +75,14 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """clock_s: how far its clock is from ours, at least; 0 when it may be right. modules: those of MODULES
+    """page_bytes: of memory; larger than the blocks of a filesystem, they ask more of it (hardware.md).
+    clock_s: how far its clock is from ours, at least; 0 when it may be right. modules: those of MODULES
     that it has. wipefs: whether it can say what is on a device."""
 
     kernel: str
     architecture: str
     processors: int
+    page_bytes: int
     memory_bytes: int
     machine_id: str
     clock_s: float
@@ -112,6 +114,7 @@ def parse(output: str, between: tuple[float, float], host: Host) -> Machine:
             kernel=facts["kernel"],
             architecture=facts["architecture"],
             processors=int(facts["processors"]),
+            page_bytes=int(facts["page_kib"]) << 10,
             memory_bytes=int(facts["memory_kib"]) << 10,
             machine_id=facts["machine_id"],
             # It says whole seconds.
@@ -135,9 +138,7 @@ def unfit(machine: Machine) -> tuple[str, ...]:
     """All that this machine lacks, each with its fix."""
     found = []
     if machine.architecture not in ARCHITECTURES:
-        found.append(
-            f"its architecture is {machine.architecture}, and the agent is for {', '.join(ARCHITECTURES)}"
-        )
+        found.append(foreign(machine.architecture))
     if "dm_mod" not in machine.modules:
         found.append(
             "its kernel has no device mapper: install the package of all its modules (on Debian, "

@@ -10,6 +10,7 @@ import hashlib
 
 import msgspec
 
+from harness.hosts.agent import supported
 from harness.hosts.hosts import BadHost
 from harness.hosts.ssh import Connection
 from kernel import cache
@@ -108,7 +109,7 @@ def running_kernel(connection: Connection) -> Kernel:
             step_count=0,
             size_bytes=0,
             linux_sha256=seen.build_id,
-            arch="x86_64",
+            arch=supported(seen.arch, connection.host.name),
         ),
     )
     place = cache.root() / FOLDER / f"{seen.key}.json"

@@ -26,6 +26,16 @@ AGENT = (
     Requirement("util-linux", "taskset", "pins a guest to a processor"),
     Requirement("util-linux", "setpriv", "ends a build when powercut is killed"),
 )
+# For a machine of aarch64 that is reached by ssh. A command line does not say of which kind a machine is: the
+# packages are asked for where the agent is compiled (harness/guests/agent_binary.py).
+AGENT_AARCH64 = (
+    Requirement("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc", "compiles the agent for aarch64"),
+    Requirement(
+        "libc6-dev-arm64-cross",
+        "/usr/aarch64-linux-gnu/lib/libc.a",
+        "links the agent for aarch64, a static program",
+    ),
+)
 # By the first word of a profile's name, which is its filesystem.
 FILESYSTEMS = {
     "btrfs": (

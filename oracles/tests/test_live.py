@@ -37,6 +37,22 @@ X86_OOPS = (
     " btrfs_log_inode_parent+0x2b1/0xe80",
     "Kernel panic - not syncing: Fatal exception",
 )
+ARM64_OOPS = (
+    "Unable to handle kernel NULL pointer dereference at virtual address 0000000000000108",
+    "Internal error: Oops: 0000000096000004 [#1] SMP",
+    "pc : btrfs_log_inode+0x9a4/0x1a30 [btrfs]",
+    "lr : btrfs_log_inode_parent+0x2b1/0xe80 [btrfs]",
+    "Call trace:",
+    " btrfs_log_inode+0x9a4/0x1a30 [btrfs]",
+    "Kernel panic - not syncing: Oops: Fatal exception",
+)
+ARM64_HUNG = (
+    "INFO: task init:1 blocked for more than 61 seconds.",
+    "Call trace:",
+    " __switch_to+0xf0/0x150",
+    " __schedule+0x2b8/0x7e8",
+    " do_get_write_access+0xcc/0x5d0",
+)
 LIST_BUG = (
     "list_del corruption, ffff888003a1 is LIST_POISON1 (dead000000000100)",
     "kernel BUG at lib/list_debug.c:56!",
@@ -71,6 +87,8 @@ def died(console: tuple[str, ...], death: str = "panic") -> Observation:
         (UML_FAULT, "btrfs_log_inode()"),
         (UML_BUG, "btrfs_log_changed_extents()"),
         (X86_OOPS, "btrfs_log_inode()"),
+        (ARM64_OOPS, "btrfs_log_inode()"),
+        (ARM64_HUNG, "do_get_write_access()"),
         (LIST_BUG, "btrfs_log_inode()"),
         (WARNING, "btrfs_log_changed_extents()"),
         (HUNG, "btrfs_sync_file()"),
@@ -82,7 +100,7 @@ def test_the_function_that_was_under_way_is_named(console: tuple[str, ...], func
     assert culprit(console) == function
 
 
-@pytest.mark.parametrize("console", [UML_FAULT, UML_BUG, X86_OOPS, LIST_BUG])
+@pytest.mark.parametrize("console", [UML_FAULT, UML_BUG, X86_OOPS, ARM64_OOPS, LIST_BUG])
 def test_a_kernel_that_dies_is_broken_with_its_first_report(console: tuple[str, ...]) -> None:
     (verdict,) = judge_live(BTRFS, Tier.FS, died(console))
     (violation,) = verdict.violations

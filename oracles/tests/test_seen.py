@@ -62,6 +62,7 @@ def test_a_mount_without_recovery_that_wrote_is_broken():
         ("4 WARNING: possible circular locking dependency detected", "lock report"),
         ("2 assertion failed: 0, in fs/btrfs/file.c:1", "assertion failed"),
         ("4 Call Trace:", "call trace"),
+        ("4 Call trace:", "call trace"),
         ("3 INFO: task mount:12 blocked for more than 120 seconds.", "stall"),
     ],
 )

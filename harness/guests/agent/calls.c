@@ -33,7 +33,6 @@
 
 #define CELL_BYTES 8 /* workloads/history.py: stamped() */
 #define CELL_MAGIC 0xC5B7
-#define PAGE_BYTES 4096
 
 _Thread_local int thread_number;
 _Thread_local struct called called;
@@ -210,7 +209,7 @@ static void stamp(unsigned char *buffer, int index, uint64_t offset, size_t leng
 
 static int write_stamped(const struct operation *operation, bool append)
 {
-	static unsigned char buffers[1 + THREADS_MAX][1 << 16] __attribute__((aligned(PAGE_BYTES)));
+	static unsigned char buffers[1 + THREADS_MAX][1 << 16] __attribute__((aligned(BLOCK_BYTES)));
 	unsigned char *buffer = buffers[thread_number];
 	int flags = O_WRONLY | (append ? O_APPEND : 0); /* with which pwrite(2) appends */
 
@@ -250,6 +249,14 @@ static int write_stamped(const struct operation *operation, bool append)
 	return result;
 }
 
+/* mmap(2) begins where a page does. aarch64 has them of 4, 16 or 64 KiB, as its kernel was configured. */
+static uint64_t page_begin(uint64_t offset)
+{
+	uint64_t page_bytes = sysconf(_SC_PAGESIZE);
+
+	return offset / page_bytes * page_bytes;
+}
+
 static sigjmp_buf no_page;
 
 static void page_failed(int signal)
@@ -261,7 +268,7 @@ static void page_failed(int signal)
  * the filesystem has no space for. */
 static int write_mapped(const struct operation *operation)
 {
-	uint64_t first = operation->offset / PAGE_BYTES * PAGE_BYTES;
+	uint64_t first = page_begin(operation->offset);
 	uint64_t end = operation->offset + operation->length;
 	int file = file_of(operation->path, O_RDWR);
 	volatile int result = -1;
@@ -291,7 +298,7 @@ static int write_mapped(const struct operation *operation)
 
 static int sync_mapped(const struct operation *operation)
 {
-	uint64_t first = operation->offset / PAGE_BYTES * PAGE_BYTES;
+	uint64_t first = page_begin(operation->offset);
 	uint64_t end = operation->offset + operation->length;
 	int file = file_of(operation->path, O_RDWR);
 	struct stat status;

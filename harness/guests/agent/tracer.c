@@ -15,10 +15,24 @@
  * Stores through a shared mapping are no calls: the content of each file so mapped is compared whenever a
  * call stops, and what differs is reported as a call "store", between the call before and this one.
  *
+ * It knows the registers and the numbers of calls of x86_64, which guests are of. For another architecture it refuses.
+ *
  * Report: see workloads/trace.py. Not here: what a call means (workloads/traced.py), how the program is
  * started (start.c).
  */
 #include "agent.h"
+
+#ifndef __x86_64__
+
+/* A program is traced in a guest, and guests are of x86_64. On a machine the command is not sent. */
+void trace_record(char *text)
+{
+	(void)text;
+	errno = ENOSYS;
+	die("program: the tracer knows the registers and calls of x86_64 alone");
+}
+
+#else
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -1662,3 +1676,5 @@ void trace_record(char *text)
 	put_kernel_log(&report);
 	put(&report, "}");
 }
+
+#endif

@@ -1,15 +1,19 @@
 """`powercut host` without a machine; with one, it is tried in harness/suite/test_host.py."""
 
+import contextlib
 import json
 
 import pytest
 
+from harness.commands import host as host_command
 from harness.commands.host import _confirm, _not_changed, machine_lines
+from harness.guests import agent_binary
 from harness.hosts import hosts
 from harness.hosts.claims import Refused
 from harness.hosts.hosts import BadHost, Claim, Host, keep
+from harness.hosts.look import parse
 from harness.tests.conftest import Powercut
-from harness.tests.hosts.made_machine import HOST, block, machine
+from harness.tests.hosts.made_machine import HOST, NOW, block, facts, machine
 
 CLAIM = Claim("disk", "/dev/disk/by-id/nvme-x", "S1", 1 << 30, "1d", "ab12")
 
@@ -69,7 +73,7 @@ def test_a_disk_is_shown_with_what_is_on_it():
     assert lines[:3] == [
         "machine    nuc1 (root@nuc1)",
         "kernel     6.12.1 x86_64",
-        "hardware   2 processors, 2.0 GiB of memory; clock right",
+        "hardware   2 processors, 2.0 GiB of memory, pages of 4 KiB; clock right",
     ]
     assert lines[-4:] == [
         "sda        M, serial S, 4.0 GiB, volatile cache",
@@ -134,4 +138,16 @@ def test_a_claim_that_is_not_there_is_not_released(powercut: Powercut):
     status, _, error = powercut("host", "release", "nuc1", "/dev/disk/by-id/y")
     assert (status, "Its claims: /dev/disk/by-id/nvme-x" in error) == (2, True)
     assert powercut("host", "release", "nuc1", CLAIM.device, "--forget")[0] == 0
+    assert hosts.host("nuc1").claims == ()
+
+
+def test_a_claim_on_aarch64_needs_the_cross_compiler(powercut: Powercut, monkeypatch):
+    """The message has the packages; the disk was not touched."""
+    there = parse(facts(architecture="aarch64") + block("sda", "8:0", 8, serial="S1"), (NOW, NOW + 2), HOST)
+    monkeypatch.setattr(host_command, "connect", contextlib.nullcontext)
+    monkeypatch.setattr(host_command, "look", lambda _: there)
+    monkeypatch.setattr(agent_binary, "missing", tuple)
+    keep(Host("nuc1", "root@nuc1"))
+    status, _, error = powercut("host", "claim", "nuc1", CLAIM.device, "--role", "disk", "--yes-wipe", "S1")
+    assert (status, "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" in error) == (3, True)
     assert hosts.host("nuc1").claims == ()

@@ -1,4 +1,4 @@
-"""The agent is compiled once for each version of its source."""
+"""The agent is compiled once for each version of its source and each architecture."""
 
 from pathlib import Path
 
@@ -62,3 +62,43 @@ def test_its_hash_names_it_as_long_as_it_is_kept(tiny_agent: Path) -> None:
     older.unlink()
     with pytest.raises(AgentError, match=f"agent '{older.name}' is not available.*{agent_hash()}"):
         agent_of(older.name)
+
+
+@pytest.fixture
+def cross(tiny_agent: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Notes its words, and compiles for this machine."""
+    compiler = tiny_agent / "cross"
+    compiler.write_text(f'#!/bin/sh\necho "$@" >>{tiny_agent}/cross-calls\nexec gcc "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setattr(subject, "CROSS_COMPILER", str(compiler))
+    monkeypatch.setattr(subject, "missing", lambda requirements: ())
+    return tiny_agent / "cross-calls"
+
+
+def test_the_agent_for_aarch64_has_the_same_hash_and_flags(cross: Path) -> None:
+    """So what a run says of its agent holds for every machine."""
+    first, other = agent_binary(), agent_binary("aarch64")
+    assert (first.name, other.name) == (agent_hash(), f"{agent_hash()}-aarch64")
+    assert first.exists()
+    assert other == agent_binary("aarch64") == agent_of(first.name, "aarch64")
+    (words,) = cross.read_text().splitlines()
+    assert words.startswith("-O0 ")
+
+
+def test_an_older_agent_for_aarch64_is_one_that_was_compiled(tiny_agent: Path, cross: Path) -> None:
+    """Its source is gone: where only the one for x86_64 is kept, it cannot be made."""
+    older, other = agent_binary(), agent_binary("aarch64")
+    (tiny_agent / "source/agent.c").write_text("int main(void) { return 1; }\n")
+    assert agent_of(older.name, "aarch64") == other
+    other.unlink()
+    with pytest.raises(AgentError, match=f"agent '{older.name}' is not available for aarch64"):
+        agent_of(older.name, "aarch64")
+
+
+def test_a_missing_cross_compiler_is_told_with_all_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the machine that needs it is refused."""
+    monkeypatch.setattr(subject, "missing", tuple)
+    said = r"cannot be compiled for aarch64.*gcc-aarch64-linux-gnu libc6-dev-arm64-cross$"
+    with pytest.raises(AgentError, match=said):
+        agent_binary("aarch64")
+    assert agent_binary().exists()

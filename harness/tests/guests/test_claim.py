@@ -1,21 +1,22 @@
 """
 The agent's look at a claimed device, on loop devices with a made-up /sys, in a mount namespace of their own.
 
-In the guest of harness/suite/test_host.py the same is tried on real disks.
+By the agent of each architecture; what that shows of aarch64, agents.py says. In the guest of
+harness/suite/test_host.py the same is tried on real disks.
 """
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from harness.guests.agent_binary import agent_binary
 from harness.hosts import token
+from harness.hosts.agent import ARCHITECTURES
 from harness.hosts.claims import told
 from harness.hosts.hosts import Claim
+from harness.tests.guests.agents import loops_work, words_of
 
 MIB = 1 << 20
 SIZE = 8 * MIB
@@ -46,18 +47,15 @@ eval "$5"
 """
 
 
-def loops_work() -> bool:
-    return os.geteuid() == 0 and os.access("/dev/loop-control", os.W_OK) and bool(shutil.which("losetup"))
-
-
 pytestmark = pytest.mark.skipif(not loops_work(), reason="loop devices need root and /dev/loop-control")
 
 
 class Disks:
     """Two loop devices; run() gives the answer of a script in the namespace."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, agent: list[str]) -> None:
         self.folder = folder
+        self.agent = agent
         self.file = folder / "disk"
         self.names = [self._attach(self.file), self._attach(folder / "other")]
         (folder / "machine-id").write_text(MACHINE + "\n")
@@ -73,7 +71,7 @@ class Disks:
             subprocess.run(["losetup", "-d", f"/dev/{name}"], check=True)
 
     def run(self, what: str, claim: Claim = CLAIM, go: str = "", script: str = "", number: str = "") -> str:
-        words = ["sh", "-c", NAMESPACE, "sh", *self.names, str(self.folder), str(agent_binary())]
+        words = ["sh", "-c", NAMESPACE, "sh", *self.names, str(self.folder), " ".join(self.agent)]
         done = subprocess.run(
             ["unshare", "-m", "--propagation", "private", *words, f"{script}\n$agent claim {what}"],
             input=told(claim, number) + go,
@@ -89,9 +87,14 @@ class Disks:
         return self.file.read_bytes()
 
 
+@pytest.fixture(params=ARCHITECTURES)
+def agent(request):
+    return words_of(request.param)
+
+
 @pytest.fixture
-def disks(tmp_path):
-    made = Disks(tmp_path)
+def disks(tmp_path, agent):
+    made = Disks(tmp_path, agent)
     yield made
     made.detach()
 
@@ -252,7 +255,7 @@ def test_a_device_that_somebody_holds_is_refused(claimed, kind):
     assert "refused it is in use: " + {"a mount": "mounted on", "swap": "swap"}[kind] in said
 
 
-def test_the_agent_knows_its_words():
+def test_the_agent_knows_its_words(agent):
     """Others are a mistake of ours."""
-    done = subprocess.run([agent_binary(), "claim", "x"], capture_output=True, text=True, check=False)
+    done = subprocess.run([*agent, "claim", "x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (3, "usage: agent claim verify|write|remove\n")

@@ -11,10 +11,10 @@ import pytest
 
 from harness.guests import machine
 from harness.guests.interface import GuestTrouble, LostGuest
-from harness.guests.machine import LOST, MachineGuest, config_of
+from harness.guests.machine import LOST, MachineGuest, config_of, put_agent
 from harness.guests.spec import DISK, INBOX, LOG, GuestSpec
 from harness.hosts.claims import Refused
-from harness.hosts.hosts import Claim, Host
+from harness.hosts.hosts import BadHost, Claim, Host
 from harness.local.workspace import Workspace
 
 AGENT = Path(__file__).parent / "made_agent.py"
@@ -171,6 +171,35 @@ def test_what_could_not_be_undone_there_is_known(start: Start, words: tuple[str,
     guest.hear()
     guest.close()
     assert guest.left == left
+
+
+class Told:
+    """A connection to a machine of this architecture."""
+
+    host = Host("box", "box")
+
+    def __init__(self, architecture: str) -> None:
+        self.architecture = architecture
+
+    def run(self, script: str) -> bytes:
+        assert script == "uname -m\n"
+        return f"{self.architecture}\n".encode()
+
+
+def test_a_machine_gets_the_agent_of_its_architecture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same hash; another architecture has none."""
+    monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path))
+    monkeypatch.setattr(machine, "put", lambda _, binary: binary.name)
+    agent = tmp_path / "agents/0123456789abcdef"
+    agent.parent.mkdir()
+    for name in (agent.name, f"{agent.name}-aarch64"):
+        agent.with_name(name).touch()
+    assert put_agent(Told("x86_64"), agent) == agent.name  # type: ignore[arg-type]
+    assert put_agent(Told("aarch64"), agent) == f"{agent.name}-aarch64"  # type: ignore[arg-type]
+    with pytest.raises(BadHost, match="box: its architecture is riscv64"):
+        put_agent(Told("riscv64"), agent)  # type: ignore[arg-type]
 
 
 def test_without_a_claimed_disk_nothing_is_started() -> None:

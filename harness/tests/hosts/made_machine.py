@@ -19,6 +19,7 @@ def facts(dm: bool = True, **changed: object) -> str:
         "kernel": "6.12.1",
         "architecture": "x86_64",
         "processors": 2,
+        "page_kib": 4,
         "memory_kib": 2 << 20,
         "machine_id": "ab12",
     }

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from harness.hosts import agent
-from harness.hosts.agent import put
+from harness.hosts.agent import architecture, put
 from harness.hosts.ssh import connect
 from harness.tests.hosts import real_sshd
 
@@ -28,6 +28,11 @@ def connection(tmp_path, monkeypatch):
 def binary(tmp_path):
     (tmp_path / "agent").write_bytes(b"#!/bin/sh\necho it runs\n")
     return tmp_path / "agent"
+
+
+def test_the_architecture_is_the_machines(connection):
+    """Here it is this one."""
+    assert architecture(connection) == os.uname().machine
 
 
 def test_the_copy_runs_and_is_roots_alone(connection, binary, tmp_path):

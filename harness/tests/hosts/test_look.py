@@ -17,6 +17,7 @@ def test_the_script_reads_this_machine():
     found = parse(done.stdout, (0, 2e9), HOST)
     assert found.kernel == os.uname().release
     assert found.processors >= 1
+    assert found.page_bytes == os.sysconf("SC_PAGESIZE")
     assert found.memory_bytes > 1 << 20
 
 
@@ -97,7 +98,12 @@ def test_what_would_be_lost_with_a_disk():
     ("changed", "expected"),
     [
         ({}, ()),
-        ({"architecture": "riscv64"}, ("its architecture is riscv64",)),
+        ({"architecture": "aarch64"}, ()),
+        (
+            {"architecture": "riscv64"},
+            ("its architecture is riscv64, and the agent is for x86_64 and aarch64",),
+        ),
+        ({"architecture": "armv7l"}, ("its architecture is armv7l",)),
         ({"memory_kib": str(512 << 10)}, ("it has 512 MiB of memory, and 1024 MiB",)),
         ({"clock": NOW - 100}, ("its clock is 99 s behind ours",)),
         ({"clock": NOW + 100}, ("its clock is 98 s ahead of ours",)),

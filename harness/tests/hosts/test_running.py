@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.guests import kernels
+from harness.hosts.hosts import BadHost, Host
 from harness.hosts.running import remembered, running_kernel
 from kernel.kernel import BuildFailed
 
@@ -21,8 +22,10 @@ def note(name: bytes, kind: int, value: bytes) -> bytes:
 class Told:
     """A connection that tells a kernel."""
 
-    def __init__(self, notes: bytes, release: str = "6.12.1-test") -> None:
-        told = {"arch": "x86_64", "release": release, "version": VERSION, "machine": "0a1b", "boot": "7"}
+    host = Host("nuc1", "root@nuc1")
+
+    def __init__(self, notes: bytes, release: str = "6.12.1-test", arch: str = "x86_64") -> None:
+        told = {"arch": arch, "release": release, "version": VERSION, "machine": "0a1b", "boot": "7"}
         self.told = {**told, "words": "quiet", "notes": notes.hex(), "config": "c0ffee"}
 
     def run(self, _script: str) -> bytes:
@@ -41,3 +44,13 @@ def test_a_kernel_that_runs_is_known_again_by_its_key(
     assert kernels.kernel_path(one).read_bytes() == b""
     with pytest.raises(BuildFailed, match="no machine was seen"):
         remembered("0" * 20)
+
+
+def test_a_kernel_that_runs_is_of_the_machines_architecture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path))
+    kernel = running_kernel(Told(note(b"GNU\0", 3, b"one."), arch="aarch64"))  # type: ignore[arg-type]
+    assert remembered(kernel.provenance.key).provenance.arch == "aarch64"
+    with pytest.raises(BadHost, match="nuc1: its architecture is riscv64, and the agent is for x86_64 and"):
+        running_kernel(Told(note(b"GNU\0", 3, b"one."), arch="riscv64"))  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from harness.bisect.step import BisectStep, Seen
 from harness.evidence.store import RunInUse, new_run, only_one, write_summary
 from harness.evidence.summary import sum_up
 from harness.local.progress import Progress
+from harness.local.root import ROOT
 from harness.nightly import compare, followups, night, plan, trees
 from harness.nightly.compare import STEPS
 from harness.nightly.file import parse
@@ -223,7 +224,11 @@ sys.stdin.read()
 def test_a_copy_stays_while_a_night_lives_and_goes_afterwards_without_harm_to_the_tree(world):
     """git knows of no clone, so there is nothing to be set right in the user's repository."""
     with subprocess.Popen(
-        [sys.executable, "-c", FETCH, world.tree], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", FETCH, world.tree],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
     ) as process:
         copy = Path(process.stdout.readline().strip())
         assert prune(keep_bytes=0)[0] == []
