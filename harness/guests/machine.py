@@ -4,20 +4,22 @@ A guest that is a machine of the user's, reached by ssh.
 In:       a GuestSpec whose kind is "ssh:NAME", the host of this name in hosts.toml, a workspace.
 Out:      start(): a MachineGuest.
 Not here: what a guest is (interface.py), the agent's side (agent/machine.c), claims (hosts/claims.py), the
-          connection itself (hosts/ssh.py), the kernel that runs there (hosts/deploy.py).
+          connection itself (hosts/ssh.py), the kernel that runs there (hosts/deploy.py), what a dead kernel
+          left there (hosts/pstore.py).
 
 The agent there is a process of root; its standard input and output are the connection. Commands and answers,
 ranges of devices, the kernel log and heartbeats share it as frames. Nothing is left there when it ends.
 """
 
 import contextlib
+import functools
 import os
 import select
 import struct
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from pathlib import Path
 
@@ -27,14 +29,17 @@ from harness.guests.kernels import under_test
 from harness.guests.spec import DISK, LOG, PATIENCE, SSH, GuestSpec, host_of
 from harness.hosts.agent import architecture, put
 from harness.hosts.claims import Refused, holding, told
-from harness.hosts.deploy import with_kernel
-from harness.hosts.hosts import Claim, Host, host
+from harness.hosts.deploy import NeverAnswered, with_kernel
+from harness.hosts.hosts import BadHost, Claim, Host, host
 from harness.hosts.power import console
+from harness.hosts.pstore import LAST_LINES, Seen, left_since, lines_since
+from harness.hosts.pstore import look as look_at_store
 from harness.hosts.reach import reached
-from harness.hosts.ssh import Connection
+from harness.hosts.ssh import Connection, RemoteFailed, Unreachable
 from harness.hosts.watchdog import fed
 from harness.local.workspace import Workspace
 from harness.states.disk import data_runs
+from kernel.kernel import Kernel
 
 CONFIG_BYTES = 64 << 10  # agent/machine.c
 EDGE_BYTES = 1 << 20  # agent/agent.h: CLAIM_EDGE_BYTES
@@ -44,6 +49,7 @@ BEAT_S = 10.0  # the agent ends after 60 s of silence
 SILENCE_S = 40.0  # the agent sends a beat every 5 s
 CLOSE_S = 150.0  # agent/machine.h: twice END_S, and some more
 CHUNK_BYTES = 1 << 20
+CONSOLE_MAX = 1000
 CONSOLE = "machine.console"  # what the user's command for it printed
 LAST_WORDS_S = 3.0  # until a kernel that died has said why, by a serial line
 DEATH = ("Kernel panic", "Oops", "BUG: ")
@@ -69,6 +75,7 @@ class Kind(IntEnum):
 
 
 LOST: set[str] = set()  # machines whose guest died or hung, and was not started again
+SILENT: dict[str, str] = {}  # those of them that were waited for in vain: what was tried
 WITH_DATA = {Kind.LINE, Kind.DATA, Kind.CONSOLE, Kind.REFUSED, Kind.TROUBLE, Kind.LEFT}
 
 
@@ -79,8 +86,8 @@ def start(spec: GuestSpec, space: Workspace) -> "MachineGuest":
     config = config_of(spec, machine)
     with contextlib.ExitStack() as undo:
         kernel = under_test(spec.kernel)
-        connection = undo.enter_context(with_kernel(machine, kernel, machine.name in LOST))
-        LOST.discard(machine.name)
+        connection = undo.enter_context(running(machine, kernel))
+        before = look_at_store(connection)
         told = space.path / CONSOLE
         told.unlink(missing_ok=True)
         undo.enter_context(console(machine, told))
@@ -95,13 +102,44 @@ def start(spec: GuestSpec, space: Workspace) -> "MachineGuest":
             start_new_session=True,
         )
         space.register(process.pid)
-        guest = MachineGuest(process, spec, space, undo.pop_all())
+        last_words = functools.partial(last_words_of, machine, before)
+        guest = MachineGuest(process, spec, space, undo.pop_all(), before.lines, last_words)
     try:
         guest.configure(config)
     except BaseException:
         guest.close()
         raise
     return guest
+
+
+@contextlib.contextmanager
+def running(machine: Host, kernel: Kernel | None) -> Iterator[Connection]:
+    """The machine with that kernel; one that was waited for in vain is asked for a short time only.
+    Errors: as with_kernel()."""
+    lost = machine.name in LOST and machine.name not in SILENT
+    with contextlib.ExitStack() as stack:
+        try:
+            connection = stack.enter_context(with_kernel(machine, kernel, lost))
+        except Unreachable as error:
+            if machine.name in SILENT and not isinstance(error, NeverAnswered):
+                raise Unreachable(SILENT[machine.name]) from error
+            raise
+        LOST.discard(machine.name)
+        SILENT.pop(machine.name, None)
+        yield connection
+
+
+def last_words_of(machine: Host, before: Seen) -> tuple[str, ...]:
+    """What its kernel left in pstore when it died; nothing where it did not, or where the machine does not
+    come back. The next start would have to wait for it anyway. Errors: OSError."""
+    try:
+        with reached(machine, lost=True) as connection, contextlib.suppress(RemoteFailed, Unreachable):
+            return left_since(connection, before)
+    except Unreachable as error:
+        SILENT[machine.name] = str(error)
+    except BadHost:  # a command of the user's failed, or we may not enter: the next start says so
+        pass
+    return ()
 
 
 def require_claims(kind: str, agent: Path, device_bytes: int, log_bytes: int) -> None:
@@ -160,7 +198,8 @@ def config_of(spec: GuestSpec, machine: Host) -> str:
 
 
 class MachineGuest:
-    """A Guest. Use `start`. connection: to be closed with it."""
+    """A Guest. Use `start`. connection: to be closed with it. before: the last lines that its kernel had
+    said. last_words: what its kernel left there, where it died; it may take long."""
 
     def __init__(
         self,
@@ -168,6 +207,8 @@ class MachineGuest:
         spec: GuestSpec,
         space: Workspace,
         connection: contextlib.ExitStack,
+        before: tuple[str, ...] = (),
+        last_words: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self.pid = 0
         self.scratch = space.path
@@ -183,7 +224,10 @@ class MachineGuest:
         self._sizes = dict(spec.devices())
         self._numbers = {name: number for number, name in enumerate(self._sizes)}
         self._lines = b""
+        self._before = before  # of what the console is told without
         self._console: list[str] = []
+        self._last_words: Callable[[], tuple[str, ...]] | None = last_words
+        self._left: tuple[str, ...] = ()  # by a kernel that died
         self._incoming = bytearray()
         self._heard = time.monotonic()
         self._data: list[tuple[int, bytes]] = []  # of the range that is read, what has come
@@ -290,16 +334,17 @@ class MachineGuest:
     # --- its kernel's console ---
 
     def console(self, count: int = CONSOLE_LINES) -> tuple[str, ...]:
-        """As Guest's: the serial console, where there is one and it says more."""
+        """As Guest's: the serial console, where there is one and it says more; what was in pstore."""
         with contextlib.suppress(OSError):
             serial = (self.scratch / CONSOLE).read_text(errors="replace").splitlines()
             if any(word in line for line in serial for word in DEATH):
                 return tuple(serial[-count:])
-        return tuple(self._console[-count:])
+        return tuple((self._left or self._console)[-count:])
 
     def forget_console(self) -> None:
         """As Guest's."""
         self._pump(0)
+        self._before = tuple(self._console[-LAST_LINES:]) or self._before
         self._console = []
 
     def close(self) -> None:
@@ -403,7 +448,9 @@ class MachineGuest:
             self._complete = True
         elif kind == Kind.CONSOLE:
             self._console += data.decode("latin-1").splitlines()
-            del self._console[:-1000]
+            if len(self._console) > CONSOLE_MAX:
+                self._before = ()  # no longer next to it
+                del self._console[:-CONSOLE_MAX]
         elif kind == Kind.REFUSED:
             raise Refused(f"{self._host}: {data.decode(errors='replace')}")
         elif kind == Kind.TROUBLE:
@@ -419,6 +466,9 @@ class MachineGuest:
         while not dying(lines) and (self.scratch / CONSOLE).exists() and time.monotonic() < deadline:
             time.sleep(0.1)
             lines = self.console()
+        if not dying(lines):
+            self._ask_for_last_words()
+            lines = self.console()
         if dying(lines):
             kind = "panic"
         assert self._process.stderr is not None
@@ -427,6 +477,15 @@ class MachineGuest:
             detail += f": {said[-1]}" if said else ""
         LOST.add(self._host)
         raise LostGuest(kind, lines, detail, self.stage)
+
+    def _ask_for_last_words(self) -> None:
+        """Once: who is told of the loss may ask again. Whoever closes it does not wait for them."""
+        ask, self._last_words = self._last_words, None
+        if ask is None or self._closed:
+            return
+        with contextlib.suppress(OSError):
+            if left := ask():
+                self._left = lines_since(self._before, self._console, left)
 
 
 def dying(lines: tuple[str, ...]) -> bool:

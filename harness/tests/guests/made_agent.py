@@ -53,6 +53,8 @@ def answer(line):
         case "panic":
             send(CONSOLE, b"Kernel panic - not syncing: made up")
             sys.exit(1)
+        case "leave":  # as one whose machine died without a word
+            sys.exit(1)
         case "die":
             send(GONE)
         case "trouble":

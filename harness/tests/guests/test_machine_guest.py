@@ -5,16 +5,20 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from harness.guests import machine
 from harness.guests.interface import GuestTrouble, LostGuest
-from harness.guests.machine import LOST, MachineGuest, config_of, put_agent
+from harness.guests.machine import LOST, SILENT, MachineGuest, config_of, last_words_of, put_agent, running
 from harness.guests.spec import DISK, INBOX, LOG, GuestSpec
 from harness.hosts.claims import Refused
+from harness.hosts.deploy import NeverAnswered
 from harness.hosts.hosts import BadHost, Claim, Host
+from harness.hosts.pstore import Seen
+from harness.hosts.ssh import RemoteFailed, Unreachable
 from harness.local.workspace import Workspace
 
 AGENT = Path(__file__).parent / "made_agent.py"
@@ -28,20 +32,21 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """start(words of the made agent): a guest that has its configuration."""
     with contextlib.ExitStack() as undo:
 
-        def started(*words: str) -> MachineGuest:
+        def started(*words: str, **more: Any) -> MachineGuest:
             process = subprocess.Popen(
                 [sys.executable, AGENT, *words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
             )
-            guest = MachineGuest(process, SPEC, Workspace(tmp_path), contextlib.ExitStack())
+            guest = MachineGuest(process, SPEC, Workspace(tmp_path), contextlib.ExitStack(), **more)
             undo.callback(guest.close)
             guest.configure(config_of(SPEC, Host("box", "box", claims=(CLAIM,))))
             return guest
 
         yield started
         LOST.clear()
+        SILENT.clear()
 
 
 def test_a_script_and_its_files_are_asked_for_where_they_are_wanted(tmp_path: Path) -> None:
@@ -149,6 +154,64 @@ def test_its_end_is_told_and_the_machine_counts_as_lost(
     assert {"box"} == LOST
 
 
+def test_what_a_dead_kernel_left_is_its_console(start: Start) -> None:
+    """Of what it left, only what it said since the console was forgotten; asked for once."""
+    asked = []
+
+    def left() -> tuple[str, ...]:
+        asked.append(1)
+        return ("WARNING: of the boot", "first", "second", "BUG", "Kernel panic - not syncing")
+
+    guest = start(before=("WARNING: of the boot",), last_words=left)
+    guest.hear()
+    guest.ask("log")
+    guest.forget_console()
+    with pytest.raises(LostGuest, match="connection to box ended") as lost:
+        guest.ask("leave")
+    assert (lost.value.kind, lost.value.console) == ("panic", ("BUG", "Kernel panic - not syncing"))
+    assert guest.console(1) == ("Kernel panic - not syncing",)
+    with pytest.raises(LostGuest) as again:
+        guest.ask("hello")
+    assert (again.value.kind, again.value.console) == (lost.value.kind, lost.value.console)
+    assert asked == [1]
+
+
+def test_where_nothing_was_left_the_loss_is_told_as_it_was(start: Start) -> None:
+    guest = start()
+    guest.hear()
+    guest.ask("log")
+    with pytest.raises(LostGuest, match="connection to box ended") as lost:
+        guest.ask("leave")
+    assert (lost.value.kind, lost.value.console) == ("exit", ("first", "second"))
+
+
+def test_a_kernel_that_has_said_why_is_not_asked(start: Start) -> None:
+    guest = start(last_words=lambda: pytest.fail("it was"))
+    guest.hear()
+    with pytest.raises(LostGuest, match="panic"):
+        guest.ask("panic")
+
+
+def test_who_closes_it_does_not_wait_for_its_last_words(start: Start) -> None:
+    guest = start(last_words=lambda: pytest.fail("it did"))
+    guest.hear()
+    guest.say("leave")
+    guest.close()
+
+
+def test_ctrl_c_while_it_waits_ends_the_wait(start: Start) -> None:
+    """And the guest can still be closed."""
+
+    def interrupted() -> tuple[str, ...]:
+        raise KeyboardInterrupt
+
+    guest = start(last_words=interrupted)
+    guest.hear()
+    with pytest.raises(KeyboardInterrupt):
+        guest.ask("leave")
+    guest.close()
+
+
 def test_a_machine_that_is_silent_hangs(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     guest = start()
     guest.hear()
@@ -156,6 +219,88 @@ def test_a_machine_that_is_silent_hangs(start: Start, monkeypatch: pytest.Monkey
     with pytest.raises(LostGuest, match="box is silent") as lost:
         guest.ask("silence")
     assert lost.value.kind == "hang"
+
+
+BOX = Host("box", "box")
+BEFORE = Seen("boot", 0, (), ())
+
+
+@pytest.mark.parametrize("error", [Unreachable("away again"), RemoteFailed("box", 1, "")])
+def test_last_words_that_cannot_be_read_are_none(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """The machine was there, so it is not one that was waited for in vain."""
+
+    def left_since(*_: object) -> tuple[str, ...]:
+        raise error
+
+    monkeypatch.setattr(machine, "reached", lambda *_, **__: contextlib.nullcontext("connection"))
+    monkeypatch.setattr(machine, "left_since", left_since)
+    assert last_words_of(BOX, BEFORE) == ()
+    assert SILENT == {}
+
+
+def test_a_machine_that_never_comes_back_is_not_waited_for_twice(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next start asks for a short time, and tells what was tried before."""
+    waits = []
+
+    @contextlib.contextmanager
+    def reached(*_: object, lost: bool = False) -> Iterator[None]:
+        waits.append(lost)
+        raise Unreachable("box: no answer. Tried: reset")
+        yield
+
+    monkeypatch.setattr(machine, "reached", reached)
+    monkeypatch.setattr(machine, "with_kernel", lambda host, _kernel, lost: reached(host, lost=lost))
+    guest = start(last_words=lambda: last_words_of(BOX, BEFORE))
+    guest.hear()
+    with pytest.raises(LostGuest, match="connection to box ended") as told:
+        guest.ask("leave")
+    assert told.value.kind == "exit"
+    with pytest.raises(Unreachable, match="Tried: reset"), running(BOX, None):
+        pass
+    assert waits == [True, False]
+
+
+def test_a_machine_that_came_back_is_found_by_the_next_start(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that was lost: it may die again before that."""
+    asked = []
+
+    @contextlib.contextmanager
+    def with_kernel(_host: Host, _kernel: None, lost: bool) -> Iterator[str]:
+        asked.append(lost)
+        yield "connection"
+
+    monkeypatch.setattr(machine, "with_kernel", with_kernel)
+    guest = start(last_words=lambda: ("Kernel panic",))
+    guest.hear()
+    with pytest.raises(LostGuest):
+        guest.ask("leave")
+    for _ in range(2):
+        with running(BOX, None) as connection:
+            assert connection == "connection"
+    assert asked == [True, False]
+
+
+def test_a_boot_that_fails_after_it_came_back_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    def with_kernel(*_: object) -> Any:
+        raise NeverAnswered("the kernel under test died")
+
+    monkeypatch.setitem(SILENT, "box", "no answer")
+    monkeypatch.setattr(machine, "with_kernel", with_kernel)
+    with pytest.raises(NeverAnswered, match="under test died"), running(BOX, None):
+        pass
+
+
+def test_a_command_that_fails_leaves_the_loss_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reached(*_: object, **__: object) -> Any:
+        raise BadHost("its command `reset` failed")
+
+    monkeypatch.setattr(machine, "reached", reached)
+    assert last_words_of(BOX, BEFORE) == ()
+    assert SILENT == {}
 
 
 def test_what_is_no_frame_is_trouble(start: Start) -> None:
