@@ -90,7 +90,8 @@ def start(spec: GuestSpec, space: Workspace) -> "MachineGuest":
         before = look_at_store(connection)
         told = space.path / CONSOLE
         told.unlink(missing_ok=True)
-        undo.enter_context(console(machine, told))
+        if listener := undo.enter_context(console(machine, told)):
+            space.register(listener)
         if kernel is not None:
             undo.enter_context(fed(connection))  # without a watchdog `reset` is left
         path = put_agent(connection, spec.agent)

@@ -7,6 +7,8 @@ Not here: when they are used (reach.py), what they do: a PDU, a relay, IPMI, lab
 """
 
 import contextlib
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,11 +34,11 @@ def reset(host: Host) -> None:
 
 
 @contextlib.contextmanager
-def console(host: Host, file: Path) -> Iterator[None]:
-    """Its kernel's console goes to a file within the block; nothing where the user has no such command.
-    Errors: BadHost."""
+def console(host: Host, file: Path) -> Iterator[int]:
+    """Its kernel's console goes to a file within the block. The process, which ends with all that it started;
+    0 where the user has no such command. Errors: BadHost."""
     if not host.console:
-        yield
+        yield 0
         return
     with file.open("ab") as out:
         try:
@@ -46,9 +48,10 @@ def console(host: Host, file: Path) -> Iterator[None]:
         except OSError as error:
             raise BadHost(f"{host.name}: its command `console` cannot be started: {error}") from error
     try:
-        yield
+        yield process.pid
     finally:
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
