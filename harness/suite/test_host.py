@@ -34,6 +34,17 @@ from workloads.library import DEMONSTRATION
 pytestmark = [pytest.mark.host, pytest.mark.timeout(5400)]
 
 MOMENTS = 10
+# In the background there, once: the device that is recorded has a name only while it is.
+CRASH_WHILE_IT_RECORDS = """
+nohup sh -c '
+while :; do
+    for name in /sys/block/dm-*/dm/name; do
+        read -r is 2>/dev/null <"$name" && [ "$is" = powercut-recorded ] && echo c >/proc/sysrq-trigger
+    done
+    sleep 0.1
+done' >/dev/null 2>&1 </dev/null &
+"""
+RECORDS = "find /sys/fs/pstore /var/lib/systemd/pstore -name 'dmesg-*' 2>/dev/null | sort; exit 0"
 
 
 @pytest.fixture
@@ -118,6 +129,26 @@ def test_a_machine_that_panics_is_reset_and_the_run_goes_on(there):
     assert process.returncode == 0, said
     summary = read_summary(there.folder)
     assert (summary.experiments, summary.states.unknown) == (3, 0)
+
+
+def test_what_a_panic_left_in_pstore_is_what_its_finding_says(there):
+    """Without the command `console`: it dies while it records, and nothing comes by ssh any more. Its own
+    kernel stands still, so it is reset; systemd-pstore.service has moved the dump before sshd starts."""
+    host = there.host
+    assert there.does("cat /sys/module/pstore/parameters/backend").strip() != "(null)", "no persistent store"
+    records = there.does(RECORDS)
+    keep(msgspec.structs.replace(host, console=()))
+    there.does(CRASH_WHILE_IT_RECORDS)
+    try:
+        folder, summary, said = there.run("append-fsync-repeated", "--fs", "ext4")
+    finally:
+        keep(host)
+    (finding,) = summary.findings
+    assert finding.oracle == "alive", said
+    headline, first, *_ = (folder / "experiments" / "0001" / "kernel.log").read_text().splitlines()
+    assert headline == "== while recording =="
+    assert first == "Kernel panic - not syncing: sysrq triggered crash"
+    assert set(there.does(RECORDS).split()) > set(records.split())  # nothing was deleted
 
 
 def test_a_controller_that_is_killed_leaves_nothing_and_its_run_goes_on(there):

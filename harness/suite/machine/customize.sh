@@ -15,7 +15,7 @@ chroot "$root" systemctl -q mask \
     fstrim.timer mdcheck_start.timer mdcheck_continue.timer mdmonitor-oneshot.timer xfs_scrub_all.timer \
     getty.target getty-static.service ssh.socket sshd-keygen.service modprobe@.service \
     dev-hugepages.mount dev-mqueue.mount sys-fs-fuse-connections.mount sys-kernel-config.mount \
-    proc-sys-fs-binfmt_misc.automount systemd-binfmt.service systemd-pstore.service \
+    proc-sys-fs-binfmt_misc.automount systemd-binfmt.service \
     systemd-udev-load-credentials.service systemd-udev-settle.service
 # The root disk is a plain partition: no volume manager before it. Each of mdadm's modules measures its speed.
 for package in btrfs cryptroot cryptroot-unlock dmsetup lvm2 mdadm; do

@@ -1,9 +1,9 @@
 """
-A machine that is only reached by ssh: QEMU with two processors, and disks of each kind.
+A machine that is only reached by ssh: QEMU with two processors, disks of each kind, and a persistent store.
 
 In:       a folder of its own.
 Out:      Machine, a context; start(), stop() for one that outlives us. In the folder: ssh_config, hosts.toml,
-          console (a socket) and console.log, monitor (a socket).
+          console (a socket) and console.log, monitor (a socket), erst (what pstore keeps over a reset).
 Not here: its root disk (image.py), the monitor's words (monitor.py).
 
 The processors are emulated. The disks are sparse files. Their serial numbers
@@ -31,6 +31,8 @@ NAME = "machine"  # of the host: for ssh, and in hosts.toml
 MEMORY_MIB = 2048
 PROCESSORS = 2
 DISK_BYTES = 2 << 30
+STORE = "erst"
+STORE_BYTES = 64 << 10  # as boards have; seven records of 8 KiB (QEMU: docs/specs/acpi_erst.rst)
 BOOT_TIMEOUT_S = 300.0  # 20 s where nothing else runs
 END_TIMEOUT_S = 30.0
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -155,7 +157,7 @@ def launch(
 ) -> "subprocess.Popen[bytes]":
     """QEMU, in the folder, so that names of sockets are short. Errors: NoMachine."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (monitor.SOCKET, "console", "console.log", "ssh_config"):
+    for name in (monitor.SOCKET, "console", "console.log", "ssh_config", STORE):
         (folder / name).unlink(missing_ok=True)
     for device in DEVICES:
         with (disks / device.serial).open("wb") as file:
@@ -229,7 +231,9 @@ def command(root: str, disks: Path) -> list[str]:
         words += [word for one in before for word in ("-device", one)]
         words += ["-drive", f"if=none,id={name},file={doubled(disks / device.serial)},format=raw"]
         words += ["-device", f"{last},id=disk-{name},drive={name},serial={device.serial}"]
-    return words
+    # QEMU makes the file, in its folder.
+    store = f"memory-backend-file,id=store,mem-path={STORE},size={STORE_BYTES},share=on"
+    return [*words, "-object", store, "-device", "acpi-erst,memdev=store"]
 
 
 def doubled(path: Path) -> str:
