@@ -177,12 +177,21 @@ def test_what_a_dead_kernel_left_is_its_console(start: Start) -> None:
 
 
 def test_where_nothing_was_left_the_loss_is_told_as_it_was(start: Start) -> None:
-    guest = start()
+    """And whoever is told again does not wait again."""
+    asked: list[int] = []
+
+    def nothing() -> tuple[str, ...]:
+        asked.append(1)
+        return ()
+
+    guest = start(last_words=nothing)
     guest.hear()
     guest.ask("log")
-    with pytest.raises(LostGuest, match="connection to box ended") as lost:
-        guest.ask("leave")
-    assert (lost.value.kind, lost.value.console) == ("exit", ("first", "second"))
+    for line in ("leave", "hello"):
+        with pytest.raises(LostGuest, match="connection to box ended") as lost:
+            guest.ask(line)
+        assert (lost.value.kind, lost.value.console) == ("exit", ("first", "second"))
+    assert asked == [1]
 
 
 def test_a_kernel_that_has_said_why_is_not_asked(start: Start) -> None:
