@@ -35,6 +35,7 @@ PACKAGES = (
     ),
     *("openssh-server", "iproute2", "procps", "util-linux", "fdisk", "dmsetup"),
     *("lvm2", "mdadm", "cryptsetup-bin", "bcache-tools", "btrfs-progs", "e2fsprogs", "xfsprogs"),
+    *("bpftrace", "dbench", "python3-minimal"),  # what compare --perf runs there
 )
 NEEDLESS = ("doc", "man", "locale", "info")  # folders of /usr/share that stay empty
 PRIVATE = {"root": 0o700, "root/.ssh": 0o700, "etc/ssh/ssh_host_ed25519_key": 0o600}
