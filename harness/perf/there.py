@@ -33,6 +33,23 @@ from reports.perf.results import Samples
 from workloads.perf.experiment import PerfExperiment
 
 HERTZ = 997  # of each processor; no divisor of the kernel's ticks
+# Where a processor waits for work: drivers/cpuidle/, drivers/idle/, arch/x86/kernel/process.c, arch/arm64.
+IDLE = frozenset(
+    (
+        "default_idle",
+        "native_safe_halt",
+        "pv_native_safe_halt",
+        "mwait_idle",
+        "intel_idle",
+        "intel_idle_irq",
+        "intel_idle_ibrs",
+        "acpi_safe_halt",
+        "acpi_idle_do_entry",
+        "poll_idle",
+        "cpu_do_idle",
+        "arch_cpu_idle",
+    )
+)
 START_S = 180.0  # bpftrace compiles its script first
 END_S = 120.0
 SETTLE_S = 120.0
@@ -191,10 +208,11 @@ def told(said: str) -> dict[str, Any]:
         fields.get("boost", ""), ""
     )
     fields.pop("boost", None)
+    memory_kib = int(fields.pop("memory_kib"))
     return {
         **fields,
         "processors": int(fields["processors"]),
-        "memory_bytes": int(fields.pop("memory_kib")) << 10,
+        "memory_bytes": memory_kib << 10,
         "load": [float(number) for number in fields["load"].split()],
         "governor": fields["governor"] or "none",
         "turbo": turbo or "not told",
@@ -204,7 +222,8 @@ def told(said: str) -> dict[str, Any]:
 def read_maps(
     said: str, wanted: Sequence[str], present: Sequence[str], side: str, number: int, case: str
 ) -> Samples:
-    """bpftrace's JSON lines. Errors: NotMeasured when there is no map of stacks."""
+    """bpftrace's JSON lines; a processor without work gives no sample. Errors: NotMeasured when there is no
+    map of stacks."""
     maps: dict[str, Any] = {}
     for line in said.splitlines():
         with contextlib.suppress(msgspec.DecodeError):
@@ -217,10 +236,8 @@ def read_maps(
     own: Counter[str] = Counter()
     under: Counter[str] = Counter()
     for stack, count in maps["@stacks"].items():
-        functions = [
-            line.strip().rpartition("+")[0] or line.strip() for line in stack.splitlines() if line.strip()
-        ]
-        if functions:
+        functions = functions_of(stack)
+        if functions and functions[0] not in IDLE:
             own[functions[0]] += count
             under.update(dict.fromkeys(set(functions).intersection(wanted), count))
     return Samples(
@@ -234,6 +251,12 @@ def read_maps(
         {name: seconds_of(maps.get(time_key(name), 0)) for name in present},
         {name: int(maps.get(calls_key(name), 0)) for name in present},
     )
+
+
+def functions_of(stack: str) -> list[str]:
+    """The innermost first. bpftrace 0.23 escapes the ends of lines twice."""
+    frames = [line.strip() for line in stack.replace("\\n", "\n").splitlines()]
+    return [frame.rpartition("+")[0] or frame for frame in frames if frame]
 
 
 class _Line(msgspec.Struct):
