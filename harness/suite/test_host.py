@@ -11,6 +11,7 @@ Not here: which devices may be written (test_claims.py), the kernel under test t
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -21,11 +22,14 @@ import pytest
 
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSlot, GuestSpec
+from harness.guests.machine import EDGE_BYTES
 from harness.guests.spec import LOG_BYTES
 from harness.hosts import hosts
 from harness.hosts.hosts import keep
 from harness.local.root import ROOT
 from harness.local.workspace import workspace
+from harness.states.log import MAGIC
+from harness.suite.machine.machine import DEVICES
 from harness.suite.machine.there import There, claimed
 from oracles.profiles import profile
 from reports.results import read_experiment, read_summary
@@ -77,6 +81,42 @@ def test_a_real_queue_completes_writes_out_of_order(there):
     assert summary.queue.beside > 0
     assert summary.queue.overtaking > 0
     assert "completed before an earlier one" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--models", "O,R,T,N", "--budget", "20"),
+        ("--device", "slow"),
+        ("--faults",),
+        ("--damage", "--budget", "20"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_models_faults_and_damage_are_what_they_are_in_a_guest(there, words):
+    """Of one workload; the kernel may lack a target (dm-dust), which is said."""
+    _, summary, said = there.run("replace-by-rename", "--fs", "ext4", *words)
+    assert summary.experiments == 1
+    assert summary.states.planned > 0
+    assert summary.states.unknown == 0, said
+    assert [one.signature for one in summary.findings if not one.known] == []
+
+
+def test_the_log_lies_on_a_device_that_was_claimed_for_it(there, machine_disks):
+    """And is what dm-log-writes writes: its magic number is in the second disk's file."""
+    second = DEVICES[1]
+    disk = f"/dev/disk/by-id/{second.by_id}"
+    claim = ("claim", there.name, disk, "--role", "log", "--yes-wipe", second.serial)
+    status, said = there.powercut("host", *claim)
+    assert status == 0, said
+    try:
+        _, summary, said = there.run("replace-by-rename", "--fs", "ext4")
+        assert (summary.experiments, summary.states.unknown) == (1, 0), said
+        with (machine_disks / second.serial).open("rb") as file:
+            file.seek(EDGE_BYTES)
+            assert struct.unpack("<Q", file.read(8)) == (MAGIC,)
+    finally:
+        assert there.powercut("host", "release", there.name, disk)[0] == 0
 
 
 def test_a_disk_that_is_not_what_was_claimed_ends_with_2_before_anything_is_written(there):
