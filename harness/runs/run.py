@@ -63,6 +63,7 @@ from harness.runs.reruns import rerun_new
 from harness.stages.checks import AUDIT_PERCENT, AuditFailed
 from harness.stages.explore import DEFAULT_BUDGET, StatePlan
 from harness.states.crash import DEFAULT_MODELS
+from harness.states.disk import copy_sparse
 from harness.states.log import SECTOR_BYTES
 from kernel.fragments import check_variants
 from kernel.kernel import Kernel
@@ -97,6 +98,7 @@ EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
 # The setup of a program is in the log, too: it may write much. The log is a file with holes.
 PROGRAM_LOG_BYTES = 256 << 20
+AUDIT_FAILED = "audit-failed"  # the folder of keep_disks()
 # Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
 COMPARED_RECORDINGS = 3
 
@@ -503,6 +505,18 @@ def work(settings: Worker, line: Connection) -> None:
             line.send(Said("failed", f"{error}"))
 
 
+def keep_disks(disks: Path | None, run: str, number: int) -> str:
+    """Of an audit that failed, in the folder of the run; the words that say where. Errors: OSError."""
+    if disks is None:
+        return ""
+    place = Path(run) / AUDIT_FAILED / f"{number:04d}"
+    place.mkdir(parents=True, exist_ok=True)
+    for one in disks.iterdir():
+        (place / one.name).touch()
+        copy_sparse(one, place / one.name)
+    return f". Both disks are in {shown(place)}"
+
+
 class Workbench:
     """A worker's place: one guest at a time, for one kernel and profile."""
 
@@ -532,7 +546,8 @@ class Workbench:
         except (OSError, BadHost, Unreachable):
             raise
         except AuditFailed as failed:  # in other experiments, too, answers were proven
-            raise AuditFailed(f"{plan.workload.name} on {plan.profile.name}: {failed}") from failed
+            told = f"{plan.workload.name} on {plan.profile.name}: {failed}"
+            raise AuditFailed(told + keep_disks(failed.disks, self._settings.run, plan.number)) from failed
         except Exception as mistake:
             self._stack.close()
             self._for = None

@@ -27,7 +27,7 @@ import msgspec
 
 from harness.guests.checker_reads import blocks_read
 from harness.guests.filesystem import check_filesystem
-from harness.states.disk import ZERO_BLOCK
+from harness.states.disk import BLOCK_BYTES, ZERO_BLOCK, copy_sparse
 from oracles.fsck import ERROR_LINES
 from oracles.observation import Fsck
 from oracles.profiles import Profile
@@ -42,8 +42,17 @@ AUDIT_PERCENT = 1.0
 RUN, PROVEN, AUDITED = "run", "proven", "audited"
 
 
+NOW, THEN, THEN_BLOCKS = "now", "then", "then.blocks"  # of AuditFailed.disks
+
+
 class AuditFailed(Exception):
-    """The checker answers otherwise than it was proven to: nothing that was proven can be believed."""
+    """The checker answers otherwise than it was proven to: nothing that was proven can be believed.
+    disks: a folder with the disk that it was asked about (NOW), what it read of the earlier one (THEN: zeros
+    elsewhere), and the numbers of those blocks, one a line (THEN_BLOCKS); None where nobody kept them."""
+
+    def __init__(self, message: str, disks: Path | None = None) -> None:
+        super().__init__(message)
+        self.disks = disks
 
 
 class Audit(msgspec.Struct, frozen=True):
@@ -136,8 +145,22 @@ class Checks:
             raise AuditFailed(
                 f"{' '.join(self._profile.fsck)} was proven to answer as on an earlier disk, where it read "
                 f"{len(proof.content)} blocks, and answers otherwise. Proven: exit {proof.fsck.exit}, "
-                f"{proof.fsck.output!r}. Found: exit {fsck.exit}, {fsck.output!r}"
+                f"{proof.fsck.output!r}. Found: exit {fsck.exit}, {fsck.output!r}",
+                self._kept(proof, image),
             )
+
+    def _kept(self, proof: CleanAnswer, image: Path) -> Path:
+        folder = self._reads.with_name(f"{self._reads.name}.audit")
+        folder.mkdir(exist_ok=True)
+        (folder / NOW).touch()
+        copy_sparse(image, folder / NOW)
+        with (folder / THEN).open("wb") as then:
+            then.truncate(self._profile.size_bytes)
+            for block, content in proof.content.items():
+                then.seek(block * BLOCK_BYTES)
+                then.write(content)
+        (folder / THEN_BLOCKS).write_text("".join(f"{block}\n" for block in sorted(proof.content)))
+        return folder
 
 
 def is_clean(fsck: Fsck, profile: Profile) -> bool:

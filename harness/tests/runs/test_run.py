@@ -18,7 +18,7 @@ from harness.local.progress import Progress
 from harness.runs import run as subject
 from harness.runs.pool import Lost, Said
 from harness.runs.run import RunSpec, Workbench, Worker, heed, keep_left, require_same_question
-from harness.stages.checks import AuditFailed
+from harness.stages.checks import NOW, THEN, THEN_BLOCKS, AuditFailed
 from harness.tests.made_run import BENCH, keep, question
 from oracles.profiles import profile
 from oracles.verdict import Tier
@@ -106,6 +106,27 @@ def test_an_audit_that_fails_is_no_trouble_of_one_experiment(
     ):
         bench.do_or_tell(PLAN, print)
     assert not list((run / "experiments").iterdir())
+
+
+def test_both_disks_of_an_audit_that_failed_are_kept(
+    run: Path, bench: Workbench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In the folder of the run: the worker's own is removed when it ends."""
+    disks = tmp_path / "disks"
+    disks.mkdir()
+    for name in (NOW, THEN, THEN_BLOCKS):
+        (disks / name).write_bytes(name.encode() + bytes(8192))
+
+    def examine(*_: object) -> None:
+        raise AuditFailed("it answers otherwise", disks)
+
+    monkeypatch.setattr(subject, "run_experiment", examine)
+    with pytest.raises(AuditFailed, match=r"otherwise\. Both disks are in .*audit-failed/0001$"):
+        bench.do_or_tell(PLAN, print)
+    kept = run / "audit-failed" / "0001"
+    assert {one.name: one.read_bytes() for one in kept.iterdir()} == {
+        name: name.encode() + bytes(8192) for name in (NOW, THEN, THEN_BLOCKS)
+    }
 
 
 def test_where_the_scratch_folder_is_full_nothing_is_kept(

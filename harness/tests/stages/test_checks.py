@@ -11,7 +11,18 @@ import pytest
 from harness.guests.checker_reads import blocks_read
 from harness.guests.filesystem import SYSTEM_PATH, check_filesystem, make_filesystem
 from harness.stages import checks
-from harness.stages.checks import AUDITED, PROVEN, RUN, Audit, AuditFailed, Checks, RecoveredDisk
+from harness.stages.checks import (
+    AUDITED,
+    NOW,
+    PROVEN,
+    RUN,
+    THEN,
+    THEN_BLOCKS,
+    Audit,
+    AuditFailed,
+    Checks,
+    RecoveredDisk,
+)
 from harness.states.disk import BLOCK_BYTES, nonzero_blocks
 from oracles.observation import Fsck
 from oracles.profiles import Profile, profile
@@ -129,6 +140,21 @@ def test_an_answer_that_the_audit_does_not_find_again_ends_the_run(tmp_path: Pat
     os.utime(scene.image, (1, 1))
     with pytest.raises(AuditFailed, match=r"date \+%s -r was proven .*Found: exit 0, '1\\n'"):
         scene.checks.answer(RecoveredDisk({}, {}), scene.as_file)
+
+
+def test_both_disks_of_an_audit_that_failed_can_be_looked_at(tmp_path: Path) -> None:
+    """The one that was asked about, and of the earlier one what the checker read; each is as large."""
+    scene = Scene(tmp_path, FIRST_TWO, Audit(100))
+    scene.answer({0: "a", 1: "b", 5: "x"})
+    scene.checks._profile = msgspec.structs.replace(FIRST_TWO, fsck=("false",))
+    with pytest.raises(AuditFailed) as failed:
+        scene.answer({0: "a", 1: "b", 6: "y"})
+    disks = failed.value.disks
+    assert disks is not None
+    assert (disks / NOW).read_bytes() == scene.image.read_bytes()
+    zeros = bytes((COUNT - 2) * BLOCK_BYTES)
+    assert (disks / THEN).read_bytes() == content("a") + content("b") + zeros
+    assert (disks / THEN_BLOCKS).read_text() == "0\n1\n"
 
 
 def test_a_checker_that_is_killed_in_an_audit_says_nothing_against_the_proof(
