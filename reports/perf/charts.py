@@ -153,7 +153,7 @@ def profile_chart(measured: Measured, profile: Profile) -> Chart:
         )
         axes.set_yticks(rows, [one.function for one in profile.shares])
         axes.invert_yaxis()
-        axes.set_xlabel("% of the samples of the guest's kernel, in the function itself")
+        axes.set_xlabel("% of the samples of the kernel, in the function itself")
         axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.45, 1.0), frameon=False, labelcolor=INK)
 
     name = f"profile-{measured.experiment.name}-{profile.case}".replace(" ", "-").replace("'", "")

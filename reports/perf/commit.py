@@ -132,11 +132,11 @@ def machine_sentence(run: PerfRun, measured: Measured, facts: CaseFacts) -> str:
     )
     if run.on_a_machine:
         where = (
-            f"{_a_machine(run)} ({name}, turbo {machine['turbo']}, "
+            f"{_a_machine(run)}{name}, turbo {machine['turbo']}, "
             f"{machine['memory_bytes'] / (1 << 30):.0f} GiB of ram) on "
             f"{measured.experiment.device_mib} MiB of its {_disk(run)}"
         )
-        whose = "it"
+        whose = "the machine"
     else:
         where = (
             f"User Mode Linux with one processor, {measured.experiment.memory_mib} MiB of ram and a disk of "
@@ -152,7 +152,7 @@ def machine_sentence(run: PerfRun, measured: Measured, facts: CaseFacts) -> str:
 
 
 def _a_machine(run: PerfRun) -> str:
-    return f"a virtual machine ({run.machine['virtual']})" if run.is_virtual else "bare metal"
+    return f"a virtual machine ({run.machine['virtual']}; " if run.is_virtual else "bare metal ("
 
 
 def _disk(run: PerfRun) -> str:

@@ -45,13 +45,13 @@ def test_of_a_machine_the_block_tells_what_was_measured():
         "was run on bare metal (Made Up 3000, 12 processors, governor performance, turbo off, 64 GiB",
         "of its Fast SSD, scheduler none, using a non-debug kernel",
         "DEV=/dev/disk/by-id/nvme-Fast_SSD_1",
-        "load average of it from",
+        "load average of the machine from",
         "shares of the kernel's samples (bpftrace, profile:hz)",
         "f() 603.5 ms 353.5 ms -41.4%",
     ):
         assert words in text, words
     assert "User Mode Linux" not in text
-    assert "on a virtual machine (qemu) (Made Up" in commit_message(make_perf_there("qemu")).replace(
+    assert "on a virtual machine (qemu; Made Up" in commit_message(make_perf_there("qemu")).replace(
         "\n", " "
     )
 
