@@ -33,12 +33,11 @@ SERIES, WORKLOAD = "planted/attribute-change-not-noted", "chmod-fsync"
 SOURCE = "6.12"
 WORD = f"{SOURCE}+{SERIES}"
 BEGUN_S = 1200.0
-# Of the highest priority, and for as long as they like.
+# It stands still for good: nothing runs but a loop with interrupts off. A loop of the highest priority in
+# user mode is not enough since 6.8, whose fair server leaves others a twentieth.
 HANG = """
-echo -1 >/proc/sys/kernel/sched_rt_runtime_us
-for processor in 0 1; do
-    nohup taskset -c $processor chrt -f 99 sh -c 'sleep 1; while :; do :; done' >/dev/null 2>&1 </dev/null &
-done
+echo 0 >/proc/sys/kernel/panic
+nohup sh -c 'sleep 1; echo c >/proc/sysrq-trigger' >/dev/null 2>&1 </dev/null &
 exit 0
 """
 CONFIG = ROOT / "harness" / "suite" / "machine" / "kernel.config"
@@ -110,8 +109,8 @@ def test_a_hang_is_ended_by_reset(there, monkeypatch):
 
 
 def test_a_hang_in_the_middle_of_a_run_is_ended_by_the_watchdog(there):
-    """Both processors run a loop that nothing but an interrupt gets through; nobody resets it. The board's
-    watchdog, which is no longer fed, does; ours is booted again, and the run goes on."""
+    """Nobody resets it, and it does not by itself. The board's watchdog, which is no longer fed, does; ours
+    is booted again, and the run goes on."""
     words = ["--fs", "ext4", "--guest", there.name, "--kernel", WORD]
     keep(msgspec.structs.replace(there.host, reset=()))
     command = [sys.executable, "-m", "harness.commands.main", "run", *words, "--out", str(there.results)]
