@@ -57,18 +57,41 @@ static int dm(unsigned long command, const char *name, unsigned int flags)
  * event keep udev's rules away, and it remembers them for those that follow (libdevmapper.h, DM_UDEV_*_FLAG;
  * rules.d/55-dm.rules). Guests have no udev.
  */
+#define OPENED_BY_UDEV_MS 20000
 #define UDEV_FLAGS_SHIFT 16
 enum { UDEV_NO_DM_RULES = 1, UDEV_NO_SUBSYSTEM_RULES = 2, UDEV_NO_DISK_RULES = 4, UDEV_NO_OTHER_RULES = 8, UDEV_PRIMARY = 64 };
 
-static bool first_event; /* since it was created */
+/* Devices that were created and had no event yet: several may be, before the first of them has a table. */
+static char without_event[8][DM_NAME_LEN];
+
+static void expect_event(const char *name)
+{
+	for (size_t i = 0; i < sizeof(without_event) / sizeof(without_event[0]); i++) {
+		if (!without_event[i][0] || !strcmp(without_event[i], name)) {
+			snprintf(without_event[i], sizeof(without_event[i]), "%s", name);
+			return;
+		}
+	}
+	die("dm create: too many devices without a table");
+}
+
+static bool is_first_event(const char *name)
+{
+	for (size_t i = 0; i < sizeof(without_event) / sizeof(without_event[0]); i++) {
+		if (!strcmp(without_event[i], name)) {
+			without_event[i][0] = 0;
+			return true;
+		}
+	}
+	return false;
+}
 
 static int dm_resume(const char *name, unsigned int flags)
 {
 	memset(&request, 0, sizeof(request));
-	if (first_event && device_prefix[0])
+	if (is_first_event(name) && device_prefix[0])
 		request.header.event_nr = (UDEV_NO_DM_RULES | UDEV_NO_SUBSYSTEM_RULES | UDEV_NO_DISK_RULES |
 					   UDEV_NO_OTHER_RULES | UDEV_PRIMARY) << UDEV_FLAGS_SHIFT;
-	first_event = false;
 	return dm(DM_DEV_SUSPEND, name, flags); /* without DM_SUSPEND_FLAG */
 }
 
@@ -96,7 +119,7 @@ static void dm_create(const char *name, const char *node)
 		die("dm create");
 	dev_t device = makedev(major(request.header.dev), minor(request.header.dev));
 
-	first_event = true;
+	expect_event(name);
 	unlink(node);
 	if (mknod(node, S_IFBLK | 0600, device))
 		die("mknod");
@@ -249,11 +272,19 @@ void device_remove(const char *name)
 		die("dm remove");
 }
 
-/* How many have it open. */
+/* How many have it open. On a machine udev opens each device of a new table for a moment, to see what is on it. */
 int device_open_count(const char *name)
 {
-	memset(&request, 0, sizeof(request));
-	return dm(DM_DEV_STATUS, name, 0) ? -1 : request.header.open_count;
+	double deadline = now_ms() + (on_machine ? OPENED_BY_UDEV_MS : 0);
+
+	for (;;) {
+		memset(&request, 0, sizeof(request));
+		int count = dm(DM_DEV_STATUS, name, 0) ? -1 : (int)request.header.open_count;
+
+		if (count <= 0 || now_ms() >= deadline)
+			return count;
+		usleep(20000);
+	}
 }
 
 /* --- recording --------------------------------------------------------------------------------- */

@@ -19,8 +19,24 @@
 
 #define PROBE_NAME ".powercut-probe"
 
+/*
+ * On a machine somebody else may have the device open: what was read of the last state stays in memory then, and would
+ * be mounted in place of what the disk has now.
+ */
+static void forget_read(const char *device)
+{
+	int file = open(device, O_RDONLY | O_CLOEXEC);
+
+	if (file >= 0) {
+		ioctl(file, BLKFLSBUF, 0);
+		close(file);
+	}
+}
+
 int mount_filesystem(const char *device, const char *filesystem, const char *options)
 {
+	if (on_machine)
+		forget_read(device);
 	return mount(device, MOUNT_POINT, filesystem, 0, options) ? errno : 0;
 }
 
