@@ -25,16 +25,17 @@ from pathlib import Path
 
 from harness.guests.agent_binary import agent_of
 from harness.guests.interface import ANSWER_TIMEOUT_S, CONSOLE_LINES, GuestTrouble, LostGuest, answer
-from harness.guests.kernels import under_test
+from harness.guests.kernels import by_key, under_test
 from harness.guests.spec import DISK, LOG, PATIENCE, SSH, GuestSpec, host_of
 from harness.hosts.agent import architecture, put
 from harness.hosts.claims import Refused, holding, told
-from harness.hosts.deploy import NeverAnswered, with_kernel
+from harness.hosts.deploy import NeverAnswered, Tell, with_kernel
 from harness.hosts.hosts import BadHost, Claim, Host, host
 from harness.hosts.power import console
 from harness.hosts.pstore import LAST_LINES, Seen, left_since, lines_since
 from harness.hosts.pstore import look as look_at_store
 from harness.hosts.reach import reached
+from harness.hosts.running import is_remembered
 from harness.hosts.ssh import Connection, RemoteFailed, Unreachable
 from harness.hosts.watchdog import fed
 from harness.local.workspace import Workspace
@@ -141,6 +142,14 @@ def last_words_of(machine: Host, before: Seen) -> tuple[str, ...]:
     except BadHost:  # a command of the user's failed, or we may not enter: the next start says so
         pass
     return ()
+
+
+def boot_there(kind: str, kernel_key: str, tell: Tell) -> None:
+    """So that the kernel under test runs; nothing where it does, or where what runs is tested.
+    Errors: BadHost, RemoteFailed, Unreachable, BuildFailed, OSError."""
+    if not is_remembered(kernel_key):
+        with with_kernel(host(host_of(kind)), by_key(kind, kernel_key), tell=tell):
+            pass
 
 
 def require_claims(kind: str, agent: Path, device_bytes: int, log_bytes: int) -> None:

@@ -85,7 +85,11 @@ case "$(cat /sys/kernel/security/lockdown 2>/dev/null)" in
 esac
 exit 0
 """
-LOAD = "kexec -l {folder}/bzImage --initrd={folder}/initrd --command-line={words}\n"
+# By the older system call, or by the one that a kernel has which takes signed images alone (RHEL's).
+LOAD = """
+set -- {folder}/bzImage --initrd={folder}/initrd --command-line={words}
+kexec -c -l "$@" || kexec -s -l "$@"
+"""
 # After this script has ended, so that its end is heard; services end in order where systemd can do that.
 GO = """
 nohup sh -c 'sleep 1; systemctl kexec || { sync; kexec -e; }' >/dev/null 2>&1 </dev/null &
@@ -184,7 +188,7 @@ def deploy(connection: Connection, kernel: Kernel, tell: Tell = lambda _: None) 
     put(connection, kernel, tell)
     words = " ".join((own.words, *DEATH_WORDS))
     tell(f"{connection.host.name}: booting {made.word} ({made.release})")
-    boot(connection, words)
+    boot(connection, words, tell)
     now = came_back(connection.host, before.boot)
     if now.build_id != made.build_id:
         raise NeverAnswered(
@@ -219,7 +223,7 @@ def kernel_bytes(kernel: Kernel) -> int:
     return sum((Path(kernel.path).parent / name).stat().st_size for name in (MODULES, "bzImage", "config"))
 
 
-def boot(connection: Connection, words: str) -> None:
+def boot(connection: Connection, words: str, tell: Tell = lambda _: None) -> None:
     """Once, what put() brought. Errors: BadHost when neither kexec nor GRUB can; RemoteFailed,
     Unreachable."""
     forbidden = connection.run(KEXEC_FORBIDDEN).decode(errors="replace").strip()
@@ -227,7 +231,7 @@ def boot(connection: Connection, words: str) -> None:
         try:
             connection.run(LOAD.format(folder=FOLDER, words=shlex.quote(words)))
         except RemoteFailed as error:
-            forbidden = f"kexec refused: {error.error.strip()[-200:]}"
+            forbidden = f"kexec refused: {' / '.join(error.error.strip()[-200:].splitlines())}"
         else:
             connection.run(GO)
             return
@@ -235,6 +239,7 @@ def boot(connection: Connection, words: str) -> None:
         raise BadHost(
             f"{connection.host.name}: {forbidden}, and {unfit}. Or test what runs: --kernel running"
         )
+    tell(f"{connection.host.name}: {forbidden}. So GRUB boots it, for this time")
     uuid, folder = connection.run(GRUB_COPY.format(folder=FOLDER), timeout_s=SEND_S).decode().splitlines()
     connection.run(GRUB_ONCE.format(mark=MARK, end_mark=END_MARK), grub_entry(uuid, folder, words).encode())
     connection.run(REBOOT)

@@ -18,7 +18,8 @@ say kernel "$kernel"
 say architecture "$(uname -m)"
 say processors "$(nproc)"
 sed -n 's/^MemTotal: *\([0-9]*\) kB/memory_kib\t\1/p' /proc/meminfo
-sed -n '/^KernelPageSize/{s/.*: *\([0-9]*\) kB/page_kib\t\1/p;q;}' /proc/self/smaps
+# Of the auxiliary vector, pairs of words (getauxval(3)): 6 is AT_PAGESZ.
+od -An -v -t u8 /proc/self/auxv | awk '$1 == 6 { printf "page_kib\t%d\n", $2 / 1024 }'
 read -r machine_id </etc/machine-id
 say machine_id "$machine_id"
 for module in dm_mod dm_log_writes dm_flakey dm_snapshot dm_delay dm_dust brd loop; do

@@ -238,7 +238,11 @@ _ENTRY = (
     ),
     ("Bad configuration option", "ssh does not understand its configuration", "{last}"),
     ("Can't open user config file", "`ssh_config` cannot be read", "{last}"),
-    ("Could not resolve hostname", "its name has no address", "Correct `address` in {hosts}"),
+    (
+        "Could not resolve hostname",
+        "its name has no address",
+        "Correct the address: in the command, or `address` in {hosts}",
+    ),
 )
 _ROUTE = (
     ("Connection refused", "nothing listens there", "Is sshd running, and on this port?"),

@@ -120,7 +120,7 @@ def measure(run_spec: PerfWish, run: Path, progress: Progress) -> PerfRun:
     if not machine or "exact" in run_spec.kinds:
         require_memory(run_spec.experiments)
     kernels = {wanted: build_both(run_spec, *wanted, progress) for wanted in all_kernels(run_spec)}
-    place: Place = There(machine) if machine else Here()
+    place: Place = There(machine, progress.line) if machine else Here()
     tools = tool_versions(run_spec.experiments, machine)
     perf_folder(run).mkdir(parents=True, exist_ok=True)
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -20,8 +20,8 @@ import msgspec
 
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSpec
-from harness.guests.machine import LOST, claimed_disk, require_claims
-from harness.hosts.deploy import boot_anew
+from harness.guests.machine import LOST, SILENT, claimed_disk, require_claims
+from harness.hosts.deploy import Tell, boot_anew
 from harness.hosts.hosts import Host
 from harness.hosts.ssh import RemoteFailed, Unreachable, connect, lines_of
 from harness.local.workspace import Workspace
@@ -120,8 +120,9 @@ def versions(machine: Host, packages: Sequence[str]) -> dict[str, str]:
 class There:
     """Errors: AgentError, Refused."""
 
-    def __init__(self, machine: Host) -> None:
+    def __init__(self, machine: Host, tell: Tell) -> None:
         self._machine = machine
+        self._tell = tell
         self._disk = claimed_disk(machine)
         self._agent = agent_binary()
 
@@ -139,8 +140,9 @@ class There:
     @contextlib.contextmanager
     def booted(self, kernel: Kernel, experiment: PerfExperiment, space: Workspace) -> Iterator[MeasuredGuest]:
         """As Place's."""
-        boot_anew(self._machine, kernel, self._machine.name in LOST)
-        LOST.discard(self._machine.name)
+        name = self._machine.name
+        boot_anew(self._machine, kernel, name in LOST - SILENT.keys(), self._tell)
+        LOST.discard(name)
         with connect(self._machine) as connection:
             connection.run(SETTLED.replace("SECONDS", f"{SETTLE_S:g}"), timeout_s=2 * SETTLE_S)
         spec = GuestSpec(

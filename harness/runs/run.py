@@ -48,7 +48,7 @@ from harness.guests.agent_binary import AgentError, agent_binary, agent_of
 from harness.guests.filesystem import make_filesystem, tool_version
 from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.kernels import build_for, by_key, kernel_path
-from harness.guests.machine import claimed_disk, require_claims
+from harness.guests.machine import boot_there, claimed_disk, require_claims
 from harness.guests.probe import NoGuest, accelerated, prefer
 from harness.guests.spec import LOG_BYTES, SSH, UML, family, host_of
 from harness.hosts.hosts import BadHost, host
@@ -178,6 +178,8 @@ def run(
     if family(guest) == SSH:
         largest = max(part.profile.size_bytes for part in parts_of(run_spec))
         require_claims(guest, agent, largest, run_spec.log_bytes)
+        first = plans_of(run_spec, kernels, guest, agent.name)[0].kernel_key
+        boot_there(guest, first, progress.line)  # here, where it can be told
     started = time.monotonic()
     plans = plans_of(run_spec, kernels, guest, agent.name)
     folder = resume or new_run(out, question_of(run_spec, kernels, guest))

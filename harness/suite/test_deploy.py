@@ -66,6 +66,8 @@ def test_a_planted_bug_is_found_minimized_and_exported_there(there):
     now = there.runs()
     assert now.build_id == built(there).provenance.build_id
     assert "panic=10" in now.words
+    assert "BOOT_IMAGE=" not in now.words, "GRUB booted it, and not kexec"
+    assert there.powercut("host", "show", there.name)[0] == 0
     folder = there.folder
     findings = [one for one in read_summary(folder).findings if not one.known]
     assert {one.oracle for one in findings} == {"durable"}
