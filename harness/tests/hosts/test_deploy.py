@@ -9,6 +9,7 @@ from harness.hosts import deploy, hosts
 from harness.hosts.hosts import BadHost, Host
 from harness.hosts.own import Own, kernel_for, own_kernel, own_words
 from harness.hosts.running import Running
+from harness.hosts.ssh import RemoteFailed
 from kernel.kernel import Machine
 
 OWN = Own("6.12.1-deb", "aa", "root=/dev/sda1 ro", "CONFIG_SMP=y\n", ("ext4", "nvme"))
@@ -88,3 +89,40 @@ def test_the_entry_of_grub_is_between_its_marks() -> None:
     assert (lines[0], lines[-1]) == (deploy.MARK, deploy.END_MARK)
     assert "    search --no-floppy --fs-uuid --set=root 1-2" in lines
     assert "    linux /boot/powercut/bzImage root=UUID=1 ro 'a=b;c' panic=10" in lines
+
+
+class Booting:
+    """A connection to a machine whose kexec says so much, and whose GRUB can."""
+
+    def __init__(self, refusal: str) -> None:
+        self.host, self.refusal = Host("nuc1", "a"), refusal
+        self.did: list[str] = []
+
+    def run(self, script: str, _data: bytes = b"", timeout_s: float = 60) -> bytes:
+        if script in (deploy.KEXEC_FORBIDDEN, deploy.GRUB_UNFIT):
+            return b""
+        if "kexec -c -l" in script:
+            if self.refusal:
+                raise RemoteFailed("nuc1", 1, self.refusal)
+            return b""
+        self.did.append(script)
+        return b"uuid-1\n/boot/powercut\n" if "grub-mkrelpath" in script else b""
+
+
+def test_why_grub_boots_it_and_not_kexec_is_told() -> None:
+    """Else nobody learns that kexec, which is faster, never works there."""
+    said: list[str] = []
+    machine = Booting("Could not find a free area of memory\nlocate_hole failed\n")
+    deploy.boot(machine, "ro", said.append)  # type: ignore[arg-type]
+    assert said == [
+        "nuc1: kexec refused: Could not find a free area of memory / locate_hole failed. "
+        "So GRUB boots it, for this time"
+    ]
+    assert machine.did[-1] == deploy.REBOOT
+
+
+def test_where_kexec_takes_it_grub_is_left_alone() -> None:
+    said: list[str] = []
+    machine = Booting("")
+    deploy.boot(machine, "ro", said.append)  # type: ignore[arg-type]
+    assert (said, machine.did) == ([], [deploy.GO])
