@@ -51,9 +51,7 @@ def test_of_a_machine_the_block_tells_what_was_measured():
     ):
         assert words in text, words
     assert "User Mode Linux" not in text
-    assert "on a virtual machine (qemu; Made Up" in commit_message(make_perf_there("qemu")).replace(
-        "\n", " "
-    )
+    assert "on a virtual machine (qemu; Made Up" in commit_message(make_perf_there("qemu")).replace("\n", " ")
 
 
 def test_of_a_machine_the_last_lines_name_it():
