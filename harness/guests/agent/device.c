@@ -57,7 +57,6 @@ static int dm(unsigned long command, const char *name, unsigned int flags)
  * event keep udev's rules away, and it remembers them for those that follow (libdevmapper.h, DM_UDEV_*_FLAG;
  * rules.d/55-dm.rules). Guests have no udev.
  */
-#define OPENED_BY_UDEV_MS 20000
 #define UDEV_FLAGS_SHIFT 16
 enum { UDEV_NO_DM_RULES = 1, UDEV_NO_SUBSYSTEM_RULES = 2, UDEV_NO_DISK_RULES = 4, UDEV_NO_OTHER_RULES = 8, UDEV_PRIMARY = 64 };
 
@@ -272,10 +271,12 @@ void device_remove(const char *name)
 		die("dm remove");
 }
 
-/* How many have it open. On a machine udev opens each device of a new table for a moment, to see what is on it. */
+#define OPENED_BY_OTHERS_MS 20000
+
+/* How many have it open. On a machine others may for a moment, to see what is on it; udev is kept away above. */
 int device_open_count(const char *name)
 {
-	double deadline = now_ms() + (on_machine ? OPENED_BY_UDEV_MS : 0);
+	double deadline = now_ms() + (on_machine ? OPENED_BY_OTHERS_MS : 0);
 
 	for (;;) {
 		memset(&request, 0, sizeof(request));
