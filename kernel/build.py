@@ -73,6 +73,8 @@ class Recipe(msgspec.Struct, frozen=True):
             parts["arch"] = self.spec.arch
         if self.spec.machine:
             parts["machine"] = machine.digest(self.spec.machine)
+        if profiling.VARIANT in self.spec.variants:
+            parts["counted"] = profiling.digest()
         return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:20]
 
     @property

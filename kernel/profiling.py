@@ -10,6 +10,7 @@ Only the filesystems count: a kernel that counts everywhere is several times slo
 of time and interrupts would be in every figure.
 """
 
+import hashlib
 import re
 import shutil
 from pathlib import Path
@@ -19,9 +20,8 @@ from kernel.kernel import BuildFailed
 from kernel.make import OBJECTS
 
 VARIANT = "gcov"
-COUNTED = ("fs/btrfs", "fs/ext4", "fs/jbd2", "fs/xfs")
-# Documentation/dev-tools/gcov.rst. What is inlined before the counters are put in has none of its own. Who
-# changes these lines or COUNTED raises RECIPE_VERSION in build.py.
+COUNTED = ("fs/btrfs", "fs/ext4", "fs/f2fs", "fs/iomap", "fs/jbd2", "fs/xfs")
+# Documentation/dev-tools/gcov.rst. What is inlined before the counters are put in has none of its own.
 LINES = b"GCOV_PROFILE := y\nccflags-y += -fno-early-inlining\n"
 
 START = "kernel/gcov/gcc_base.c"
@@ -29,6 +29,11 @@ START = "kernel/gcov/gcc_base.c"
 # constructors libc runs before there is a kernel: no printk, no mutex then, and nobody to lock out.
 _START_BODY = re.compile(rb"(void __gcov_init\(struct gcov_info \*info\)\n\{\n).*?(\n\})", re.DOTALL)
 _START_ALONE = rb"\1\tgcov_info_link(info);\2"
+
+
+def digest() -> str:
+    """Of what decides which files count and how: another kernel where it differs."""
+    return hashlib.sha256(b"\0".join([LINES, *(folder.encode() for folder in COUNTED)])).hexdigest()
 
 
 def switch_on(tree: Path) -> None:

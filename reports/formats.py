@@ -34,6 +34,7 @@ FORMATS = {
     "perf.json": 1,
     "fstests.json": 1,
     "night.json": 1,
+    "coverage.json": 1,
 }
 Kept = TypeVar("Kept")
 Older = dict[str, Any]

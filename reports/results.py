@@ -564,6 +564,23 @@ class RecoveryCounts(msgspec.Struct, frozen=True):
     different: tuple[str, ...] = ()
 
 
+class PatchRan(msgspec.Struct, frozen=True):
+    """In a summary: how much of a kernel's series ran. kernel: its kernel spec. lines: how many are code.
+    ran: how many of them ran, by phase and under "any". never: the first of those that never ran, as
+    "fs/btrfs/tree-log.c:4711 (copy_items)". left: how many more."""
+
+    kernel: str
+    lines: int
+    ran: dict[str, int]
+    never: tuple[str, ...] = ()
+    left: int = 0
+
+    @property
+    def unreached(self) -> bool:
+        """Verdicts of this kernel say nothing about its series."""
+        return not self.ran["any"]
+
+
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     """summary.json, the answer.
 
@@ -587,6 +604,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     damage:      of `run --damage`: by profile and kind of block.
     recoveries:  of `run --recover`: by way, the states that were compared and those that came back otherwise,
                  as "EXPERIMENT STATE: what".
+    patches:     of kernels with series that count what they execute: how much of the series ran.
     """
 
     exit: int
@@ -606,6 +624,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     damage: tuple[DamageCounts, ...] = ()
     recoveries: dict[str, RecoveryCounts] = {}
     queue: QueueCounts | None = None
+    patches: tuple[PatchRan, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -679,12 +698,17 @@ def read_packed(path: Path) -> bytes:
         return stream.read()
 
 
+def read_facts(folder: Path) -> ExperimentFacts:
+    """Of an experiment's folder. Errors: as read_experiment()."""
+    return formats.read(folder / "experiment.json", ExperimentFacts)
+
+
 def read_experiment(folder: Path) -> Experiment:
     """One experiment's folder. Errors: OSError, msgspec.DecodeError, UnknownFormat."""
     history_file = folder / "history.json"
     return Experiment(
         folder=folder.name,
-        facts=formats.read(folder / "experiment.json", ExperimentFacts),
+        facts=read_facts(folder),
         workload_text=(folder / "workload").read_text(),
         history=formats.read(history_file, History) if history_file.exists() else None,
         judgement=msgspec.json.decode(read_packed(folder / "verdicts.json.zst"), type=Judgement),

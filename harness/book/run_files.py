@@ -26,6 +26,7 @@ from harness.book.regions import filled
 from harness.book.tables import code, table
 from harness.runs.cross_check import CrossChecked
 from oracles.verdict import Verdict
+from reports.coverage.results import CoverageReport
 from reports.formats import FORMATS
 from reports.fstests.results import FstestsRun
 from reports.nights.results import Night
@@ -58,6 +59,7 @@ STRUCTS: dict[str, type] = {
     "perf.json": PerfRun,
     "fstests.json": FstestsRun,
     "night.json": Night,
+    "coverage.json": CoverageReport,
     "bench.json: each of `profiles`": Speed,
     "bench.json: `huge_log`": HugeLog,
     "bench-history.jsonl": Point,

@@ -27,6 +27,7 @@ from harness.commands.compare import (
     command_compare,
 )
 from harness.commands.completion import SHELLS, PrintCompletion
+from harness.commands.coverage import add_coverage, command_coverage
 from harness.commands.explore import add_explore, add_pack, command_explore, command_pack
 from harness.commands.export import add_export, command_export
 from harness.commands.fstests import add_fstests, command_fstests
@@ -73,6 +74,7 @@ from harness.perf.boot import NotMeasured
 from harness.runs.run import NoGuest, NoRoom, WorkerFailed
 from harness.stages.checks import AuditFailed
 from harness.stages.elsewhere import BadSource
+from harness.stages.gcov import NotCounted
 from harness.states.disk import BadEntry
 from harness.states.log import BadLog
 from kernel.kernel import BadKernel, KernelError
@@ -124,6 +126,7 @@ NOT_DONE = (
     NoRoom,
     NoRoomForDisks,
     NotBisected,
+    NotCounted,
     NotMeasured,
     NotShown,
     OSError,
@@ -189,6 +192,16 @@ def parser() -> argparse.ArgumentParser:
     )
     add_run(bisect)
     add_bisect(bisect)
+    add_coverage(
+        add(
+            "coverage",
+            "show which lines of a kernel, and of a series, the workloads execute",
+            "Do what run does, on a kernel that counts which lines of the filesystems it executes, and "
+            "show which lines of the kernel and of its series ran, while recording and while recovering. "
+            "Without a WORKLOAD, the whole library. With the folder of such a run in place of a WORKLOAD, "
+            "show that again.",
+        )
+    )
     add_record(
         add(
             "record",
@@ -336,6 +349,7 @@ COMMANDS = {
     "run": command_run,
     "compare": command_compare,
     "bisect": command_bisect,
+    "coverage": command_coverage,
     "judge": command_judge,
     "record": command_record,
     "report": command_report,
@@ -365,7 +379,7 @@ def understood(words: list[str]) -> argparse.Namespace:
         return argparse.Namespace(command=words[0], arguments=words[1:])
     arguments = parser().parse_args(words)
     arguments.words, arguments.understood = words, understood
-    if arguments.command in ("run", "compare", "bisect"):
+    if arguments.command in ("run", "compare", "bisect", "coverage"):
         settle_kernel(arguments)
     return arguments
 

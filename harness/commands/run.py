@@ -91,8 +91,8 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--kernel",
         metavar="K",
-        help="kernel under test, SOURCE[+SERIES...] (default: 6.12); of a machine also `running`, what runs "
-        "there (its default)",
+        help="kernel under test, SOURCE[+SERIES...] (default: 6.12); several with commas between them, for "
+        "findings side by side; of a machine also `running`, what runs there (its default)",
     )
     config_option(command)
     command.add_argument(
@@ -187,6 +187,12 @@ def add_run(command: argparse.ArgumentParser) -> None:
         help="compare the state at the end of each operation with what dm-flakey leaves; no verdicts",
     )
     command.add_argument(
+        "--no-coverage",
+        action="store_true",
+        help="do not run the workloads once more on the build that counts which lines of the series run; "
+        "otherwise done where that build is in the cache (powercut coverage makes it)",
+    )
+    command.add_argument(
         "--json", action="store_true", help="print summary.json on standard output and nothing else"
     )
     command.add_argument("--quiet", action="store_true", help="do not show progress")
@@ -240,6 +246,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         kind=kind_of(arguments),
         devices=asked_devices(arguments),
         repeats=all(workload.program is None for workload in workloads),
+        coverage=not arguments.no_coverage,
     )
     return swept(run_spec, arguments) if arguments.planted else run_spec
 
@@ -322,7 +329,20 @@ def asked_devices(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
-    return (arguments.against, arguments.kernel) if arguments.against else (arguments.kernel,)
+    """Errors: BadSelection."""
+    words = tuple(dict.fromkeys(word.strip() for word in arguments.kernel.split(",")))
+    if not all(words):
+        raise BadSelection(f"--kernel {arguments.kernel}: a name is missing beside a comma")
+    if len(words) > 1 and (arguments.against or arguments.planted or arguments.cross_check):
+        raise BadSelection(
+            f"--kernel {arguments.kernel}: several kernels are for run and coverage. compare, --planted and "
+            "--cross-check take one"
+        )
+    if len(words) > 1 and family(arguments.guest) == SSH:
+        raise BadSelection(
+            f"--kernel {arguments.kernel}: a machine runs one kernel at a time. Use a run for each"
+        )
+    return (arguments.against, *words) if arguments.against else words
 
 
 def do_run(run_spec: RunSpec, arguments: argparse.Namespace, resume: Path | None) -> int:
@@ -392,6 +412,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         against=question.against,
         kind=kind_of(original),
         devices=asked_devices(original),
+        coverage=not original.no_coverage,
     )
     if original.planted:  # bugs that were planted since are not part of this run
         run_spec = swept(run_spec, original, tuple(question.kernels))

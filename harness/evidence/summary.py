@@ -24,6 +24,7 @@ from harness.local.root import COMMAND
 from oracles.finding import Group, Witness, group
 from oracles.spec import LIVE, is_live, model_of, operation_of, place_of, presumed
 from oracles.verdict import Answer, Verdict
+from reports.coverage.results import patch_ran, read_coverage
 from reports.formats import NOT_KNOWN
 from reports.pages.damage import kinds_of
 from reports.results import (
@@ -316,10 +317,13 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
     stock = tuple(silence(tally.examined, findings)) if sweep else ()
     recoveries = recovery_counts(read_recoveries(run))
     reasons += [f"{one.experiment:04d}: {one.trouble}" for one in read_recoveries(run) if one.trouble]
+    covered = read_coverage(run)
+    patches = tuple(one for kernel in (covered.kernels if covered else ()) if (one := patch_ran(kernel)))
     broken = sweep_failed(detection, stock) if detection else bool(findings)
     broken = broken or any(one.different for one in recoveries.values())
+    unsure = bool(reasons or tally.unknown or any(one.unreached for one in patches))
     return Summary(
-        exit=EXIT_BROKEN if broken else EXIT_UNKNOWN if reasons or tally.unknown else EXIT_HOLDS,
+        exit=EXIT_BROKEN if broken else EXIT_UNKNOWN if unsure else EXIT_HOLDS,
         experiments=tally.experiments,
         states=StateCounts(tally.planned, tally.checked, tally.identical, tally.unknown),
         log_entries=tally.entries,
@@ -339,6 +343,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
         undone_experiments=tally.undone,
         recoveries=recoveries,
         queue=queue_counts(tally.queues),
+        patches=patches,
     )
 
 

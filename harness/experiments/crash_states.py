@@ -52,6 +52,7 @@ class CrashStates:
             setting.scratch,
             walk_asks(recording.history, setting.profile, setting.tier),
             setting.audit,
+            setting.tally.add_state if setting.tally else None,
         )
         self._explorer = Explorer(state_plan, setting.profile.atomic_bytes, log, setting.scratch, enough)
         self._judging_s = 0.0

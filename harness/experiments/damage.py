@@ -30,6 +30,7 @@ from harness.states.crash import parse_spec, states
 from harness.states.log import Log
 from harness.states.rebuild import Rebuilding
 from oracles.spec import State
+from reports.coverage.results import DAMAGED
 from reports.results import Coverage, ReadBlock
 
 # A kernel that keeps some of its words to itself: of each message of btrfs at most ten in 5 s are printed
@@ -112,8 +113,16 @@ class DamageSweep:
 
     def _recovered(self, wanted: Iterator[State], asks: int) -> Iterator[Recovered]:
         setting, flags = self._setting, self._walk_flags | asks
-        recovery = Recovery(setting.guest_slot, setting.profile, False, setting.scratch, flags)
+        # What the mended disks are asked for is asked of damaged ones alone.
+        counted = self._count if setting.tally and asks == WANT_CHANGES else None
+        recovery = Recovery(
+            setting.guest_slot, setting.profile, False, setting.scratch, flags, counted=counted
+        )
         return recovery.run(self._base, self._log, wanted)
+
+    def _count(self, _spec: str, counters: bytes) -> None:
+        assert self._setting.tally
+        self._setting.tally.add(DAMAGED, counters)
 
     def _reads(self, chosen: Sequence[State], disks: Rebuilding) -> dict[State, tuple[ReadBlock, ...]]:
         filesystem = self._setting.profile.filesystem

@@ -17,6 +17,8 @@ import msgspec
 
 from harness.guests.guest import GuestSlot, GuestTrouble, LostGuest
 from harness.stages.checks import Audit
+from harness.stages.counters import Tally
+from harness.stages.gcov import COUNT, OF_RECORDING, NotCounted, since_count, told
 from harness.stages.judge import Ledger
 from harness.stages.live import Died
 from harness.stages.record import NotRecorded, Recording, record
@@ -25,11 +27,12 @@ from harness.states.disk import BadEntry
 from harness.states.log import BadLog, Log, open_log
 from oracles.profiles import Profile
 from oracles.verdict import Tier, Verdict
+from reports.coverage.results import RECORDED
 from reports.results import Device
 from workloads.workload import Workload
 
 # What ends the examination of a recording; what was judged until then stays.
-UNEXAMINED = (BadEntry, BadLog, GuestTrouble, LostGuest)
+UNEXAMINED = (BadEntry, BadLog, GuestTrouble, LostGuest, NotCounted)
 # What ends a recording: nothing of it can be judged.
 UNRECORDED = (NotRecorded, *UNEXAMINED)
 
@@ -37,7 +40,8 @@ UNRECORDED = (NotRecorded, *UNEXAMINED)
 class Setting(msgspec.Struct, frozen=True):
     """Where an experiment is done. kernel: its kernel spec, for the history. pristine: the image as mkfs left
     it. scratch: a folder for disks and logs. with_fsck: whether the checker is asked about what came back.
-    device: under the recording. audit: of the checker's answers that are proven."""
+    device: under the recording. audit: of the checker's answers that are proven. tally: of a kernel that
+    counts what it executes."""
 
     guest_slot: GuestSlot
     profile: Profile
@@ -48,6 +52,7 @@ class Setting(msgspec.Struct, frozen=True):
     with_fsck: bool = True
     device: Device = Device()
     audit: Audit = Audit()
+    tally: Tally | None = None
 
 
 class Judged(NamedTuple):
@@ -90,6 +95,19 @@ class Examination(Protocol):
 
 
 def record_in(setting: Setting, workload: Workload) -> Recording:
+    """Errors: UNRECORDED; of them Died where the kernel ended."""
+    if setting.tally is None:
+        return _record_in(setting, workload)
+    program = workload.program is not None
+    if program:  # with its setup, which only the program itself knows
+        setting.guest_slot.guest().ask(COUNT)
+    recording = _record_in(setting, workload)
+    asked = since_count(setting.profile.filesystem) if program else OF_RECORDING
+    setting.tally.add(RECORDED, told(setting.guest_slot.guest(), asked))
+    return recording
+
+
+def _record_in(setting: Setting, workload: Workload) -> Recording:
     """A guest that gave no answer, and whose kernel said nothing about that, is asked again: a hang that
     comes again during the same operation is the kernel's. Errors: UNRECORDED; of them Died where the kernel
     ended."""

@@ -34,11 +34,13 @@ from harness.experiments.plan import Plan
 from harness.experiments.program_states import crash_states
 from harness.guests.guest import GuestSlot, LostGuest
 from harness.local.root import executable
+from harness.stages.counters import Tally, keep_executed
 from harness.stages.explore import StatePlan
 from harness.stages.judge import Ledger
 from harness.stages.live import Died, Live
 from harness.stages.record import Recording
 from harness.states.log import SECTOR_BYTES, Log, open_log
+from kernel.profiling import VARIANT
 from oracles.spec import LIVE
 from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, LogFigures
 from reports.text.figures import log_figures
@@ -83,6 +85,7 @@ def run_experiment(
         plan.with_fsck,
         plan.device,
         plan.audit,
+        Tally() if VARIANT in plan.config else None,
     )
     started = time.monotonic()
     try:
@@ -130,7 +133,7 @@ def examine(
     if recording.live is not None:
         every = {"O": len(facts.entries) + 1} if plan.kind == CRASH else {}
         facts = msgspec.structs.replace(facts, planned=(facts.planned or every) | {LIVE: 1})
-    return keep_evidence(run, plan, facts, recording, examination)
+    return keep_evidence(run, plan, facts, recording, examination, setting.tally)
 
 
 def add_live(ledger: Ledger, live: Live, plan: Plan) -> None:
@@ -144,7 +147,12 @@ def counted(setting: Setting, workload: Workload) -> LogFigures:
 
 
 def keep_evidence(
-    run: Path, plan: Plan, facts: ExperimentFacts, recording: Recording, examination: Examination
+    run: Path,
+    plan: Plan,
+    facts: ExperimentFacts,
+    recording: Recording,
+    examination: Examination,
+    tally: Tally | None = None,
 ) -> Outcome:
     """The experiment's folder. Errors: OSError."""
     lines = ["== while recording ==", *recording.kernel_log, *examination.kernel_log()]
@@ -155,6 +163,8 @@ def keep_evidence(
             compress_file(recording.trace, folder / "trace.json.zst")
         if examination.recoveries is not None:
             keep_recoveries(examination.recoveries, folder)
+        if tally and (executed := tally.executed(examination.ledger.judgement().states)):
+            keep_executed(folder, plan.kernel_key, executed)
         write_in(folder, plan, run, facts, recording.history, examination.ledger, "\n".join(lines))
     return Outcome(plan.number, facts.trouble)
 

@@ -16,6 +16,7 @@ from harness.experiments.crash_states import LOUD
 from harness.experiments.examination import Judged, Setting
 from harness.stages.explore import StatePlan
 from harness.stages.fault_points import points_of
+from harness.stages.gcov import COUNT, since_count, told
 from harness.stages.inject import Faulting
 from harness.stages.judge import FaultJudge, Ledger, decode
 from harness.stages.record import Recording
@@ -23,6 +24,7 @@ from harness.stages.recover import walk_flags
 from harness.states.log import Log
 from oracles.faults.faulted import fault_triggered
 from oracles.observation import Observation
+from reports.coverage.results import FAULTS
 from workloads.entries import EntrySummary
 from workloads.faults import SCRIPT, FaultPoint
 from workloads.workload import Workload
@@ -54,6 +56,8 @@ class FaultSweep:
         setting, workload = self._setting, self._history.workload
         flags = walk_flags(self._history)
         faulting = Faulting(setting.guest_slot, setting.profile, setting.pristine, flags)
+        if setting.tally:
+            setting.guest_slot.guest().ask(COUNT)
         for triggered in triggered_points(faulting, workload, self._points, self._entries):
             self._unmet += triggered is None
             if triggered is None:
@@ -62,6 +66,9 @@ class FaultSweep:
             lines = seen.fault.kernel_log if seen.fault else ()
             self._loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
             yield Judged(point.spec, self._judge.add(point.spec, raw))
+        if setting.tally:  # of a guest that died the counts went with it
+            asked = since_count(setting.profile.filesystem)
+            setting.tally.add(FAULTS, told(setting.guest_slot.guest(), asked))
 
     def seconds(self, elapsed_s: float) -> dict[str, float]:
         return {"faults": elapsed_s}

@@ -57,22 +57,27 @@ from harness.local import version
 from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
+from harness.runs.coverage import cover
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
 from harness.runs.recoveries import again
 from harness.runs.reruns import rerun_new
 from harness.stages.checks import AUDIT_PERCENT, AuditFailed
 from harness.stages.explore import DEFAULT_BUDGET, StatePlan
+from harness.stages.gcov import NotCounted
 from harness.states.crash import DEFAULT_MODELS
 from harness.states.disk import copy_sparse
 from harness.states.log import SECTOR_BYTES
+from kernel.build import find
 from kernel.fragments import check_variants
-from kernel.kernel import Kernel
+from kernel.kernel import Kernel, KernelError
+from kernel.profiling import VARIANT
 from oracles.judge import EVERY_ORACLE
 from oracles.profiles import Profile
 from oracles.spec import Damage, in_order
 from oracles.verdict import Tier
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
+from reports.coverage.results import FILE as COVERAGE
 from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
 from reports.results import (
@@ -98,6 +103,7 @@ EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
 # The setup of a program is in the log, too: it may write much. The log is a file with holes.
 PROGRAM_LOG_BYTES = 256 << 20
+COUNTED = "counted"  # the folder of the run of count_lines(), while it is made
 AUDIT_FAILED = "audit-failed"  # the folder of keep_disks()
 # Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
 COMPARED_RECORDINGS = 3
@@ -116,7 +122,8 @@ class RunSpec(msgspec.Struct, frozen=True):
     repeats: whether new findings are repeated (reruns.py). damages, prefixes: of StatePlan.
     devices: of results.DEVICES, each what every workload is recorded on. device_seed: of the slow one; -1
     draws it for each workload. audit_percent: of checks.Audit.
-    recover: of recoveries.WAYS, beside "there"."""
+    recover: of recoveries.WAYS, beside "there". coverage: whether the lines of series are counted where that
+    needs no build."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -142,6 +149,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     device_seed: int = -1
     audit_percent: float = AUDIT_PERCENT
     recover: tuple[str, ...] = ()
+    coverage: bool = True
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -195,6 +203,7 @@ def run(
                 finish(folder, time.monotonic() - started, 0)
             raise
         recover_again(plans, run_spec, folder, progress)
+        count_lines(run_spec, folder, progress)
         wall_s = time.monotonic() - started
         # A sweep and a comparison have the other kernel beside them.
         again = None if run_spec.parts or run_spec.against or not run_spec.repeats else progress
@@ -214,6 +223,45 @@ def recover_again(plans: list[Plan], run_spec: RunSpec, folder: Path, progress: 
             progress.line(f"recovering the states of {plan.workload.name} on {plan.profile.name}: {way}")
             done[plan.number, way] = again(folder, plan, way, progress)
             write_whole(folder / "recoveries.json", msgspec.json.encode(tuple(done.values())))
+
+
+def count_lines(run_spec: RunSpec, folder: Path, progress: Progress) -> None:
+    """coverage.json: of a run on kernels that count, its own; else, where a kernel with series has a build
+    that counts in the cache, that of the same workloads run on it once more. Trouble with it is told, and is
+    no trouble of the run. Errors: OSError."""
+    try:
+        if VARIANT in run_spec.config:
+            cover(folder, progress)
+        elif not (folder / COVERAGE).exists() and (counting := counting_spec(run_spec)):
+            progress.line(
+                "the same workloads once more, on the build that counts which lines of the series run"
+            )
+            again, _ = run(counting, folder / COUNTED, progress)
+            if (again / COVERAGE).exists():
+                (again / COVERAGE).replace(folder / COVERAGE)
+    except (KernelError, NoResults, NotCounted, WorkerFailed) as error:
+        progress.line(f"coverage could not be worked out: {error}")
+    finally:
+        shutil.rmtree(folder / COUNTED, ignore_errors=True)
+
+
+def counting_spec(run_spec: RunSpec) -> RunSpec | None:
+    """The run that says which lines of a series ran: of its kernels with series, where they are built with
+    counters. What is asked of the states does not change what runs while they are recovered."""
+    alone = not (run_spec.parts or run_spec.against or run_spec.recover) and run_spec.coverage
+    if not alone or family(run_spec.guest) != UML or run_spec.kind != CRASH:
+        return None
+    counting = msgspec.structs.replace(
+        run_spec,
+        kernels=tuple(word for word in run_spec.kernels if "+" in word),
+        config=check_variants((*run_spec.config, VARIANT)),
+        models=DEFAULT_MODELS,
+        devices=(FAST,),
+        with_fsck=False,
+        repeats=False,
+    )
+    built = counting.kernels and all(find(*one) for one in builds_of(counting))
+    return counting if built else None
 
 
 @contextlib.contextmanager

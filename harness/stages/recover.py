@@ -15,9 +15,10 @@ new guest starts from it after the old one died.
 import contextlib
 import struct
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from mmap import mmap
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -53,7 +54,7 @@ from workloads.history import History
 
 REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
 WRITE = struct.Struct("<QII")
-REPLY = struct.Struct("<IIII")
+REPLY = struct.Struct("<IIIIII")
 REQUEST_MAGIC = 0x50435251
 REPLY_MAGIC = 0x50435250
 WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE, WANT_EXTENTS, WANT_TIMES = 1, 2, 4, 8, 16, 32, 64
@@ -62,6 +63,7 @@ WANT_DIRECTORY_TIMES = 256
 WANT_HASHES = 512
 READ_ONLY_FIRST = 1024
 WANT_ATTRIBUTE_HASHES = 2048
+WANT_COUNTERS = 4096
 # The words after which the walk tells inode flags, extents, times.
 ASKED_AFTER = {
     WANT_FLAGS: {"chattr"},
@@ -161,6 +163,15 @@ def held(blocks: dict[int, bytes]) -> dict[int, bytes] | None:
     return blocks if len(blocks) * BLOCK_BYTES <= HELD_BYTES else None
 
 
+class Answer(NamedTuple):
+    """The agent's report; the blocks that recovery changed, where they were asked for; the counters of a
+    kernel that has them, as agent/counters.c tells them, where they were asked for."""
+
+    report: bytes
+    changes: Sequence[DiskWrite] = ()
+    counters: bytes = b""
+
+
 class Session:
     """A guest that holds the disk of one state and recovers states asked for."""
 
@@ -248,8 +259,8 @@ class Session:
             f"check {offset} {len(body)} {profile.size_bytes // SECTOR} {profile.filesystem} {options}"
         )
 
-    def receive(self, request: Request) -> tuple[bytes, list[DiskWrite]]:
-        """The agent's report, and the blocks that recovery changed. Errors: LostGuest, GuestTrouble."""
+    def receive(self, request: Request) -> "Answer":
+        """Errors: LostGuest, GuestTrouble."""
         words = self.guest.hear()
         if words[1:2] != [str(request.sequence)] or words[0] not in ("told", "same", "done"):
             raise GuestTrouble(f"expected the answer {request.sequence}, got {words}")
@@ -258,29 +269,30 @@ class Session:
         if words[0] == "told":
             self.guest.told = words[2].encode("latin-1")
         if words[0] != "done":
-            return self.guest.told, []
+            return Answer(self.guest.told)
         raw = self.guest.read(OUTBOX, request.sequence % SLOTS * SLOT_BYTES, int(words[2]))
         if len(raw) < REPLY.size:
             raise GuestTrouble(f"answer {request.sequence} in the outbox has {len(raw)} bytes")
-        magic, sequence, report_bytes, change_count = REPLY.unpack_from(raw)
+        magic, sequence, report_bytes, change_count, counter_bytes, _ = REPLY.unpack_from(raw)
         if magic != REPLY_MAGIC or sequence != request.sequence:
             raise GuestTrouble(f"the outbox has no answer {request.sequence}")
         report = raw[REPLY.size : REPLY.size + report_bytes]
         numbers_end = REPLY.size + report_bytes + 8 * change_count
         start = numbers_end + -numbers_end % BLOCK_BYTES
-        if len(raw) != start + change_count * BLOCK_BYTES:
+        end = start + change_count * BLOCK_BYTES
+        if len(raw) != end + counter_bytes:
             raise GuestTrouble(
                 f"answer {sequence} in the outbox has {len(raw)} bytes: too few for a report of "
                 f"{report_bytes} bytes and {change_count} changed blocks"
-                if len(raw) < start + change_count * BLOCK_BYTES
+                if len(raw) < end + counter_bytes
                 else f"answer {sequence} in the outbox has {len(raw)} bytes: more than it names"
             )
         numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
         changes = [
             DiskWrite(number * BLOCK_BYTES, BLOCK_BYTES, raw[at : at + BLOCK_BYTES])
-            for number, at in zip(numbers, range(start, len(raw), BLOCK_BYTES), strict=True)
+            for number, at in zip(numbers, range(start, end, BLOCK_BYTES), strict=True)
         ]
-        return report, changes
+        return Answer(report, changes, raw[end:])
 
 
 def walk_flags(history: History) -> int:
@@ -318,7 +330,8 @@ def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
 class Recovery:
     """The states of one log, recovered in order. `deaths` counts guests that this took; checks: how the
     checker's answers were got.
-    asks: of walk_flags(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended."""
+    asks: of walk_flags(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended.
+    counted: is told the counters of each recovered state, by its spec."""
 
     def __init__(
         self,
@@ -328,11 +341,13 @@ class Recovery:
         folder: Path,
         asks: int = 0,
         audit: Audit = AUDIT,
+        counted: Callable[[str, bytes], None] | None = None,
     ) -> None:
         self._guest_slot = guest_slot
         self._profile = profile
         self._with_fsck = with_fsck
-        self._asks = asks
+        self._asks = asks | (WANT_COUNTERS if counted else 0)
+        self._counted = counted
         self._folder = folder
         self._settled_path = folder / "settled.disk"
         self.checks = Checks(profile, folder / "checker.reads", audit)
@@ -485,7 +500,7 @@ class Recovery:
         """The oldest outstanding answer, from this guest or, should it die, about its death."""
         request = outstanding[0]
         try:
-            report, changes = self._open_session().receive(request)
+            report, changes, counters = self._open_session().receive(request)
         except LostGuest as death:
             report = self._bury(request, death, outstanding)
         except GuestTrouble as trouble:
@@ -493,6 +508,8 @@ class Recovery:
             self._restart(request, outstanding)
         else:
             self._send_on()
+            if self._counted:
+                self._counted(request.state.spec, counters)
             used_up = report.endswith(USED_UP)
             report = self._whole(request, report, changes)
             if used_up:
@@ -500,7 +517,7 @@ class Recovery:
         outstanding.popleft()
         reports[request.state.spec] = report
 
-    def _whole(self, request: Request, report: bytes, changes: list[DiskWrite]) -> bytes:
+    def _whole(self, request: Request, report: bytes, changes: Sequence[DiskWrite]) -> bytes:
         """The guest's report with what the host adds to it."""
         self._settle(request.writes)
         # Of a guest that is used up there is no disk that was left clean, to be checked.
@@ -518,14 +535,14 @@ class Recovery:
             for at in range(0, write.length, BLOCK_BYTES):
                 self._settled[(write.offset + at) // BLOCK_BYTES] = write.data[at : at + BLOCK_BYTES]
 
-    def _check(self, changes: list[DiskWrite]) -> Fsck:
+    def _check(self, changes: Sequence[DiskWrite]) -> Fsck:
         """The checker on the settled disk as recovery and unmount left it."""
         changed = {write.offset // BLOCK_BYTES: write.data or b"" for write in changes}
         disk = RecoveredDisk(self._settled, changed)
         return self.checks.answer(disk, lambda: self._with_changes(changes))
 
     @contextlib.contextmanager
-    def _with_changes(self, changes: list[DiskWrite]) -> Iterator[Path]:
+    def _with_changes(self, changes: Sequence[DiskWrite]) -> Iterator[Path]:
         """The file of the settled disk, with these for as long as it is looked at."""
         image = self._settled_image
         assert image is not None
@@ -557,7 +574,7 @@ class Recovery:
         session = self._open_session()
         try:
             session.send([request], verbose=True)
-            report, changes = session.receive(request)
+            report, changes, _ = session.receive(request)
             if observation.death != "panic":
                 return msgspec.json.decode(self._whole(request, report, changes), type=Observation)
         except LostGuest as death:

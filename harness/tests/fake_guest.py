@@ -29,6 +29,7 @@ from harness.stages.recover import (
     SLOT_BYTES,
     VERBOSE,
     WANT_CHANGES,
+    WANT_COUNTERS,
     WRITE,
 )
 from harness.states.log import Entry, write_log
@@ -198,14 +199,23 @@ class FakeGuest(MemoryDevices):
             report = report[:-1] + b',"umount_errno":16,"used_up":true}'
             self._alive = False  # it says that an unmount failed, and ends
         changes = self._guest_slot.changes if flags & WANT_CHANGES else {}
-        return self._answer(sequence, place, report, changes, CUT_OFF_BYTES if fate == "short" else 0)
+        counters = b"counted %d" % sequence if flags & WANT_COUNTERS else b""
+        return self._answer(
+            sequence, place, report, changes, CUT_OFF_BYTES if fate == "short" else 0, counters
+        )
 
     def _answer(
-        self, sequence: int, place: int, report: bytes, changes: dict[int, bytes], cut_off: int = 0
+        self,
+        sequence: int,
+        place: int,
+        report: bytes,
+        changes: dict[int, bytes],
+        cut_off: int = 0,
+        counters: bytes = b"",
     ) -> list[str]:
-        head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes)) + report
+        head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes), len(counters), 0) + report
         head += b"".join(number.to_bytes(8, "little") for number in changes)
-        answer = head + bytes(-len(head) % 4096) + b"".join(changes.values())
+        answer = head + bytes(-len(head) % 4096) + b"".join(changes.values()) + counters
         answer = answer[: len(answer) - cut_off]
         self.write(OUTBOX, place, answer)
         return ["done", str(sequence), str(len(answer))]

@@ -31,6 +31,8 @@ from oracles.spec import (
     prefix_of,
 )
 from oracles.verdict import Answer, Verdict
+from reports.coverage.page import coverage_context
+from reports.coverage.results import read_coverage
 from reports.drawings.charts import run_charts
 from reports.drawings.queue import queue_drawing
 from reports.drawings.timeline import Timeline, entry_rows, timeline
@@ -59,6 +61,7 @@ from reports.terminal.terminal import new_first
 from reports.text import comparison as compare
 from reports.text import glossary
 from reports.text.counting import number as plural
+from reports.text.coverage import patch_words
 from reports.text.device import device_words
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
@@ -69,6 +72,8 @@ from reports.text.queue import queue_words
 from reports.text.reruns import rerun_words
 from reports.text.script import Line, cut_place, cut_words, lines, operation_texts
 from reports.text.tree_words import size_words, visible
+from reports.text.versions import rows as rows_of_versions
+from reports.text.versions import side_by_side
 
 TEMPLATES = Path(__file__).parent / "templates"
 SYMBOLS = {Answer.HOLDS: "✓", Answer.BROKEN: "✕", Answer.UNKNOWN: "?"}
@@ -77,6 +82,7 @@ NO_PAGES: Mapping[str, str] = {}
 SHADE_MARKS = {"first": "✕ ", "false": "! ", "also": "", "known": "", "none": ""}  # of the detection matrix
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 EXPERIMENT = "experiment.html"
+COVERAGE = "coverage.html"
 TEMPLATE_OF = {FAULTS: "fault.html", DAMAGE: "damage.html"}
 UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
 MODEL_CELLS_SHOWN = 150  # their specs are longer
@@ -94,14 +100,18 @@ def write_report(
     oracle_texts: by name (what it checks, what it does not check). bug_texts: docs/findings/ID.md, by ID.
     Errors: OSError, msgspec.DecodeError when the run's files are missing or not a run's.
     """
-    question, summary = read_question(run), read_summary(run)
+    question, summary, coverage = read_question(run), read_summary(run), read_coverage(run)
     pages = environment()
+    pages.globals["has_coverage"] = coverage is not None
     pages.globals["has_known"] = any(finding.known for finding in summary.findings)
     with whole_folder(run / "report") as folder:
         digests = write_experiments(pages, folder, run, summary)
         context = index_context(question, summary, digests, oracle_texts, profiles)
         write_page(pages, folder / "index.html", "index.html", run=run.resolve().name, **context)
         write_glossary(pages, folder, run, oracle_texts)
+        if coverage:
+            name = run.resolve().name
+            write_page(pages, folder / COVERAGE, COVERAGE, run=name, **coverage_context(coverage))
         if pages.globals["has_known"]:
             sections = known_sections(summary.findings, bug_texts)
             finding_pages = pages_of_findings(summary, digests)
@@ -231,6 +241,12 @@ def index_context(
     oracles = oracle_order(summary, digests)
     pages = pages_of_findings(summary, digests)
     return {
+        "patch_words": patch_words,
+        "version_kernels": side_by_side(question),
+        "version_rows": [
+            (row, [(cell, pages.get(cell.finding.id, "") if cell.finding else "") for cell in row.cells])
+            for row in rows_of_versions(summary, question, digests)
+        ],
         "question": question,
         "summary": summary,
         "headline": headline(
@@ -645,6 +661,7 @@ def environment() -> jinja2.Environment:
         shade_marks=SHADE_MARKS,
         tier_words=glossary.TIER_WORDS,
         has_known=False,
+        has_coverage=False,
         anchor=anchor,
         own_trouble=OWN_TROUBLE,
         css_name=css_name,

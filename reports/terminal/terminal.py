@@ -15,11 +15,13 @@ from oracles.faults.damage import OUTCOMES, Outcome
 from oracles.unjudged import OF_HISTORY
 from reports.results import FAST, AnswerCounts, Finding, Question, Silence, Summary
 from reports.text.counting import number
+from reports.text.coverage import patch_lines
 from reports.text.known import known_words
 from reports.text.models import model_words
 from reports.text.queue import queue_words
 from reports.text.reruns import rerun_words
 from reports.text.tree_words import visible
+from reports.text.versions import rows, side_by_side, version_words
 
 COLUMNS = 100
 FINDINGS_SHOWN = 3
@@ -34,6 +36,7 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
     planted bugs the findings are not listed: they are expected.
     """
     answer = planted(summary) if summary.detection else [*holds(summary), *broken(summary)]
+    answer += versions(summary, question)
     return [
         *examined(summary, question),
         *answer,
@@ -41,6 +44,7 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
         *failed(summary),
         *speed(summary),
         *checks(summary),
+        *patches(summary),
         line("report", str(report_path), cut=False),
         line("exit", verdict(summary)),
     ]
@@ -70,6 +74,23 @@ def examined(summary: Summary, question: Question) -> list[str]:
         *queue(summary),
         *recoveries(summary),
     ]
+
+
+def versions(summary: Summary, question: Question) -> list[str]:
+    """Of a run on several kernels: which of them have the findings."""
+    kernels = side_by_side(question)
+    if not kernels or summary.detection:
+        return []
+    return folded("kernels", version_words(rows(summary, question), kernels))
+
+
+def patches(summary: Summary) -> list[str]:
+    """How much of each kernel's series ran, where it was counted."""
+    lines: list[str] = []
+    for one in summary.patches:
+        for text in patch_lines(one):
+            lines += folded("" if lines else "coverage", text)
+    return lines
 
 
 def queue(summary: Summary) -> list[str]:
@@ -249,6 +270,8 @@ def verdict(summary: Summary) -> str:
         return "3: nothing was examined"
     if summary.exit == 3 and summary.experiments < summary.planned_experiments:
         return "3: the run is not complete"
+    if summary.exit == 3 and not (summary.states.unknown or summary.reasons):
+        return "3: no line of the series ran, see coverage"
     if summary.exit == 3 and not (summary.states.unknown or summary.undone_experiments):
         return "3: nothing was tested, see UNKNOWN"
     if summary.detection and summary.exit != 3:

@@ -11,6 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from reports.pages.html import write_perf_page, write_report
 from reports.tests.browser import chromium, needs_browser, window
 from reports.tests.make_compare import make_compare
+from reports.tests.make_coverage import make_coverage
 from reports.tests.make_perf import make_perf
 from reports.tests.make_run import make_run
 
@@ -19,7 +20,9 @@ pytestmark = needs_browser
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(make_run(tmp_path_factory.mktemp("results"), repeats=3))
+    run = make_run(tmp_path_factory.mktemp("results"), repeats=3)
+    make_coverage(run)
+    return write_report(run)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +33,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
 
 @pytest.mark.parametrize("width", [1400, 400])
 @pytest.mark.parametrize(
-    "page", ["index", "experiment-0001", "experiment-0002", "experiment-0003", "finding-F1"]
+    "page", ["index", "experiment-0001", "experiment-0002", "experiment-0003", "finding-F1", "coverage"]
 )
 def test_a_page_fits_and_makes_no_error(
     browser: webdriver.Chrome, report: Path, page: str, width: int

@@ -4,6 +4,8 @@
  *
  *   record BYTES                                report BYTES      program in the inbox, report in the outbox
  *   counters                                    counters BYTES    those of the last record, in the outbox
+ *   count                                       counting          the counters are set to zero
+ *   counted FS                                  counters BYTES    those of a filesystem since then, in the outbox
  *   faults WANTS BYTES                          stage NAME, report BYTES     a run on a device that fails,
  *                                               above the disk of the state as it stands (faults.c)
  *   late SEED BYTES                             the same as record, on a disk that is late (device.c)
@@ -33,7 +35,8 @@
  *
  * OPTIONS is "-" for none. A state in the inbox is a struct request, its writes, padding to a
  * sector, and the data of each write in turn. An answer in the outbox is a struct reply, the
- * report, the numbers of the changed blocks, padding to a block, and the blocks.
+ * report, the numbers of the changed blocks, padding to a block, the blocks, and the counters (counters.c) of a
+ * request that wants them.
  */
 #include "agent.h"
 
@@ -68,6 +71,7 @@ enum {
 	WANT_HASHES = 512,
 	READ_ONLY_FIRST = 1024,
 	WANT_ATTRIBUTE_HASHES = 2048,
+	WANT_COUNTERS = 4096,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -90,6 +94,8 @@ struct reply {
 	uint32_t sequence;
 	uint32_t report_bytes;
 	uint32_t change_count;
+	uint32_t counter_bytes;
+	uint32_t unused;
 };
 
 static int line_out = 2;
@@ -250,9 +256,12 @@ static char *apply(const struct request *request, char *at)
 /* The answer to a request that wants the changed blocks, or whose report is long. */
 static void reply_by_outbox(const struct request *request, const struct changed_blocks *changed)
 {
-	struct reply reply = { REPLY_MAGIC, request->sequence, report.length, changed->count };
+	const struct text *counters = counters_kept();
+	size_t counter_bytes = request->flags & WANT_COUNTERS ? counters->length : 0;
+	struct reply reply = { REPLY_MAGIC, request->sequence, report.length, changed->count, counter_bytes, 0 };
 	size_t head = round_up(sizeof(reply) + report.length + changed->count * sizeof(uint64_t), BLOCK_BYTES);
-	size_t bytes = head + (size_t)changed->count * BLOCK_BYTES;
+	size_t blocks_end = head + (size_t)changed->count * BLOCK_BYTES;
+	size_t bytes = blocks_end + counter_bytes;
 
 	if (bytes > request->outbox_bytes || bytes > BUFFER_BYTES)
 		die("the answer is larger than its place in the outbox");
@@ -260,6 +269,7 @@ static void reply_by_outbox(const struct request *request, const struct changed_
 	memcpy(out + sizeof(reply), report.bytes, report.length);
 	memcpy(out + sizeof(reply) + report.length, changed->numbers, changed->count * sizeof(uint64_t));
 	memcpy(out + head, changed->bytes, (size_t)changed->count * BLOCK_BYTES);
+	memcpy(out + blocks_end, counters->bytes, counter_bytes);
 	write_outbox(bytes, request->outbox_offset);
 	answer("done %u %zu", request->sequence, bytes);
 }
@@ -309,7 +319,8 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 				     .verbose = request->flags & VERBOSE,
 				     .first_probe = request->flags & FIRST_PROBE,
 				     .reads = request->flags & WANT_READS,
-				     .read_only_first = request->flags & READ_ONLY_FIRST };
+				     .read_only_first = request->flags & READ_ONLY_FIRST,
+				     .counters = request->flags & WANT_COUNTERS };
 
 	set_walk_asks(request->flags);
 	state_device(sectors, store);
@@ -321,7 +332,7 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 		state_device(sectors, STORE_WHOLE);
 		unmounted = recover(&recovery, NULL);
 	}
-	if (want_changes || report.length > LINE_REPORT_BYTES)
+	if (want_changes || recovery.counters || report.length > LINE_REPORT_BYTES)
 		reply_by_outbox(request, &changed);
 	else
 		reply_by_line(request);
@@ -413,6 +424,10 @@ static void obey(char *line)
 		set_walk_asks(count), drop_walk(filesystem, or_none(options)), report_by_outbox();
 	else if (!strcmp(word, "counters"))
 		command_counters();
+	else if (!strcmp(word, "count"))
+		counters_reset(), answer("counting");
+	else if (sscanf(line, "counted %31s", filesystem) == 1)
+		counters_keep(filesystem), command_counters();
 	else if (!strcmp(word, "clear"))
 		origin_clear(), told.length = 0, answer("cleared");
 	else if (sscanf(line, "check %llu %llu %llu %31s %511s", &a, &b, &c, filesystem, options) == 5)

@@ -123,7 +123,7 @@ void put_left_file(struct text *out, const char *path);
 /* counters.c: what a kernel of the config variant gcov counted while the run part of a workload ran. */
 void counters_start(void);
 void counters_reset(void);
-void counters_keep(void);
+void counters_keep(const char *filesystem); /* of its files */
 const struct text *counters_kept(void);
 
 /* calls.c */
@@ -216,6 +216,7 @@ struct recovery {
 	bool reads; /* tell which blocks the mount read */
 	bool plain; /* a device that stands alone: what was written to it is not known */
 	bool read_only_first; /* a mount that must not recover, one that does and is read-only, then the others */
+	bool counters; /* keep what mount, walk and unmount executed (counters.c) */
 };
 
 int mount_filesystem(const char *device, const char *filesystem, const char *options);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The counters of a kernel with CONFIG_GCOV_KERNEL (Documentation/dev-tools/gcov.rst): set to zero when the
- * run part of a workload begins, copied when it ends, told when the host asks. Other kernels have none.
+ * run part of a workload or the recovery of a state begins, copied when it ends, told when the host asks. Other
+ * kernels have none.
  *
  * What is told: for each file "PATH BYTES\n" and its bytes, PATH as the compiler wrote it.
  */
@@ -9,6 +10,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -17,6 +19,9 @@
 #define COUNTERS DEBUGFS "/gcov"
 
 static struct text kept;
+/* What a filesystem under test calls its own, beside fs/NAME; a machine's other filesystems count, too. */
+static const char *const also[][2] = { { "ext4", "/fs/jbd2/" }, { "", "/fs/iomap/" } };
+static char own[64];
 
 void counters_start(void)
 {
@@ -35,6 +40,16 @@ void counters_reset(void)
 	close(file);
 }
 
+static bool is_wanted(const char *path)
+{
+	if (strstr(path, own))
+		return true;
+	for (size_t i = 0; i < sizeof(also) / sizeof(also[0]); i++)
+		if (strstr(path, also[i][1]) && (!also[i][0][0] || !strncmp(own + 4, also[i][0], strlen(also[i][0]))))
+			return true;
+	return false;
+}
+
 static int keep_one(const char *path, const struct stat *status, int type, struct FTW *place)
 {
 	static char bytes[1 << 20];
@@ -43,7 +58,7 @@ static int keep_one(const char *path, const struct stat *status, int type, struc
 
 	(void)status;
 	(void)place;
-	if (type != FTW_F || length < 5 || strcmp(path + length - 5, ".gcda"))
+	if (type != FTW_F || length < 5 || strcmp(path + length - 5, ".gcda") || !is_wanted(path))
 		return 0;
 	int file = open(path, O_RDONLY);
 
@@ -57,9 +72,10 @@ static int keep_one(const char *path, const struct stat *status, int type, struc
 	return 0;
 }
 
-void counters_keep(void)
+void counters_keep(const char *filesystem)
 {
 	kept.length = 0;
+	snprintf(own, sizeof(own), "/fs/%s/", filesystem);
 	nftw(COUNTERS, keep_one, 16, FTW_PHYS);
 }
 

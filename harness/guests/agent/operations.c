@@ -307,7 +307,7 @@ void record(char *text)
 		first = false;
 		unmounted = !strcmp(operation.word, "umount");
 	}
-	counters_keep();
+	counters_keep(program.filesystem);
 	log_writes_mark("end");
 	late_end(program.sectors);
 	put(&report, "]");

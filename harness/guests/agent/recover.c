@@ -296,6 +296,16 @@ static bool untouched(const struct recovery *recovery)
 	return synced && state_device_written() == WRITTEN_NOTHING;
 }
 
+static bool counters_left;
+
+/* The probes write what a workload writes: what they execute is not of the recovery. */
+static void count_until_here(const struct recovery *recovery)
+{
+	if (counters_left)
+		counters_keep(recovery->filesystem);
+	counters_left = false;
+}
+
 /*
  * Whether the filesystem is unmounted again. When an unmount fails, the report ends there and says so
  * ("used_up"): the device stays busy, so this guest can recover no other state.
@@ -306,6 +316,9 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 	int error;
 
 	report.length = 0;
+	counters_left = recovery->counters;
+	if (counters_left)
+		counters_reset();
 	if (recovery->reads)
 		reads_start();
 	int without = 0;
@@ -337,17 +350,20 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 
 		if (!recovery->plain && !recovery->read_only_first && untouched(recovery)) {
 			put(&report, ",\"untouched\":true");
+			count_until_here(recovery);
 			if (changed)
 				changed->count = 0;
 			unmounted = probe_and_unmount(recovery);
 		} else {
 			if (recovery->first_probe && !recovery->read_only_first) {
+				count_until_here(recovery);
 				stage(recovery, "probe of the first mount");
 				probe_first_mount();
 			}
 			stage(recovery, "unmount");
 			error = unmount();
 			put(&report, ",\"umount_errno\":%d", error);
+			count_until_here(recovery);
 			unmounted = !error;
 			if (changed) /* of a disk that is still mounted they are not all there is */
 				changed->count = unmounted ? changes_read(changed->bytes, changed->capacity,
@@ -356,6 +372,7 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 				unmounted = second_mount(recovery, tree, tree_length);
 		}
 	}
+	count_until_here(recovery);
 	put(&report, ",\"kernel_log\":");
 	put_kernel_log(&report);
 	put(&report, unmounted ? "}" : ",\"used_up\":true}");

@@ -16,6 +16,7 @@ from harness.stages.recover import (
     BATCH_STATES,
     SLOT_BYTES,
     WANT_ATTRIBUTE_HASHES,
+    WANT_CHANGES,
     WANT_HASHES,
     Recovered,
     Recovery,
@@ -497,3 +498,27 @@ def test_states_far_apart_do_not_overwrite_each_other_in_the_inbox(tmp_path: Pat
     found = scene.run(wanted)
     assert [observed(one).trouble for one in found] == [""] * 12
     assert scene.guest_slot.boots == 1
+
+
+# --- counters -------------------------------------------------------------------------------------
+
+
+def test_the_counters_of_each_recovered_state_are_told_by_its_spec(tmp_path: Path) -> None:
+    """One of a guest that died counted nothing."""
+    scene = Scene(tmp_path, ENTRIES[:4], fates={2: ["panic", "panic"]})
+    told_of: dict[str, bytes] = {}
+    scene.recovery = Recovery(scene.guest_slot, scene.profile, False, tmp_path, counted=told_of.__setitem__)
+    found = scene.run()
+    recovered = [one.spec for one in found if not one.same_as]
+    assert list(told_of) == [spec for spec in recovered if spec != "O:2"]
+    assert all(counters.startswith(b"counted ") for counters in told_of.values())
+
+
+def test_counters_come_behind_the_changed_blocks(tmp_path: Path) -> None:
+    told_of: dict[str, bytes] = {}
+    scene = Scene(tmp_path, ENTRIES[:2], changes={3: b"c" * BLOCK_BYTES})
+    scene.recovery = Recovery(
+        scene.guest_slot, scene.profile, False, tmp_path, WANT_CHANGES, counted=told_of.__setitem__
+    )
+    assert rest_is_right(scene, scene.run())
+    assert set(told_of.values()) == {b"counted 0", b"counted 1", b"counted 2"}
