@@ -266,6 +266,37 @@ PROFILES = (
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
     Profile(
+        "ext4-inline-data",
+        "ext4",
+        # Files of up to some 150 bytes and small directories are kept inside the inode (fs/ext4/inline.c).
+        (*_EXT4_MKFS, "-O", "inline_data", "-I", "256"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+    ),
+    Profile(
+        "ext4-block-map",
+        "ext4",
+        # Files whose blocks are mapped one by one, as ext3's were (fs/ext4/indirect.c).
+        (*_EXT4_MKFS, "-O", "^extent,^64bit,^flex_bg"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+    ),
+    Profile(
+        "ext4-orphan-file",
+        "ext4",
+        # Orphans stand in blocks of a file, and not in a list through their inodes (fs/ext4/orphan.c). The
+        # default since e2fsprogs 1.47.0 (its release notes); Debian 12 leaves it off.
+        (*_EXT4_MKFS, "-O", "orphan_file"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+    ),
+    Profile(
         "ext4-ro-first",
         "ext4",
         _EXT4_MKFS,
@@ -321,6 +352,17 @@ PROFILES = (
         # A tree that says whom each block belongs to. The default since xfsprogs 6.5.0 (there bcd5b1b76,
         # "mkfs: enable reverse mapping by default"); said for older ones.
         ("mkfs.xfs", "-q", "-f", "-m", "rmapbt=1"),
+        "xfsprogs",
+        _XFS_CHECK,
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
+    ),
+    Profile(
+        "xfs-plain",
+        "xfs",
+        # No shared blocks and no tree of owners: an unmap or a write is a transaction of its own, without the
+        # deferred ones that follow it there.
+        ("mkfs.xfs", "-q", "-f", "-m", "reflink=0,rmapbt=0", "-i", "sparse=0"),
         "xfsprogs",
         _XFS_CHECK,
         size_bytes=_XFS_SIZE_BYTES,

@@ -362,9 +362,9 @@ def _profiles(arguments: argparse.Namespace, _root: Path, _made: Container[str])
 
 
 def _kernels(arguments: argparse.Namespace, _root: Path, _made: Container[str]) -> Iterator[str]:
-    words = [getattr(arguments, name, None) for name in ("kernel", "against", "word")]
-    for word in words:
-        if isinstance(word, str) and word:
+    given = [getattr(arguments, name, None) for name in ("kernel", "against", "word")]
+    for word in (one.strip() for words in given if isinstance(words, str) for one in words.split(",")):
+        if word:
             source, *rest = word.split("+")
             if _VERSION.fullmatch(source) and source not in RELEASES:
                 yield f"no kernel {source}; there are {', '.join(RELEASES)}"
