@@ -7,8 +7,8 @@ Out:      coverage.json: of each kernel every counted file and function, and eac
 Not here: counting (stages/counters.py), reading counters (stages/gcov.py), what is shown (reports/coverage/).
 
 A line of the series that is no code of its own, as the second one of a call, is answered by the statement
-that it is a part of. A removed line left a place: that ran if the code behind it ran, or, where its
-function ends there, the code before it.
+that it is a part of. Lines that were removed together left one place, and count as one line: it ran if the
+code behind it ran, or, where its function ends there, the code before it.
 """
 
 import re
@@ -265,8 +265,8 @@ def _answered_by(
         return []
     if mark != REMOVED:
         return sorted(statement(number, text) & compiled)
-    if _is_replaced(lines, at):
-        return []  # what came in its place answers
+    if _is_replaced(lines, at) or _is_of_same_place(lines, at):
+        return []  # what came in its place answers; the first one of them does
     for first, last, _ in ranges:
         if first <= number <= last:
             behind = [one for one in compiled if number <= one <= last]
@@ -283,6 +283,16 @@ def _is_replaced(lines: Sequence[tuple[str, int, str]], at: int) -> bool:
             beside += step
         if 0 <= beside < len(lines) and lines[beside][0] == ADDED:
             return True
+    return False
+
+
+def _is_of_same_place(lines: Sequence[tuple[str, int, str]], at: int) -> bool:
+    """Whether code was removed right before it: together they left one place."""
+    before = at - 1
+    while before >= 0 and lines[before][0] == REMOVED:
+        if is_code(lines[before][2]):
+            return True
+        before -= 1
     return False
 
 

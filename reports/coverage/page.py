@@ -25,9 +25,11 @@ FUNCTIONS_SHOWN = 60
 
 
 class Row(NamedTuple):
-    """A line of the series. shade: the class of the line. cells: for each phase whether it ran."""
+    """A line of the series. text: with blanks for tabs. shade: the class of the line. cells: for each phase
+    whether it ran. gap: whether lines of the source are left out before it."""
 
     line: PatchLine
+    text: str
     shade: str
     cells: tuple[bool, ...]
     gap: bool
@@ -70,5 +72,5 @@ def rows(lines: tuple[PatchLine, ...], phases: tuple[str, ...]) -> Iterator[Row]
     for line in lines:
         shade = "ctx" if line.mark == CONTEXT or not line.counted else "ran" if line.phases else "never"
         cells = tuple(phase in line.phases for phase in phases)
-        yield Row(line, shade, cells, bool(before) and line.number > before + 1)
+        yield Row(line, line.text.expandtabs(8), shade, cells, bool(before) and line.number > before + 1)
         before = line.number

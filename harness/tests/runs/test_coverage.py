@@ -115,6 +115,13 @@ def test_a_removed_line_is_answered_by_what_is_behind_it():
     assert never.phases == ()
 
 
+def test_lines_that_were_removed_together_are_one_place():
+    """However many they are: what they did not do is seen, or not, at that place."""
+    removed = ["-        /* why */", "-        third(inode);", "-", "-        fourth(inode);"]
+    lines = patch(diff(*removed, "         second(inode);", begin=10)).lines
+    assert [line.asked for line in lines] == [False, True, False, False, False]
+
+
 def test_a_replaced_line_is_answered_by_the_one_in_its_place():
     lines = patch(diff("-        zeroth(inode);", "+        second(inode);", begin=10)).lines
     assert [line.asked for line in lines] == [False, True]
