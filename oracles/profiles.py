@@ -369,6 +369,18 @@ PROFILES = (
         promises=promises.XFS,
     ),
     Profile(
+        "xfs-quota",
+        "xfs",
+        # What users, groups and projects have is logged with each change, and recovered
+        # (fs/xfs/xfs_dquot_item_recover.c); after a mount that finds it in doubt it is counted anew.
+        ("mkfs.xfs", "-q", "-f"),
+        "xfsprogs",
+        _XFS_CHECK,
+        mount_options="uquota,gquota,pquota",
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
+    ),
+    Profile(
         "xfs-ro-first",
         "xfs",
         ("mkfs.xfs", "-q", "-f"),
