@@ -27,8 +27,8 @@ pytestmark = [pytest.mark.coverage, pytest.mark.timeout(3600)]
 
 # The five patches that the project grew from, each with a workload that needs it.
 BEFORE = {
-    "before/xattr-search-per-fsync": ("btrfs", "fsync-directory-*"),
-    "before/delayed-items-flushed-for-directory-log": ("btrfs", "fsync-directory-*"),
+    "before/xattr-search-per-fsync": ("btrfs", "fsync-directory/*new*"),
+    "before/delayed-items-flushed-for-directory-log": ("btrfs", "fsync-directory/*new*"),
     "before/fsync-waits-for-ordered-extents": ("btrfs", "overwrite-*"),
     "before/log-commit-on-rename-and-link": ("btrfs", "rename-*"),
     "before/full-hash-order-checks": ("xfs", "many-names-*"),
