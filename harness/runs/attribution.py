@@ -20,6 +20,7 @@ leaves out what would take long or go wrong: sweeps and comparisons, emulated gu
 with other series than fixes, to which those may not apply. `powercut attribute DIR` does any run, all of it.
 """
 
+import contextlib
 import functools
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -79,7 +80,8 @@ def attribute(run: Path, progress: Progress) -> None:
     Errors: NoResults, KernelError, NoFilesystemTool, OSError."""
     found: Attributions = {}
     try:
-        attributions(unexplained(run), _examine(run, progress), found)
+        with Recorder(run, progress) as recorder:
+            attributions(unexplained(run), recorder.examine, found)
     finally:
         add_attributed(run, found)
 
@@ -98,7 +100,8 @@ def attribute_new(run: Path, asked: Sequence[Shown], progress: Progress) -> bool
         progress.line(f"for {len(asked) - len(shown)} more: powercut attribute {run}")
     found: Attributions = {}
     try:
-        attributions(shown, _examine(run, progress), found)
+        with Recorder(run, progress) as recorder:
+            attributions(shown, recorder.examine, found)
     except KernelError as error:
         progress.line(f"the rest is not attributed: {error}")
     finally:
@@ -111,14 +114,6 @@ def is_for_run(one: Shown) -> bool:
     source, *series_on_it = one.kernel.split("+")
     stock = source in RELEASES and {fix.series for fix in FIXES}.issuperset(series_on_it)
     return stock and one.guest != QEMU_TCG and family(one.guest) != SSH
-
-
-def _examine(run: Path, progress: Progress) -> Examine:
-    def examine(kernel: str, ones: list[Shown]) -> list[frozenset[str] | None]:
-        progress.line(f"{number(len(ones), 'workload')} on {kernel}")
-        return examined(run, kernel, ones, progress)
-
-    return examine
 
 
 def unexplained(run: Path) -> Iterator[Shown]:
@@ -284,21 +279,52 @@ def _still_seen(kernel: str, ones: list[Shown], examine: Examine) -> list[frozen
     return seen
 
 
-def examined(run: Path, kernel: str, ones: list[Shown], progress: Progress) -> list[frozenset[str] | None]:
-    """One guest for all of them, which have one profile. Errors: NoResults, KernelError, NoFilesystemTool."""
-    with reading(run):
-        first: Experiment = read_experiment(run / "experiments" / f"{ones[0].experiment:04d}")
-    facts = first.facts
-    built = build_for(facts.guest, kernel, facts.config, progress)
-    target = Target(
-        kernel,
-        spec_of(built, first),
-        on_device(profile(facts.profile), facts.device_bytes),
-        Tier(facts.tier),
-        tuple(sorted(frozenset[str]().union(*(one.signatures for one in ones)))),
-        ones[0].models,
-        device=ones[0].device,
-    )
-    with workspace() as space, InterestingnessTest(target, space) as test:
-        answers = [test.examine(each.workload) for each in ones]
-    return [None if answer.trouble else frozenset(answer.first) for answer in answers]
+class Recorder:
+    """Records on real guests; one is kept until another kernel is asked for. Use as a context."""
+
+    def __init__(self, run: Path, progress: Progress) -> None:
+        self._run, self._progress = run, progress
+        self._stack = contextlib.ExitStack()
+        self._for: tuple[object, ...] = ()
+        self._test: InterestingnessTest | None = None
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def examine(self, kernel: str, ones: list[Shown]) -> list[frozenset[str] | None]:
+        """Of one profile, device and crash models. Errors: NoResults, KernelError, NoFilesystemTool."""
+        answers = []
+        for one in ones:
+            test = self._guest(kernel, ones)
+            test.target = msgspec.structs.replace(test.target, signatures=tuple(sorted(one.signatures)))
+            answers.append(test.examine(one.workload))
+        return [None if answer.trouble else frozenset(answer.first) for answer in answers]
+
+    def _guest(self, kernel: str, ones: list[Shown]) -> InterestingnessTest:
+        first = ones[0]
+        wanted = (kernel, first.profile, first.models, first.device)
+        if self._test is None or self._for != wanted:
+            self._stack.close()
+            self._progress.line(f"{number(len(ones), 'workload')} on {kernel}")
+            space = self._stack.enter_context(workspace())
+            test = InterestingnessTest(self._target(kernel, ones), space)
+            self._test, self._for = self._stack.enter_context(test), wanted
+        return self._test
+
+    def _target(self, kernel: str, ones: list[Shown]) -> Target:
+        """With all their signatures, which say whether a checker is needed."""
+        with reading(self._run):
+            first = read_experiment(self._run / "experiments" / f"{ones[0].experiment:04d}")
+        facts = first.facts
+        return Target(
+            kernel,
+            spec_of(build_for(facts.guest, kernel, facts.config, self._progress), first),
+            on_device(profile(facts.profile), facts.device_bytes),
+            Tier(facts.tier),
+            tuple(sorted(frozenset[str]().union(*(one.signatures for one in ones)))),
+            ones[0].models,
+            device=ones[0].device,
+        )

@@ -20,7 +20,7 @@ import pytest
 from harness.evidence.known import EVERYWHERE, KNOWN
 from harness.evidence.summary import experiment_folders
 from harness.local.progress import Progress
-from harness.runs.attribution import Shown, attributions, examined, fixes_for, seen_again, shown_by, tried
+from harness.runs.attribution import Recorder, Shown, attributions, fixes_for, seen_again, shown_by, tried
 from harness.runs.run import RunSpec, run
 from oracles.profiles import profile
 from reports.results import CRASH, read_experiment
@@ -88,18 +88,14 @@ def measure(
             shown.setdefault(made[one.workload.name], []).append(one)
     chosen = [one for ones in shown.values() for one in ones[:wanted]]
 
-    def examine(word: str, ones: list[Shown]) -> list[frozenset[str] | None]:
-        progress.line(f"{len(ones)} variants on {word}")
-        return examined(folder, word, ones, progress)
-
-    found = attributions(chosen, examine)
-    again = {one.workload.name: one for one in seen_again(kernel, chosen, examine)} if others else {}
-    gone: dict[tuple[str, str], list[str]] = {}
-    for fix in fixes_for(kernel, profile_name) if others else ():
-        for without, _ in tried([fix], list(again.values()), examine):
-            for name in without.signatures if without is not None else ():
-                assert without is not None
-                gone.setdefault((without.workload.name, name), []).append(fix.series)
+    with Recorder(folder, progress) as recorder:
+        found = attributions(chosen, recorder.examine)
+        again = seen_again(kernel, chosen, recorder.examine) if others else []
+        gone: dict[tuple[str, str], list[str]] = {}
+        for fix in fixes_for(kernel, profile_name) if others else ():
+            for without, _ in tried([fix], again, recorder.examine):
+                for name in without.signatures if without is not None else ():
+                    gone.setdefault((without.workload.name, name), []).append(fix.series)
     return [row(one, made[one.workload.name], truth, found, gone) for one in chosen]
 
 

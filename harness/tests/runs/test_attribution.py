@@ -208,11 +208,12 @@ def test_run_asks_by_itself_on_stock_kernels_that_boot_at_once(kernel, guest, as
 
 def test_run_asks_about_so_many_and_names_the_command_for_the_rest(tmp_path, monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr(
-        attribution,
-        "examined",
-        lambda run, kernel, ones, progress: asked.append(ones) or [None for _ in ones],
-    )
+
+    def examine(self, kernel, ones):
+        asked.append(ones)
+        return [None for _ in ones]
+
+    monkeypatch.setattr(attribution.Recorder, "examine", examine)
     with Progress() as progress:
         assert not attribute_new(tmp_path, [shown(at, LOST) for at in range(WORKLOADS_MAX + 3)], progress)
     assert len(asked[0]) == WORKLOADS_MAX
@@ -223,13 +224,13 @@ def test_a_kernel_that_cannot_be_built_ends_it_and_keeps_what_was_found(tmp_path
     first, second = BTRFS[0].series, BTRFS[1].series
     there = a_kernel({(0, LOST): {first}, (1, LOST): {"fix/later"}})
 
-    def examine(run, kernel, ones, progress):
+    def examine(self, kernel, ones):
         if kernel == f"6.12+{second}":
             raise KernelError("no compiler")
         every = kernel.count("+") > 1
         return [frozenset() for _ in ones] if every else there(kernel, ones)
 
-    monkeypatch.setattr(attribution, "examined", examine)
+    monkeypatch.setattr(attribution.Recorder, "examine", examine)
     with Progress() as progress:
         assert attribute_new(tmp_path, [shown(0, LOST), shown(1, LOST)], progress)
     (by,) = triage_of(read_triage(tmp_path), "6.12", LOST).attributed
