@@ -631,7 +631,7 @@ FIXES = (
     Fix("fix/btrfs-fsync-of-a-tmpfile-commits", "btrfs", (BEFORE_A_NAME,)),
     Fix("fix/btrfs-fsync-of-a-removed-file-commits", "btrfs", (REMOVED,)),
     Fix("fix/ext4-replay-counts-the-block-of-attributes", "ext4", (ATTRIBUTES,), FAST),
-    Fix("fix/ext4-replay-counts-the-blocks-of-a-directory", "ext4", (GROWN,), FAST),
+    Fix("fix/ext4-replay-counts-directories-and-their-blocks", "ext4", (GROWN,), FAST),
     Fix("fix/ext4-replay-frees-blocks-group-by-group", "ext4", (SPOILT,), FAST),
     Fix("fix/ext4-replay-frees-a-removed-directory", "ext4", (REUSED,), FAST),
     Fix("fix/ext4-replay-counts-directories-in-their-parents", "ext4", (COUNTS,), FAST),

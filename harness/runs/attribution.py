@@ -279,6 +279,12 @@ def _still_seen(kernel: str, ones: list[Shown], examine: Examine) -> list[frozen
     return seen
 
 
+def in_short(kernel: str) -> str:
+    """A kernel spec for a line: of many series their number."""
+    source, *there = kernel.split("+")
+    return kernel if len(there) <= 2 else f"{source} with {len(there)} series"
+
+
 class Recorder:
     """Records on real guests; one is kept until another kernel is asked for. Use as a context."""
 
@@ -308,7 +314,7 @@ class Recorder:
         wanted = (kernel, first.profile, first.models, first.device)
         if self._test is None or self._for != wanted:
             self._stack.close()
-            self._progress.line(f"{number(len(ones), 'workload')} on {kernel}")
+            self._progress.line(f"{number(len(ones), 'workload')} on {in_short(kernel)}")
             space = self._stack.enter_context(workspace())
             test = InterestingnessTest(self._target(kernel, ones), space)
             self._test, self._for = self._stack.enter_context(test), wanted

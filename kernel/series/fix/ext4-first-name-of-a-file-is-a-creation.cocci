@@ -15,13 +15,23 @@
 @@
 identifier handle, dentry, inode, dir;
 @@
-  __ext4_link(struct inode *dir, struct inode *inode, struct dentry *dentry)
+  __ext4_link(struct inode *dir, struct inode *inode, ...)
   {
   <...
+(
 - ext4_fc_track_link(handle, dentry);
 + if (inode->i_nlink == 1)
 + 	ext4_fc_track_create(handle, dentry);
 + else
 + 	ext4_fc_track_link(handle, dentry);
+|
+- if (dentry)
+- 	ext4_fc_track_link(handle, inode, dentry);
++ if (dentry && inode->i_nlink == 1 && test_opt2(inode->i_sb, JOURNAL_FAST_COMMIT) &&
++     !(EXT4_SB(inode->i_sb)->s_mount_state & EXT4_FC_REPLAY))
++ 	__ext4_fc_track_create(handle, inode, dentry);
++ else if (dentry)
++ 	ext4_fc_track_link(handle, inode, dentry);
+)
   ...>
   }

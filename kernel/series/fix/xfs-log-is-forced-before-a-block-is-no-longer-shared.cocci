@@ -10,7 +10,7 @@
 // ended the sharing. Writes to a file that had clones now force the log where they find a block that is not shared.
 // It costs a log force for each such write.
 //
-// How it was checked. With it the workload above keeps the promises that XFS-3 breaks, on 6.12.
+// How it was checked. With it the workload above keeps every promise on 6.12, in three recordings.
 
 @@
 @@
