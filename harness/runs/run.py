@@ -263,6 +263,7 @@ def counting_spec(run_spec: RunSpec) -> RunSpec | None:
         devices=(FAST,),
         with_fsck=False,
         repeats=False,
+        attribute=False,
     )
     built = counting.kernels and all(find(*one) for one in builds_of(counting))
     return counting if built else None
