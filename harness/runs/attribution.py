@@ -188,16 +188,33 @@ def _attribute_alike(ones: list[Shown], fixes: list[Fix], examine: Examine, foun
     for one in left if len(fixes) > 1 else ():
         for name in sorted(one.signatures):
             alone = msgspec.structs.replace(one, signatures=frozenset((name,)))
-            _note(_fewest(fixes, alone, examine), alone, found)
+            _note(_fewest(fixes, _beside(fixes, one, found), alone, examine), alone, found)
 
 
-def _fewest(fixes: list[Fix], one: Shown, examine: Examine) -> list[Fix]:
-    """Of fixes that remove it together."""
+def _beside(fixes: list[Fix], one: Shown, found: Attributions) -> list[Fix]:
+    """The fixes that removed what the workload shows besides."""
+    names = {
+        name
+        for ones in found.values()
+        for by in ones
+        if (by.profile, by.workload) == (one.profile, one.workload.name)
+        for name in by.series.split("+")
+    }
+    return [fix for fix in fixes if fix.series in names]
+
+
+def _fewest(fixes: list[Fix], beside: list[Fix], one: Shown, examine: Examine) -> list[Fix]:
+    """Of fixes that remove it together, and none alone. Two are enough mostly, and one of them is then often
+    a fix of what the workload shows besides: a kernel that must be built costs more than its recordings."""
 
     def remove(some: Sequence[Fix]) -> bool:
         ((_, still),) = tried(some, [one], examine)
         return still is None
 
+    for first in beside:
+        for other in fixes:
+            if other != first and remove(pair := [fix for fix in fixes if fix in (first, other)]):
+                return pair
     return ddmin(fixes, remove)
 
 

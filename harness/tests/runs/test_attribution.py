@@ -68,6 +68,22 @@ def test_what_two_bugs_show_alike_is_both():
     assert one.ids == (*BTRFS[0].ids, *BTRFS[4].ids)
 
 
+def test_of_two_bugs_the_one_that_the_workload_shows_besides_is_tried_first():
+    """So that few kernels are built."""
+    asked = []
+    needed = {(0, LOST): {BTRFS[2].series, BTRFS[5].series}, (0, GONE): {BTRFS[5].series}}
+    there = a_kernel(needed)
+
+    def examine(kernel, ones):
+        asked.append(kernel)
+        return there(kernel, ones)
+
+    (one,) = attributions([shown(0, LOST, GONE)], examine)["6.12", LOST]
+    assert set(one.series.split("+")) == needed[0, LOST]
+    pairs = [kernel for kernel in dict.fromkeys(asked) if kernel.count("+") == len(needed)]
+    assert len(pairs) == BTRFS.index(BTRFS[2]) + 1
+
+
 def test_what_all_fixes_together_leave_costs_one_kernel():
     """Nothing is built that removes less."""
     asked = []
