@@ -31,7 +31,13 @@ DRAWN = 4  # variants of each workload, of which the first WANTED that show some
 WANTED = 2
 ROWS = pytest.StashKey[list["Row"]]()  # of all profiles
 # By workload and profile: IDs of other bugs that its variants show, and why.
-ALSO: dict[tuple[str, str], tuple[str, ...]] = {}
+ALSO: dict[tuple[str, str], tuple[str, ...]] = {
+    # It links a file that O_TMPFILE made.
+    ("descriptors-when-full", "ext4-fast-commit"): ("EXT4-6",),
+    # Inodes of files beside make a fast commit of a second block; a descriptor keeps the replaced file, which
+    # has no name then.
+    ("rename-over-synced-file", "ext4-fast-commit"): ("EXT4-1", "EXT4-2"),
+}
 
 
 class Row(msgspec.Struct, frozen=True):

@@ -10,7 +10,8 @@
 // inodes before the write in question. Now fsync begins again; it returns only if a full commit has taken the
 // transaction in the meantime.
 //
-// How it was checked. With it the workloads above keep the promises that EXT4-10 breaks, on 6.12.
+// How it was checked. With it two-descriptors-write-and-fsync lost nothing in three recordings on 6.12, and in one of
+// three without it.
 
 @@
 expression sbi, journal, commit_tid;
