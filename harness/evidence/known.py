@@ -646,7 +646,6 @@ FIXES = (
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),
-    Fix("fix/f2fs-reserved-blocks-end-without-new-times", "f2fs", (OPENED,)),
     Fix("fix/f2fs-strict-fsync-waits-and-flushes", "f2fs", (STRICT,), ("f2fs-strict",)),
 )
 
