@@ -331,6 +331,7 @@ class Finding(msgspec.Struct, frozen=True):
     workloads:  all that show it.
     repro:      the command that shows it again.
     known:      the known bugs that explain it; empty for a new finding.
+    by_fix:     whether one of them is known by its fix, which removed the finding; else by what it shows.
     models:     crash models of the states that show it.
     presumes:   what a device must do for it, "" where model O shows it.
     profiles:   all that show it.
@@ -362,6 +363,7 @@ class Finding(msgspec.Struct, frozen=True):
     profiles: tuple[str, ...] = ()
     after: Triage = Triage()
     device: str = FAST
+    by_fix: bool = False
 
     def seen_on(self, kernel: str, profile: str) -> bool:
         return self.kernel == kernel and profile in (self.profile, *self.profiles)
@@ -399,6 +401,19 @@ class ModelCounts(msgspec.Struct, frozen=True):
     unknown: int = 0
     broken: int = 0
     coverage: Coverage | None = None
+
+
+class FindingCounts(msgspec.Struct, frozen=True):
+    """How many findings are known, and by what.
+
+    by_fix:       known by a fix that removed them.
+    by_signature: known by what they show, in a workload or on a profile that is known for it.
+    new:          the rest.
+    """
+
+    by_fix: int = 0
+    by_signature: int = 0
+    new: int = 0
 
 
 class AnswerCounts(msgspec.Struct, frozen=True):
@@ -594,6 +609,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     findings:    all, in the order of the run.
     rates:       states per second, seconds per stage, boots of guests, answers of the checker (checks).
     queue:       of recordings on a real disk: requests to it, as QueueCounts.
+    known:       how many findings are known by a fix, known by their signature, and new.
     reasons:     why something is UNKNOWN, or was not examined.
     planned_experiments: as planned in run.json.
     undone_experiments:  those that were tried and ended early.
@@ -625,6 +641,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     recoveries: dict[str, RecoveryCounts] = {}
     queue: QueueCounts | None = None
     patches: tuple[PatchRan, ...] = ()
+    known: FindingCounts = FindingCounts()
 
 
 class Question(msgspec.Struct, frozen=True):

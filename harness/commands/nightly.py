@@ -49,7 +49,8 @@ def command_nightly(arguments: argparse.Namespace) -> int:
     asked = read(arguments.file)
 
     def run_spec(words: list[str]) -> RunSpec:
-        return msgspec.structs.replace(run_spec_of(arguments.understood(words)), repeats=False)
+        asked = run_spec_of(arguments.understood(words))
+        return msgspec.structs.replace(asked, repeats=False, attribute=False)
 
     if arguments.check:
         workloads = candidates(asked.workloads)

@@ -193,6 +193,12 @@ def add_run(command: argparse.ArgumentParser) -> None:
         "otherwise done where that build is in the cache (powercut coverage makes it)",
     )
     command.add_argument(
+        "--no-attribute",
+        action="store_true",
+        help="do not find out which known bug a finding is that no ID claims. Else, on a stock kernel of "
+        "Debian, its workload is recorded again with fixes of known bugs; each needs a kernel, built once",
+    )
+    command.add_argument(
         "--json", action="store_true", help="print summary.json on standard output and nothing else"
     )
     command.add_argument("--quiet", action="store_true", help="do not show progress")
@@ -247,6 +253,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         devices=asked_devices(arguments),
         repeats=all(workload.program is None for workload in workloads),
         coverage=not arguments.no_coverage,
+        attribute=not (arguments.no_attribute or arguments.against),
     )
     return swept(run_spec, arguments) if arguments.planted else run_spec
 
@@ -413,6 +420,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         kind=kind_of(original),
         devices=asked_devices(original),
         coverage=not original.no_coverage,
+        attribute=not (original.no_attribute or original.against),
     )
     if original.planted:  # bugs that were planted since are not part of this run
         run_spec = swept(run_spec, original, tuple(question.kernels))

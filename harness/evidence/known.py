@@ -2,7 +2,8 @@
 Which findings on stock kernels are known bugs, by the ID of the bug's page in docs/findings/.
 
 In:       nothing.
-Out:      KNOWN; FIXES; expected_findings() and found_in() of a run, to compare; known_ids() of a finding.
+Out:      KNOWN; FIXES; expected_findings() and found_in() of a run, to compare; explained(), known_ids() and
+          is_named() of a finding.
 Not here: titles and the status upstream, which the page of each bug holds (bugs.py); muting. A run reports a
           known bug as BROKEN, names its ID, and ends with exit status 1. The suite requires that a stock
           kernel shows exactly these findings: it fails when one more appears, and when one no longer appears.
@@ -128,6 +129,7 @@ def _fast_commit(
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
 UNFLUSHED = "XFS-1"
+CLONED = "XFS-3"
 MEETS_FLUSH = "F2FS-2"
 F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
 LARGER = "F2FS-1"
@@ -151,6 +153,9 @@ def _strict(workload: str, *signatures: str) -> KnownBug:
 NAMELESS = "EXT4-2"
 REUSED = "EXT4-4"
 COUNTS = "EXT4-5"
+FIRST_NAME = "EXT4-6"
+ATTRIBUTES = "EXT4-7"
+GROWN = "EXT4-17"
 BLOCKS = "EXT4-1"
 LEFT_OUT = "EXT4-8"
 DIRECTORY_LOST = ("durable: object lost (directory above fsynced file)",)
@@ -202,12 +207,22 @@ FAST_COMMIT = (
     _fast_commit(COUNTS, "rmdir-file-takes-its-name", UNCOUNTED),
     _fast_commit(COUNTS, "reused-name-beside-many-new-names", UNCOUNTED, LATER),
     _fast_commit(
-        "EXT4-7",
+        ATTRIBUTES,
         "many-xattrs-then-write",
         ("fsck: not clean (filesystem)",),
     ),
+    *(
+        _fast_commit(GROWN, workload, ("fsck: not clean (filesystem)",), ("6.12",))
+        for workload in (
+            "link-into-new-directory-fsync-root",
+            "link-old-file-into-new-directory",
+            "rename-over-synced-file",
+            "reused-name-beside-many-new-names",
+            "unlink-beside-many-new-names",
+        )
+    ),
     _fast_commit(
-        "EXT4-6",
+        FIRST_NAME,
         "tmpfile-linked-fsync",
         (
             "atomic: half an unlink (hard-linked file)",
@@ -284,7 +299,7 @@ KNOWN = (
         for kernels, profiles in ((("6.1",), ()), (("6.12",), ROOMY), (("7.2",), ROOMY_ON_7_2))
     ),
     KnownBug(
-        "XFS-3",
+        CLONED,
         EVERY,
         "xfs",
         "clone-overwrites-truncated-block",
@@ -588,11 +603,13 @@ KNOWN = (
 
 class Fix(msgspec.Struct, frozen=True):
     """A series that fixes bugs of a stock kernel. ids: of these bugs. A finding of any workload that does not
-    appear with the series is one of them (harness/runs/attribution.py)."""
+    appear with the series is one of them (harness/runs/attribution.py). profiles: those that show the bugs;
+    empty means all profiles of the filesystem."""
 
     series: str
     filesystem: str
     ids: tuple[str, ...]
+    profiles: tuple[str, ...] = ()
 
 
 # In the order in which they are tried: those first that mend what the log holds, then those that commit in
@@ -611,12 +628,25 @@ FIXES = (
     Fix("fix/btrfs-exchange-is-not-logged-in-part", "btrfs", (EXCHANGED,)),
     Fix("fix/btrfs-replayed-removal-keeps-the-times-of-its-directory", "btrfs", (REPLAYED,)),
     Fix("fix/btrfs-log-forgets-names-that-wait-for-removal", "btrfs", (STALE,)),
-    Fix("fix/btrfs-fsync-without-links-commits", "btrfs", (REMOVED, BEFORE_A_NAME)),
+    Fix("fix/btrfs-fsync-of-a-tmpfile-commits", "btrfs", (BEFORE_A_NAME,)),
+    Fix("fix/btrfs-fsync-of-a-removed-file-commits", "btrfs", (REMOVED,)),
+    Fix("fix/ext4-replay-counts-the-block-of-attributes", "ext4", (ATTRIBUTES,), FAST),
+    Fix("fix/ext4-replay-counts-directories-and-their-blocks", "ext4", (GROWN,), FAST),
+    Fix("fix/ext4-replay-frees-blocks-group-by-group", "ext4", (SPOILT,), FAST),
+    Fix("fix/ext4-replay-frees-a-removed-directory", "ext4", (REUSED,), FAST),
+    Fix("fix/ext4-replay-counts-directories-in-their-parents", "ext4", (COUNTS,), FAST),
+    Fix("fix/ext4-first-name-of-a-file-is-a-creation", "ext4", (FIRST_NAME,), FAST),
+    Fix("fix/ext4-replay-leaves-out-a-file-without-names", "ext4", (NAMELESS,), FAST),
+    Fix("fix/ext4-fast-commit-waits-for-its-blocks", "ext4", (BLOCKS,), FAST),
+    Fix("fix/ext4-fsync-makes-a-fast-commit-of-its-own", "ext4", (UNDER_WAY,), FAST),
+    Fix("fix/ext4-no-fast-commit-of-blocks-behind-the-end", "ext4", (EXTENDED,), FAST),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
+    Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),
+    Fix("fix/f2fs-strict-fsync-waits-and-flushes", "f2fs", (STRICT,), ("f2fs-strict",)),
 )
 
 
@@ -650,22 +680,53 @@ def signatures_everywhere(kernel: str, profile_name: str, kind: str = CRASH) -> 
     }
 
 
+class Explained(msgspec.Struct, frozen=True):
+    """What a finding is. ids: of the bugs, each once; empty if one of its places (profile and workload) is
+    not explained by a known bug. by_fix: whether a place has its bug from a fix that removed the finding."""
+
+    ids: tuple[str, ...] = ()
+    by_fix: bool = False
+
+
+def explained(
+    kernel: str,
+    signature: str,
+    places: Iterable[tuple[str, str]],
+    attributed: Iterable[Attribution] = (),
+) -> Explained:
+    """kernel: a kernel spec. Of the series on top of a source only those of FIXES remove bugs of the source:
+    a bug is removed if all its fixes are there.
+    attributed: by fixes that removed it (harness/runs/attribution.py). They say more than an entry of what
+    comes and goes, or shows EVERYWHERE, and less than any other entry that names the workload."""
+    by_fix = {(one.profile, one.workload): one.ids for one in attributed}
+    found, asked = [], False
+    for place in places:
+        ids = _ids(kernel, signature, place, surely=True)
+        if not ids and place in by_fix:
+            ids, asked = by_fix[place], True
+        found.append(ids or _ids(kernel, signature, place))
+    if not found or not all(found):
+        return Explained()
+    return Explained(tuple(dict.fromkeys(one for each in found for one in each)), asked)
+
+
 def known_ids(
     kernel: str,
     signature: str,
     places: Iterable[tuple[str, str]],
     attributed: Iterable[Attribution] = (),
 ) -> tuple[str, ...]:
-    """The IDs of the bugs that this finding is, each once; empty if one of its places (profile and workload)
-    is not explained by a known bug.
-    kernel: a kernel spec. Of the series on top of a source only those of FIXES remove bugs of the source:
-    a bug is removed if all its fixes are there.
-    attributed: what `powercut attribute` found for workloads that KNOWN does not name."""
-    source = kernel.partition("+")[0]
-    by_fix = {(one.profile, one.workload): one.ids for one in attributed}
-    fixed = _fixed(kernel)
-    found = [_ids(source, signature, *place, fixed) or by_fix.get(place, ()) for place in places]
-    return tuple(dict.fromkeys(one for each in found for one in each)) if all(found) else ()
+    """Of explained()."""
+    return explained(kernel, signature, places, attributed).ids
+
+
+def is_named(kernel: str, signature: str, place: tuple[str, str]) -> bool:
+    """Whether KNOWN says by itself which bug this is. An entry of what comes and goes, or shows EVERYWHERE,
+    does not where several bugs show the same on the profile."""
+    if _ids(kernel, signature, place, surely=True):
+        return True
+    shown = {bug.id for bug in KNOWN if _shows(bug, kernel, signature, place[0], _fixed(kernel))}
+    return len(shown) == 1 and bool(_ids(kernel, signature, place))
 
 
 def _fixed(kernel: str) -> set[str]:
@@ -673,18 +734,24 @@ def _fixed(kernel: str) -> set[str]:
     return {bug for fix in FIXES for bug in fix.ids} - missing
 
 
-def _ids(
-    source: str, signature: str, profile_name: str, workload: str, fixed: Container[str]
-) -> tuple[str, ...]:
-    for bug in KNOWN:
-        if bug.id in fixed:
-            continue
-        named = {f"{bug.filesystem} {one}" for one in bug.signatures}
-        there = bug.workload in (workload, EVERYWHERE)
-        asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}
-        if there and not asked.isdisjoint(named) and bug.shown_on(source, profile_name):
-            return (bug.id,)
-    return ()
+def _ids(kernel: str, signature: str, place: tuple[str, str], surely: bool = False) -> tuple[str, ...]:
+    """surely: of all entries that name the workload, but as one that shows it in some recordings only; else
+    of the first entry for the place."""
+    profile_name, workload = place
+    fixed = _fixed(kernel)
+    entries = (one for one in KNOWN if _shows(one, kernel, signature, profile_name, fixed))
+    if surely:
+        named = (one.id for one in entries if one.workload == workload and not one.maybe)
+        return tuple(dict.fromkeys(named))
+    return next(((one.id,) for one in entries if one.workload in (workload, EVERYWHERE)), ())
+
+
+def _shows(bug: KnownBug, kernel: str, signature: str, profile_name: str, fixed: Container[str]) -> bool:
+    if bug.id in fixed or not bug.shown_on(kernel.partition("+")[0], profile_name):
+        return False
+    named = {f"{bug.filesystem} {one}" for one in bug.signatures}
+    asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}
+    return not asked.isdisjoint(named)
 
 
 def _without_fault(signature: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.evidence.bugs import known_as
 from harness.evidence.detection import detect, silence, sweep_failed
-from harness.evidence.known import known_ids
+from harness.evidence.known import explained
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of
 from harness.local.root import COMMAND
@@ -36,6 +36,7 @@ from reports.results import (
     DamageCounts,
     Experiment,
     Finding,
+    FindingCounts,
     JudgedState,
     ModelCounts,
     QueueCounts,
@@ -245,7 +246,7 @@ def ordering(experiment: Experiment, spec: str) -> int:
 def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Finding:
     witness, violation = found.witness, found.violation
     after = triage_of(followups, witness.kernel, found.signature)
-    bugs = known_ids(witness.kernel, found.signature, found.places, after.attributed)
+    bugs = explained(witness.kernel, found.signature, found.places, after.attributed)
     return Finding(
         id=f"F{number}",
         signature=found.signature,
@@ -266,12 +267,19 @@ def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Find
         workloads=found.workloads,
         profiles=found.profiles,
         repro=f"{COMMAND} repro {shown(run)} F{number}",
-        known=tuple(known_as(one) for one in bugs),
+        known=tuple(known_as(one) for one in bugs.ids),
         models=found.models,
         presumes=presumed(found.models),
         after=after,
         device=witness.device,
+        by_fix=bugs.by_fix,
     )
+
+
+def finding_counts(findings: Sequence[Finding]) -> FindingCounts:
+    by_fix = sum(one.by_fix for one in findings)
+    known = sum(bool(one.known) for one in findings)
+    return FindingCounts(by_fix, known - by_fix, len(findings) - known)
 
 
 def shown(run: Path) -> str:
@@ -344,6 +352,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
         recoveries=recoveries,
         queue=queue_counts(tally.queues),
         patches=patches,
+        known=finding_counts(findings),
     )
 
 

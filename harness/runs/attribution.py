@@ -1,48 +1,63 @@
 """
-Which known bug a finding is, where known.py does not name its workload: the one whose fix removes it.
+Which known bug a finding is, where known.py does not say it: the one whose fix removes it.
 
 In:       a run; the fixes of known.py.
 Out:      Attributions, kept in followups.json. A finding is known when each of its places is.
 Not here: the fixes (kernel/series/fix/); findings of workloads that are named (known.py).
 
-Generated workloads are named nowhere. Each that shows something new is recorded again on its own kernel, then
-on that kernel with one fix after the other until none of its signatures is left, and at last with all fixes
-together, for bugs that show alike in one workload. What stays is new. What its own kernel does not show again
-in OWN_MAX recordings is attributed to nothing. What comes and goes must stay away for longer than it takes to
-come: with a fix it is recorded FIX_TIMES as often as its own kernel needed to show it. Some fixes make the
-kernel commit where the log was wrong, which hides whatever else that log would show: an attribution therefore
-names its series.
+Generated workloads are named nowhere. Each that shows something new is recorded again on its own kernel, and
+then on that kernel with all fixes of its filesystem: what they leave is new, and no more kernels are built
+for it. What they remove is recorded with one fix after the other until none of its signatures is left. What
+no single fix removes is two bugs that show alike in one workload; the fewest fixes that remove it name them.
+
+What its own kernel does not show again in OWN_MAX recordings is attributed to nothing. What comes and goes
+must stay away for longer than it takes to come: with a fix it is recorded FIX_TIMES as often as its own
+kernel needed to show it. Some fixes make the kernel commit where the log was wrong, which hides whatever else
+that log would show: an attribution therefore names its series, and such fixes come last in FIXES.
+
+`powercut run` does this by itself on stock kernels of Debian, for the first WORKLOADS_MAX workloads. It
+leaves out what would take long or go wrong: sweeps and comparisons, emulated guests, machines, and kernels
+with other series than fixes, to which those may not apply. `powercut attribute DIR` does any run, all of it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import contextlib
+import functools
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from harness.evidence.known import FIXES, Fix, known_ids
+from harness.evidence.known import FIXES, Fix, is_named
 from harness.evidence.store import reading
 from harness.evidence.summary import experiment_folders
-from harness.evidence.triage import add_attributed
+from harness.evidence.triage import Triages, add_attributed, read_triage, triage_of
 from harness.experiments.interestingness import InterestingnessTest, Target, signatures_of
 from harness.guests.kernels import build_for
+from harness.guests.spec import QEMU_TCG, SSH, family
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.reruns import spec_of
+from harness.states.crash import DEFAULT_MODELS
 from kernel.build import series
-from kernel.word import source_word
-from oracles.profiles import profile
+from kernel.kernel import KernelError
+from kernel.word import RELEASES, source_word
+from oracles.profiles import on_device, profile
+from oracles.spec import in_order, is_live, model_of
 from oracles.verdict import Tier
-from reports.results import CRASH, Attribution, Experiment, read_experiment
+from reports.results import CRASH, Attribution, Device, Experiment, read_experiment
 from reports.text.counting import number
+from workloads.ddmin import ddmin
 from workloads.workload import Workload
 
 OWN_MAX = 10  # recordings of a workload on its own kernel, until all that it showed came again
 FIX_TIMES = 5
+WORKLOADS_MAX = 12  # of reruns.WITNESSES_MAX
 
 
 class Shown(msgspec.Struct, frozen=True):
     """A workload on a profile, and what it shows that no bug explains yet. experiment: its number.
-    recordings: how many its own kernel needed to show that again."""
+    recordings: how many its own kernel needed to show that again. models: whose states show it. device: under
+    the recording. guest: its kind."""
 
     experiment: int
     kernel: str
@@ -50,6 +65,9 @@ class Shown(msgspec.Struct, frozen=True):
     workload: Workload
     signatures: frozenset[str]
     recordings: int = 1
+    models: tuple[str, ...] = DEFAULT_MODELS
+    device: Device = Device()
+    guest: str = ""
 
 
 # (kernel spec, what to record once) -> of each the signatures that were seen; None where it was not possible.
@@ -58,62 +76,193 @@ Attributions = dict[tuple[str, str], list[Attribution]]  # by kernel and signatu
 
 
 def attribute(run: Path, progress: Progress) -> None:
-    """Errors: NoResults, KernelError, NoFilesystemTool, OSError."""
+    """What was found is kept when an error ends it.
+    Errors: NoResults, KernelError, NoFilesystemTool, OSError."""
+    found: Attributions = {}
+    try:
+        with Recorder(run, progress) as recorder:
+            attributions(unexplained(run), recorder.examine, found)
+    finally:
+        add_attributed(run, found)
 
-    def examine(kernel: str, ones: list[Shown]) -> list[frozenset[str] | None]:
-        progress.line(f"{number(len(ones), 'workload')} on {kernel}")
-        return examined(run, kernel, ones, progress)
 
-    add_attributed(run, attributions(unexplained(run), examine))
+def unclaimed(run: Path) -> list[Shown]:
+    """What `run` asks about by itself. Errors: NoResults."""
+    return [one for one in unexplained(run) if is_for_run(one) and fixes_for(one.kernel, one.profile)]
+
+
+def attribute_new(run: Path, asked: Sequence[Shown], progress: Progress) -> bool:
+    """Of these the first WORKLOADS_MAX; whether anything was attributed. A kernel that cannot be built is
+    told, and ends it. Errors: NoResults, NoFilesystemTool, OSError."""
+    shown = asked[:WORKLOADS_MAX]
+    progress.line(f"which known bugs are these? {number(len(shown), 'workload')} recorded again, with fixes")
+    if len(asked) > len(shown):
+        progress.line(f"for {len(asked) - len(shown)} more: powercut attribute {run}")
+    found: Attributions = {}
+    try:
+        with Recorder(run, progress) as recorder:
+            attributions(shown, recorder.examine, found)
+    except KernelError as error:
+        progress.line(f"the rest is not attributed: {error}")
+    finally:
+        add_attributed(run, found)
+    return bool(found)
+
+
+def is_for_run(one: Shown) -> bool:
+    """Whether `run` asks by itself: on a stock kernel, and in a guest that takes a second for a recording."""
+    source, *series_on_it = one.kernel.split("+")
+    stock = source in RELEASES and {fix.series for fix in FIXES}.issuperset(series_on_it)
+    return stock and one.guest != QEMU_TCG and family(one.guest) != SSH
 
 
 def unexplained(run: Path) -> Iterator[Shown]:
-    """What power failures showed and KNOWN does not explain at these places. Errors: NoResults."""
+    """What power failures showed, and neither KNOWN nor an attribution explains at these places.
+    Errors: NoResults."""
+    followups = read_triage(run)
     for folder in experiment_folders(run):
         with reading(folder):
             experiment = read_experiment(folder)
-        facts, history = experiment.facts, experiment.history
-        if facts.kind != CRASH or history is None or not history.known:
-            continue
-        if history.workload.program:
-            continue
-        place = (facts.profile, facts.workload)
-        verdicts = [verdict for each in experiment.judgement.verdict_sets for verdict in each]
-        new = {
-            name
-            for name in signatures_of(profile(facts.profile), verdicts)
-            if not known_ids(facts.kernel, name, [place])
-        }
-        if new:
-            yield Shown(facts.number, facts.kernel, facts.profile, history.workload, frozenset(new))
+        if (one := shown_by(experiment, followups)) is not None:
+            yield one
 
 
-def attributions(shown: Iterable[Shown], examine: Examine) -> Attributions:
-    found: Attributions = {}
-    by_guest: dict[tuple[str, str], list[Shown]] = {}
+def shown_by(experiment: Experiment, followups: Triages) -> Shown | None:
+    """Of one experiment; None where nothing is new. What the kernel showed that recorded is left out."""
+    facts, history = experiment.facts, experiment.history
+    if facts.kind != CRASH or history is None or not history.known or history.workload.program:
+        return None
+    place = (facts.profile, facts.workload)
+    models: dict[str, set[str]] = {}  # by signature, of the states that show it
+    for state in experiment.judgement.states:
+        if not is_live(state.spec):
+            verdicts = experiment.judgement.verdict_sets[state.verdict_set]
+            for name in signatures_of(profile(facts.profile), verdicts):
+                models.setdefault(name, set()).add(model_of(state.spec))
+    new = [
+        name
+        for name in models
+        if not is_named(facts.kernel, name, place) and place not in _attributed(followups, facts.kernel, name)
+    ]
+    if not new:
+        return None
+    return Shown(
+        facts.number,
+        facts.kernel,
+        facts.profile,
+        history.workload,
+        frozenset(new),
+        models=in_order(model for name in new for model in models[name]),
+        device=facts.recorded_on,
+        guest=facts.guest,
+    )
+
+
+def _attributed(followups: Triages, kernel: str, signature: str) -> set[tuple[str, str]]:
+    return {(one.profile, one.workload) for one in triage_of(followups, kernel, signature).attributed}
+
+
+def attributions(shown: Iterable[Shown], examine: Examine, found: Attributions | None = None) -> Attributions:
+    """found: what it is added to, of use where examine() raises."""
+    found = {} if found is None else found
+    by_guest: dict[tuple[object, ...], list[Shown]] = {}
     for one in shown:
-        by_guest.setdefault((one.kernel, one.profile), []).append(one)
-    for (kernel, profile_name), ones in by_guest.items():
-        fixes = fixes_for(kernel, profile(profile_name).filesystem)
-        if not fixes:
-            continue
-        left = _seen_again(kernel, ones, examine)
-        together = [tuple(fixes)] if len(fixes) > 1 else []
-        for tried in [*((fix,) for fix in fixes), *together]:
-            if left:
-                seen = _still_seen("+".join([kernel, *(fix.series for fix in tried)]), left, examine)
-                left = _without(tried, left, seen, found)
+        by_guest.setdefault((one.kernel, one.profile, one.models, one.device.kind), []).append(one)
+    for ones in by_guest.values():
+        _attribute_alike(ones, fixes_for(ones[0].kernel, ones[0].profile), examine, found)
     return found
 
 
-def fixes_for(kernel: str, filesystem: str) -> list[Fix]:
-    """Those that are for this source: where a series says `absent`, the bug is."""
-    absent = {one.name: one.facts.absent for one in series()}
-    source = source_word(kernel)
-    return [fix for fix in FIXES if fix.filesystem == filesystem and source not in absent[fix.series]]
+def _attribute_alike(ones: list[Shown], fixes: list[Fix], examine: Examine, found: Attributions) -> None:
+    """Of one kernel, profile, device and crash models."""
+    left = seen_again(ones[0].kernel, ones, examine) if fixes else []
+    if len(fixes) > 1:
+        left = [gone for gone, _ in tried(fixes, left, examine) if gone is not None]
+    for fix in fixes:
+        asked, left = left, []
+        for gone, still in tried([fix], asked, examine):
+            if gone is not None:
+                _note([fix], gone, found)
+            if still is not None:
+                left.append(still)
+    for one in left if len(fixes) > 1 else ():
+        for name in sorted(one.signatures):
+            alone = msgspec.structs.replace(one, signatures=frozenset((name,)))
+            _note(_fewest(fixes, _beside(fixes, one, found), alone, examine), alone, found)
 
 
-def _seen_again(kernel: str, ones: list[Shown], examine: Examine) -> list[Shown]:
+def _beside(fixes: list[Fix], one: Shown, found: Attributions) -> list[Fix]:
+    """The fixes that removed what the workload shows besides."""
+    names = {
+        name
+        for ones in found.values()
+        for by in ones
+        if (by.profile, by.workload) == (one.profile, one.workload.name)
+        for name in by.series.split("+")
+    }
+    return [fix for fix in fixes if fix.series in names]
+
+
+def _fewest(fixes: list[Fix], beside: list[Fix], one: Shown, examine: Examine) -> list[Fix]:
+    """Of fixes that remove it together, and none alone. Two are enough mostly, and one of them is then often
+    a fix of what the workload shows besides: a kernel that must be built costs more than its recordings."""
+
+    def remove(some: Sequence[Fix]) -> bool:
+        ((_, still),) = tried(some, [one], examine)
+        return still is None
+
+    for first in beside:
+        for other in fixes:
+            if other != first and remove(pair := [fix for fix in fixes if fix in (first, other)]):
+                return pair
+    return ddmin(fixes, remove)
+
+
+def tried(
+    fixes: Sequence[Fix], ones: list[Shown], examine: Examine
+) -> list[tuple[Shown | None, Shown | None]]:
+    """Of each what these fixes take away together, and what they leave: also what could not be examined."""
+    if not ones:
+        return []
+    seen = _still_seen("+".join([ones[0].kernel, *(fix.series for fix in fixes)]), ones, examine)
+    found = []
+    for one, shown in zip(ones, seen, strict=True):
+        still = one.signatures if shown is None else one.signatures & shown
+        parts = (one.signatures - still, still)
+        found.append(tuple(msgspec.structs.replace(one, signatures=p) if p else None for p in parts))
+    return [(gone, still) for gone, still in found]
+
+
+def _note(fixes: Sequence[Fix], gone: Shown, found: Attributions) -> None:
+    ids = tuple(dict.fromkeys(one for fix in fixes for one in fix.ids))
+    by = Attribution(gone.profile, gone.workload.name, ids, "+".join(fix.series for fix in fixes))
+    for name in sorted(gone.signatures):
+        found.setdefault((gone.kernel, name), []).append(by)
+
+
+@functools.cache
+def _absent() -> dict[str, Container[str]]:
+    """By series the sources that do not have what it changes. They are read once: there are hundreds."""
+    return {one.name: one.facts.absent for one in series()}
+
+
+def fixes_for(kernel: str, profile_name: str) -> list[Fix]:
+    """Those that are for this source and profile, and not in the kernel yet. Where a series says `absent`,
+    the bug is."""
+    absent = _absent()
+    source, *there = source_word(kernel), *kernel.split("+")[1:]
+    filesystem = profile(profile_name).filesystem
+    return [
+        fix
+        for fix in FIXES
+        if fix.filesystem == filesystem
+        and (not fix.profiles or profile_name in fix.profiles)
+        and source not in absent[fix.series]
+        and fix.series not in there
+    ]
+
+
+def seen_again(kernel: str, ones: list[Shown], examine: Examine) -> list[Shown]:
     """A workload stands there more than once when one of its signatures took longer than another."""
     again: list[Shown] = []
     left = ones
@@ -147,32 +296,58 @@ def _still_seen(kernel: str, ones: list[Shown], examine: Examine) -> list[frozen
     return seen
 
 
-def _without(
-    tried: tuple[Fix, ...], left: list[Shown], seen: list[frozenset[str] | None], found: Attributions
-) -> list[Shown]:
-    """What these fixes did not take away; what they did is put into found."""
-    ids = tuple(dict.fromkeys(one for fix in tried for one in fix.ids))
-    series = "+".join(fix.series for fix in tried)
-    still = []
-    for one, shown in zip(left, seen, strict=True):
-        gone = frozenset[str]() if shown is None else one.signatures - shown
-        for name in sorted(gone):
-            by = Attribution(one.profile, one.workload.name, ids, series)
-            found.setdefault((one.kernel, name), []).append(by)
-        if gone < one.signatures:
-            still.append(msgspec.structs.replace(one, signatures=one.signatures - gone))
-    return still
+def in_short(kernel: str) -> str:
+    """A kernel spec for a line: of many series their number."""
+    source, *there = kernel.split("+")
+    return kernel if len(there) <= 2 else f"{source} with {len(there)} series"
 
 
-def examined(run: Path, kernel: str, ones: list[Shown], progress: Progress) -> list[frozenset[str] | None]:
-    """One guest for all of them, which have one profile. Errors: NoResults, KernelError, NoFilesystemTool."""
-    with reading(run):
-        first: Experiment = read_experiment(run / "experiments" / f"{ones[0].experiment:04d}")
-    facts = first.facts
-    built = build_for(facts.guest, kernel, facts.config, progress)
-    signatures = tuple(sorted(frozenset[str]().union(*(one.signatures for one in ones))))
-    one = profile(facts.profile)
-    target = Target(kernel, spec_of(built, first), one, Tier(facts.tier), signatures)
-    with workspace() as space, InterestingnessTest(target, space) as test:
-        answers = [test.examine(each.workload) for each in ones]
-    return [None if answer.trouble else frozenset(answer.first) for answer in answers]
+class Recorder:
+    """Records on real guests; one is kept until another kernel is asked for. Use as a context."""
+
+    def __init__(self, run: Path, progress: Progress) -> None:
+        self._run, self._progress = run, progress
+        self._stack = contextlib.ExitStack()
+        self._for: tuple[object, ...] = ()
+        self._test: InterestingnessTest | None = None
+
+    def __enter__(self) -> "Recorder":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def examine(self, kernel: str, ones: list[Shown]) -> list[frozenset[str] | None]:
+        """Of one profile, device and crash models. Errors: NoResults, KernelError, NoFilesystemTool."""
+        answers = []
+        for one in ones:
+            test = self._guest(kernel, ones)
+            test.target = msgspec.structs.replace(test.target, signatures=tuple(sorted(one.signatures)))
+            answers.append(test.examine(one.workload))
+        return [None if answer.trouble else frozenset(answer.first) for answer in answers]
+
+    def _guest(self, kernel: str, ones: list[Shown]) -> InterestingnessTest:
+        first = ones[0]
+        wanted = (kernel, first.profile, first.models, first.device)
+        if self._test is None or self._for != wanted:
+            self._stack.close()
+            self._progress.line(f"{number(len(ones), 'workload')} on {in_short(kernel)}")
+            space = self._stack.enter_context(workspace())
+            test = InterestingnessTest(self._target(kernel, ones), space)
+            self._test, self._for = self._stack.enter_context(test), wanted
+        return self._test
+
+    def _target(self, kernel: str, ones: list[Shown]) -> Target:
+        """With all their signatures, which say whether a checker is needed."""
+        with reading(self._run):
+            first = read_experiment(self._run / "experiments" / f"{ones[0].experiment:04d}")
+        facts = first.facts
+        return Target(
+            kernel,
+            spec_of(build_for(facts.guest, kernel, facts.config, self._progress), first),
+            on_device(profile(facts.profile), facts.device_bytes),
+            Tier(facts.tier),
+            tuple(sorted(frozenset[str]().union(*(one.signatures for one in ones)))),
+            ones[0].models,
+            device=ones[0].device,
+        )

@@ -57,6 +57,7 @@ from harness.local import version
 from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
+from harness.runs.attribution import attribute_new, unclaimed
 from harness.runs.coverage import cover
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
 from harness.runs.recoveries import again
@@ -119,7 +120,8 @@ class RunSpec(msgspec.Struct, frozen=True):
     parts: when not every workload is for every profile and kernel (sweep.py).
     against: of `compare`, the one of the kernels that the other is held against.
     kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
-    repeats: whether new findings are repeated (reruns.py). damages, prefixes: of StatePlan.
+    repeats: whether new findings are repeated (reruns.py). attribute: whether findings that no known bug
+    claims are attributed by fixes (attribution.py), which builds kernels. damages, prefixes: of StatePlan.
     devices: of results.DEVICES, each what every workload is recorded on. device_seed: of the slow one; -1
     draws it for each workload. audit_percent: of checks.Audit.
     recover: of recoveries.WAYS, beside "there". coverage: whether the lines of series are counted where that
@@ -143,6 +145,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     against: str = ""
     kind: str = CRASH
     repeats: bool = True
+    attribute: bool = False
     damages: tuple[Damage, ...] = ()
     prefixes: int = 0
     devices: tuple[str, ...] = (FAST,)
@@ -206,8 +209,9 @@ def run(
         count_lines(run_spec, folder, progress)
         wall_s = time.monotonic() - started
         # A sweep and a comparison have the other kernel beside them.
-        again = None if run_spec.parts or run_spec.against or not run_spec.repeats else progress
-        summary = finish(folder, wall_s, boots, again)
+        alone = not (run_spec.parts or run_spec.against)
+        again = progress if alone and run_spec.repeats else None
+        summary = finish(folder, wall_s, boots, again, progress if alone and run_spec.attribute else None)
         point_latest(folder)
     return folder, summary
 
@@ -259,6 +263,7 @@ def counting_spec(run_spec: RunSpec) -> RunSpec | None:
         devices=(FAST,),
         with_fsck=False,
         repeats=False,
+        attribute=False,
     )
     built = counting.kernels and all(find(*one) for one in builds_of(counting))
     return counting if built else None
@@ -293,9 +298,21 @@ def require_same_question(folder: Path, run_spec: RunSpec, plans: list[Plan]) ->
         write_question(folder, msgspec.structs.replace(question, planned=len(plans)))
 
 
-def finish(folder: Path, wall_s: float, boots: int, again: Progress | None = None) -> Summary:
-    """Sum up and write the pages. again: new findings are repeated first, and shown there."""
+def finish(
+    folder: Path,
+    wall_s: float,
+    boots: int,
+    again: Progress | None = None,
+    by_fix: Progress | None = None,
+) -> Summary:
+    """Sum up and write the pages. by_fix: what no known bug claims is attributed first, and shown there.
+    again: what is new after that is repeated."""
     summary = sum_up(folder, wall_s, boots)
+    if by_fix is not None and summary.findings and (asked := unclaimed(folder)):
+        write_summary(folder, summary)  # should the user have enough of waiting
+        write_pages(folder)
+        if attribute_new(folder, asked, by_fix):
+            summary = sum_up(folder, wall_s, boots)
     if again is not None:
         summary = rerun_new(folder, summary, again)
     write_summary(folder, summary)

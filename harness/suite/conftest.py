@@ -20,6 +20,7 @@ from harness.runs.run import LOG_BYTES, RunSpec, run
 from harness.suite.machine import monitor
 from harness.suite.machine.machine import Machine
 from harness.suite.smallest import KEPT, table
+from harness.suite.variants import ROWS, lines
 from kernel.build import build
 from oracles.profiles import profile
 from workloads.library import select
@@ -48,6 +49,9 @@ def pytest_terminal_summary(terminalreporter, config):
     folder = config.stash.get(KEPT, None)
     for line in table(folder) if folder else ():
         terminalreporter.write_line(line)
+    if rows := config.stash.get(ROWS, []):
+        for line in lines(rows):
+            terminalreporter.write_line(line)
 
 
 def pytest_generate_tests(metafunc):

@@ -65,7 +65,7 @@ from reports.text.coverage import patch_words
 from reports.text.device import device_words
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
-from reports.text.known import upstream_words
+from reports.text.known import counts_words, fixes_of, upstream_words
 from reports.text.matrix import matrix, stock_rows
 from reports.text.models import coverage_words
 from reports.text.queue import queue_words
@@ -673,7 +673,12 @@ def environment() -> jinja2.Environment:
         queue_drawing=queue_drawing,
     )
     made.filters.update(
-        upstream=upstream_words, visible=visible, visible_lines=visible_lines, size=size_words
+        upstream=upstream_words,
+        visible=visible,
+        visible_lines=visible_lines,
+        size=size_words,
+        counts_words=counts_words,
+        fixes_of=fixes_of,
     )
     made.filters.update(pair_text=pair_text, pair_answer=pair_answer, pair_changes=pair_changes)
     return made

@@ -16,7 +16,7 @@ from oracles.unjudged import OF_HISTORY
 from reports.results import FAST, AnswerCounts, Finding, Question, Silence, Summary
 from reports.text.counting import number
 from reports.text.coverage import patch_lines
-from reports.text.known import known_words
+from reports.text.known import counts_words, fixes_of, known_words
 from reports.text.models import model_words
 from reports.text.queue import queue_words
 from reports.text.reruns import rerun_words
@@ -35,7 +35,7 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
     A line is cut at 100 columns, except commands and paths: half a command is of no use. Of a sweep of
     planted bugs the findings are not listed: they are expected.
     """
-    answer = planted(summary) if summary.detection else [*holds(summary), *broken(summary)]
+    answer = planted(summary) if summary.detection else [*holds(summary), *broken(summary), *known(summary)]
     answer += versions(summary, question)
     return [
         *examined(summary, question),
@@ -164,9 +164,15 @@ def broken(summary: Summary) -> list[str]:
     for at, finding in enumerate(findings[:FINDINGS_SHOWN]):
         lines += finding_lines("" if at else "BROKEN", finding)
     more = findings[FINDINGS_SHOWN:]
-    known = sum(bool(finding.known) for finding in more)
-    of_them = f", {known} of them known" if known else ""
+    count = sum(bool(finding.known) for finding in more)
+    of_them = f", {count} of them known" if count else ""
     return [*lines, line("", f"and {len(more)} more, in the report{of_them}")] if more else lines
+
+
+def known(summary: Summary) -> list[str]:
+    """How many findings are known, and by what."""
+    words = counts_words(summary.known)
+    return [line("findings", f"{len(summary.findings):,}: {words}")] if words else []
 
 
 def new_first(findings: Sequence[Finding]) -> list[Finding]:
@@ -178,6 +184,7 @@ def finding_lines(label: str, finding: Finding) -> list[str]:
     device = "" if finding.device == FAST else f" on the {finding.device} device"
     where = f"{finding.workload} {finding.state}{device}, {number(finding.count, 'state')}"
     known = [part for one in finding.known for part in indented(f"known: {known_words(one)}")]
+    fixes = fixes_of(finding)
     only = f"only in model {' '.join(finding.models)}, which requires {finding.presumes}"
     return [
         line(label, f"{finding.id} {finding.signature}"),
@@ -189,6 +196,7 @@ def finding_lines(label: str, finding: Finding) -> list[str]:
             else []
         ),
         *known,
+        *(indented(f"gone with {fixes}") if fixes else []),
     ]
 
 

@@ -10,8 +10,20 @@ import pytest
 from oracles.verdict import Answer
 from reports.ci.junit import junit_xml, write_junit
 from reports.ci.ktap import ktap, write_ktap
-from reports.pages.html import headline
-from reports.results import AnswerCounts, Finding, KnownAs, StateCounts, Summary, read_question, read_summary
+from reports.formats import pretty
+from reports.pages.html import headline, write_report
+from reports.results import (
+    AnswerCounts,
+    Attribution,
+    Finding,
+    FindingCounts,
+    KnownAs,
+    StateCounts,
+    Summary,
+    Triage,
+    read_question,
+    read_summary,
+)
 from reports.terminal.terminal import COLUMNS, summary_lines
 from reports.tests.make_run import make_run
 from reports.text.digest import digests
@@ -198,6 +210,31 @@ def test_new_findings_come_first(run: Path) -> None:
     assert "F9 ext4 durable: news" in next(line for line in lines if line.startswith("BROKEN"))
     assert any("and 6 more, in the report, 6 of them known" in line for line in lines)
     assert "9 broken promises, 8 of them known, found in" in headline(many)
+
+
+def test_findings_are_counted_by_what_they_are_known_by(run: Path, tmp_path: Path) -> None:
+    """At the end of a run and on its first page; the fix stands below its finding."""
+    summary = read_summary(run)
+    by = Attribution("btrfs", "w", ("EXT4-1",), "fix/ext4-one")
+    first = msgspec.structs.replace(
+        summary.findings[0],
+        known=(KnownAs("EXT4-1", "A bug"),),
+        by_fix=True,
+        after=Triage(attributed=(by,)),
+    )
+    counts = FindingCounts(by_fix=1, new=len(summary.findings) - 1)
+    summary = msgspec.structs.replace(summary, findings=(first, *summary.findings[1:]), known=counts)
+    lines = summary_lines(summary, read_question(run), run)
+    words = f"known by fix 1, known by signature 0, new {counts.new}"
+    assert f"findings   {len(summary.findings)}: {words}" in lines
+    assert any(line.strip() == "gone with fix/ext4-one" for line in lines)
+    older = msgspec.structs.replace(summary, known=FindingCounts())
+    assert not any(line.startswith("findings") for line in summary_lines(older, read_question(run), run))
+    make_run(tmp_path)
+    (tmp_path / "summary.json").write_bytes(pretty("summary.json", summary))
+    page = (write_report(tmp_path) / "index.html").read_text()
+    assert words in page
+    assert "<dt>gone with</dt><dd>fix/ext4-one</dd>" in page
 
 
 def test_a_log_without_a_history_does_not_read_like_one_that_was_asked_everything(run: Path) -> None:

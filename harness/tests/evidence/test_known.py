@@ -2,9 +2,17 @@
 
 import pytest
 
-from harness.evidence.known import KNOWN, expected_findings, known_ids, signatures_everywhere
+from harness.evidence.known import (
+    KNOWN,
+    Explained,
+    expected_findings,
+    explained,
+    is_named,
+    known_ids,
+    signatures_everywhere,
+)
 from oracles.profiles import PROFILES, profile
-from reports.results import FAULTS
+from reports.results import FAULTS, Attribution
 from workloads.library import names
 from workloads.programs import library
 
@@ -32,7 +40,7 @@ def test_a_kernel_with_a_fix_does_not_have_the_bug_any_more():
     """Where two bugs show alike, the other one is named; a finding that no other bug explains is new."""
     lost, hole = "f2fs durable: size lost (fsynced file)", ("f2fs", "punch-hole-across-end-fsync")
     fixed = "6.12+fix/f2fs-fsync-waits-for-first-node"
-    assert known_ids("6.12", lost, (hole,)) == ("F2FS-3",)
+    assert known_ids("6.12", lost, (hole,)) == ("F2FS-3",)  # F2FS-1 shows in some recordings only
     assert known_ids(fixed, lost, (hole,)) == ("F2FS-1",)
     assert known_ids(fixed, lost, (("f2fs", "fsync-new-file"),)) == ()
 
@@ -95,3 +103,28 @@ def test_a_bug_that_a_program_shows_is_known_of_it_on_its_profile_and_without_th
     assert known_ids("7.2", lost, (place,)) == ()
     assert known_ids(fixed, lost, (place,)) == ()
     assert known_ids("6.12", lost, (("btrfs", "git-fsync-all"),)) == ()
+
+
+UNCLEAN, FAST = "ext4 fsck: not clean (filesystem)", "ext4-fast-commit"
+
+
+def test_an_entry_for_the_workload_says_more_than_one_for_every_workload():
+    """EXT4-9 may show anywhere; this workload is known for EXT4-7."""
+    assert explained("6.12", UNCLEAN, [(FAST, "many-xattrs-then-write")]) == Explained(("EXT4-7",))
+    assert explained("6.12", UNCLEAN, [(FAST, "random12-1-000000")]) == Explained(("EXT4-9",))
+
+
+def test_a_fix_says_more_than_an_entry_for_every_workload_and_less_than_one_for_the_workload():
+    by = [Attribution(FAST, name, ("EXT4-5",), "fix/a") for name in ("a", "many-xattrs-then-write")]
+    assert explained("6.12", UNCLEAN, [(FAST, "a")], by) == Explained(("EXT4-5",), by_fix=True)
+    assert explained("6.12", UNCLEAN, [(FAST, "many-xattrs-then-write")], by) == Explained(("EXT4-7",))
+    both = [(FAST, "a"), (FAST, "many-xattrs-then-write")]
+    assert explained("6.12", UNCLEAN, both, by) == Explained(("EXT4-5", "EXT4-7"), by_fix=True)
+
+
+def test_what_several_bugs_show_anywhere_is_not_named():
+    """Many bugs leave a filesystem of fast commits unclean; one bug of f2fs loses a mode."""
+    assert not is_named("6.12", UNCLEAN, (FAST, "a"))
+    assert is_named("6.12", UNCLEAN, (FAST, "many-xattrs-then-write"))
+    assert is_named("6.12", "f2fs durable: mode lost (fsynced file)", ("f2fs", "a"))
+    assert not is_named("6.12", "btrfs durable: name lost (fsynced file)", ("btrfs", "a"))

@@ -2,11 +2,27 @@
 
 from itertools import count
 
+import msgspec
+import pytest
+
 from harness.evidence.known import FIXES, KNOWN, known_ids
 from harness.evidence.triage import add_attributed, read_triage, triage_of
-from harness.runs.attribution import Shown, attributions, fixes_for
+from harness.local.progress import Progress
+from harness.runs import attribution
+from harness.runs import run as runs
+from harness.runs.attribution import (
+    WORKLOADS_MAX,
+    Shown,
+    attribute_new,
+    attributions,
+    fixes_for,
+    is_for_run,
+    shown_by,
+)
+from harness.tests.made_run import EMPTY, ENTRY_COUNT, judged, keep, question, seen
 from kernel.build import series
-from reports.results import Attribution
+from kernel.kernel import KernelError
+from reports.results import SLOW, Attribution, Device, FindingCounts, Triage, read_experiment
 from workloads.generate import drawn
 
 LOST, GONE = "btrfs durable: name lost (synced file)", "btrfs atomic: replaced name gone (renamed file)"
@@ -44,12 +60,40 @@ def test_a_finding_is_the_bug_whose_fix_takes_it_away():
     }
 
 
-def test_what_two_bugs_show_alike_goes_away_with_all_fixes():
-    """Then it is one of them all, and says so."""
-    needed = {BTRFS[0].series, BTRFS[2].series}
+def test_what_two_bugs_show_alike_is_both():
+    """No fix alone takes it away; the fewest that do name them."""
+    needed = {BTRFS[0].series, BTRFS[4].series}
     (one,) = attributions([shown(0, LOST)], a_kernel({(0, LOST): needed}))["6.12", LOST]
-    assert needed <= set(one.series.split("+"))
-    assert {bug for fix in BTRFS for bug in fix.ids} == set(one.ids)
+    assert set(one.series.split("+")) == needed
+    assert one.ids == (*BTRFS[0].ids, *BTRFS[4].ids)
+
+
+def test_of_two_bugs_the_one_that_the_workload_shows_besides_is_tried_first():
+    """So that few kernels are built."""
+    asked = []
+    needed = {(0, LOST): {BTRFS[2].series, BTRFS[5].series}, (0, GONE): {BTRFS[5].series}}
+    there = a_kernel(needed)
+
+    def examine(kernel, ones):
+        asked.append(kernel)
+        return there(kernel, ones)
+
+    (one,) = attributions([shown(0, LOST, GONE)], examine)["6.12", LOST]
+    assert set(one.series.split("+")) == needed[0, LOST]
+    pairs = [kernel for kernel in dict.fromkeys(asked) if kernel.count("+") == len(needed)]
+    assert len(pairs) == BTRFS.index(BTRFS[2]) + 1
+
+
+def test_what_all_fixes_together_leave_costs_one_kernel():
+    """Nothing is built that removes less."""
+    asked = []
+
+    def examine(kernel, ones):
+        asked.append(kernel)
+        return [one.signatures for one in ones]
+
+    assert attributions([shown(0, LOST)], examine) == {}
+    assert asked == ["6.12", "+".join(["6.12", *(fix.series for fix in BTRFS)])]
 
 
 def test_what_no_fix_takes_away_stays_new():
@@ -88,7 +132,7 @@ def test_what_comes_and_goes_is_the_bug_whose_fix_keeps_it_away():
 
 def test_only_fixes_that_are_for_the_source_are_tried():
     """5e85262e542d is in 7.2, so the bug is not."""
-    without_links = "fix/btrfs-fsync-without-links-commits"
+    without_links = "fix/btrfs-fsync-of-a-removed-file-commits"
     assert without_links in {fix.series for fix in fixes_for("6.12", "btrfs")}
     assert without_links not in {fix.series for fix in fixes_for("7.2+planted/x", "btrfs")}
 
@@ -128,3 +172,109 @@ def test_every_fix_is_a_series_and_of_bugs_that_are_known():
     assert {fix.series for fix in FIXES} <= {one.name for one in series()}
     known = {(bug.filesystem, bug.id) for bug in KNOWN}
     assert {(fix.filesystem, bug) for fix in FIXES for bug in fix.ids} <= known
+
+
+FOO_LOST = "btrfs durable: name lost (fsynced file)"
+
+
+def an_experiment(run, kernel="6.12", **facts):
+    """In which the fsynced file is lost in the last state."""
+    lost = judged({ENTRY_COUNT: seen(ENTRY_COUNT, tree=EMPTY)})
+    question(run)
+    experiment = read_experiment(keep(run, judge=lost))
+    return msgspec.structs.replace(
+        experiment, facts=msgspec.structs.replace(experiment.facts, kernel=kernel, **facts)
+    )
+
+
+def test_what_no_id_claims_is_asked_about(tmp_path):
+    """With the device under its recording, and the crash models whose states show it."""
+    device = Device(SLOW, 7)
+    one = shown_by(an_experiment(tmp_path, recorded_on=device), {})
+    assert (one.profile, one.device, one.models) == ("btrfs", device, ("O",))
+    assert FOO_LOST in one.signatures
+
+
+def test_what_is_attributed_or_named_is_not_asked_about(tmp_path, monkeypatch):
+    experiment = an_experiment(tmp_path)
+    names = shown_by(experiment, {}).signatures
+    by = Attribution("btrfs", experiment.facts.workload, ("BTRFS-1",), "fix/a")
+    kept = {f"6.12 {name}": Triage(attributed=(by,)) for name in names}
+    assert shown_by(experiment, kept) is None
+    monkeypatch.setattr(attribution, "is_named", lambda *_: True)
+    assert shown_by(experiment, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("kernel", "guest", "asked"),
+    [
+        ("6.12", "uml", True),
+        ("7.2+fix/btrfs-whiteout-is-not-logged-in-part", "uml", True),
+        ("6.12", "qemu-tcg", False),
+        ("6.12", "ssh:lab", False),
+        ("6.12+my-fix.patch", "uml", False),
+        ("6.12+planted/old-name-kept-after-rename", "uml", False),
+        ("../linux", "uml", False),
+    ],
+)
+def test_run_asks_by_itself_on_stock_kernels_that_boot_at_once(kernel, guest, asked):
+    """A fix may not apply to what a user has patched; `attribute` tries it."""
+    assert is_for_run(msgspec.structs.replace(shown(0, LOST), kernel=kernel, guest=guest)) == asked
+
+
+def test_run_asks_about_so_many_and_names_the_command_for_the_rest(tmp_path, monkeypatch, capsys):
+    asked = []
+
+    def examine(self, kernel, ones):
+        asked.append(ones)
+        return [None for _ in ones]
+
+    monkeypatch.setattr(attribution.Recorder, "examine", examine)
+    with Progress() as progress:
+        assert not attribute_new(tmp_path, [shown(at, LOST) for at in range(WORKLOADS_MAX + 3)], progress)
+    assert len(asked[0]) == WORKLOADS_MAX
+    assert f"for 3 more: powercut attribute {tmp_path}" in capsys.readouterr().err
+
+
+def test_a_kernel_that_cannot_be_built_ends_it_and_keeps_what_was_found(tmp_path, monkeypatch, capsys):
+    first, second = BTRFS[0].series, BTRFS[1].series
+    there = a_kernel({(0, LOST): {first}, (1, LOST): {"fix/later"}})
+
+    def examine(self, kernel, ones):
+        if kernel == f"6.12+{second}":
+            raise KernelError("no compiler")
+        every = kernel.count("+") > 1
+        return [frozenset() for _ in ones] if every else there(kernel, ones)
+
+    monkeypatch.setattr(attribution.Recorder, "examine", examine)
+    with Progress() as progress:
+        assert attribute_new(tmp_path, [shown(0, LOST), shown(1, LOST)], progress)
+    (by,) = triage_of(read_triage(tmp_path), "6.12", LOST).attributed
+    assert by.series == first
+    assert "the rest is not attributed: no compiler" in capsys.readouterr().err
+
+
+def test_a_run_attributes_before_it_sums_up(tmp_path, monkeypatch):
+    """Its summary counts what is known by a fix, and what is new is repeated after that."""
+    experiment = an_experiment(tmp_path)
+    by = Attribution("btrfs", experiment.facts.workload, ("BTRFS-1",), "fix/a")
+    names = shown_by(experiment, {}).signatures
+
+    def attributed(folder, asked, progress):
+        assert (folder / "summary.json").exists(), "what there is, should the user not wait"
+        add_attributed(folder, {("test", name): [by] for name in names})
+        return True
+
+    monkeypatch.setattr(runs, "unclaimed", lambda folder: ["one"])
+    monkeypatch.setattr(runs, "attribute_new", attributed)
+    with Progress(quiet=True) as progress:
+        summary = runs.finish(tmp_path, 1.0, 0, by_fix=progress)
+    assert summary.known == FindingCounts(by_fix=len(names))
+    assert all(one.by_fix and one.known for one in summary.findings)
+    assert runs.finish(tmp_path, 1.0, 0).known == FindingCounts(by_fix=len(names))
+
+
+def test_a_run_that_does_not_attribute_counts_what_is_new(tmp_path):
+    an_experiment(tmp_path)
+    summary = runs.finish(tmp_path, 1.0, 0)
+    assert summary.known == FindingCounts(new=len(summary.findings))
