@@ -94,6 +94,9 @@ _USED = "\n".join(
     )
 )
 
+# A journal of 1,024 blocks of 1 KiB goes on after a mount where it stood before (JBD2_CYCLE_RECORD).
+_LAPPED = "write filler 0 800K\nsync\nunlink filler\nremount"
+
 # What may not be torn, or the mount is refused: the superblock, which one checksum covers and of which the
 # mount reads one copy. btrfs: BTRFS_SUPER_INFO_SIZE, fs/btrfs/disk-io.c open_ctree() ("superblock checksum
 # mismatch"). ext4: struct ext4_super_block, 1024 B; ext4_superblock_csum_verify() in fs/ext4/super.c comes
@@ -325,6 +328,65 @@ PROFILES = (
         size_bytes=_EXT4_SIZE_BYTES,
         promises=promises.EXT4,
         setup=_USED,
+    ),
+    Profile(
+        "ext4-sync",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        # Each write and each change of names ends with a commit: ext4_handle_sync() in fs/ext4.
+        mount_options="sync",
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4_SYNC,
+    ),
+    Profile(
+        "ext4-indirect",
+        "ext4",
+        # Block maps in place of extents, as on a filesystem that was made as ext3: fs/ext4/indirect.c, and
+        # writeback that has no unwritten blocks, so that the commit orders the data of all new blocks.
+        (*_EXT4_MKFS, "-O", "^extent,^64bit,^flex_bg"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+        setup=_USED,
+    ),
+    Profile(
+        "ext4-inline",
+        "ext4",
+        # Small files and directories inside the inode (fs/ext4/inline.c), orphans in a file of their own
+        # (fs/ext4/orphan.c), and blocks as large as pages, as on every device that is not tiny.
+        (*_EXT4_MKFS, "-b", "4096", "-I", "256", "-O", "inline_data,orphan_file"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+    ),
+    Profile(
+        "ext4-one-group",
+        "ext4",
+        # Elsewhere a block group of its own keeps the blocks of directories and symlinks apart from data
+        # (flex_bg; fs/ext4/balloc.c ext4_inode_to_goal_block()). Here there is one, and each takes what others
+        # have freed. Its blocks are as large as pages, as on every device that is not tiny.
+        (*_EXT4_MKFS, "-b", "4096", "-O", "^flex_bg"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+    ),
+    Profile(
+        "ext4-short-journal",
+        "ext4",
+        # The smallest journal there is, and a setup that leaves its head near the end: a workload's commits
+        # pass the end and begin anew, and checkpoints write what they overtake. data=journal fills it.
+        (*_EXT4_MKFS, "-J", "size=1"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="data=journal",
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4_DATA_JOURNAL,
+        setup=_LAPPED,
     ),
     Profile(
         "xfs",

@@ -12,6 +12,8 @@ import msgspec
 
 from oracles.verdict import Tier
 
+SYNCHRONOUS = "synchronous"  # what no fsync is needed for: oracles/model/synchronous.py
+
 
 class Promise(msgspec.Struct, frozen=True):
     """One thing the filesystem owes, and who says so (manual page, kernel document, commit, fstests number).
@@ -386,6 +388,19 @@ EXT4 = (
         "Documentation/admin-guide/ext4.rst, auto_da_alloc (the default): data blocks are forced to disk "
         "before the rename is committed; fs/ext4/namei.c ext4_rename() calls ext4_alloc_da_blocks()",
         Tier.FS,
+    ),
+)
+
+EXT4_SYNC = (
+    *EXT4,
+    Promise(
+        SYNCHRONOUS,
+        "A call that made, moved or removed a name, set or removed an extended attribute, made a file shorter "
+        "or wrote to it has put on disk what it did when it returns.",
+        "mount(8), sync and dirsync (creat, link, unlink, symlink, mkdir, rmdir, mknod and rename are done "
+        "synchronously); include/linux/fs.h iocb_flags(), IS_SYNC: a write is one with O_DSYNC; "
+        "ext4_handle_sync() in fs/ext4/namei.c, fs/ext4/xattr.c ext4_xattr_set_handle(), "
+        "fs/ext4/inode.c ext4_truncate(): the call waits for its transaction",
     ),
 )
 

@@ -30,7 +30,8 @@ from oracles.model.model import (
     union,
 )
 from oracles.observation import TREE_SHIFT, LeftFile
-from oracles.profiles import profile
+from oracles.profiles import profile, promises_of
+from oracles.promises import SYNCHRONOUS
 from oracles.timeline import T, Timeline
 from workloads.history import History, Step
 from workloads.text import format_operation as words
@@ -43,6 +44,7 @@ class Builder:
     def __init__(self, history: History) -> None:
         self.model = Model(base_time=len(history.setup))
         self.filesystem = profile(history.profile).filesystem
+        self.synchronous = SYNCHRONOUS in promises_of(profile(history.profile))
         self.now: dict[Slot, int] = {}
         self.chain_at: dict[Slot, int] = {}
         self.time = 0

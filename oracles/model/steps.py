@@ -18,6 +18,7 @@ from oracles.model.model import (
     Disagreement,
     Model,
 )
+from oracles.model.synchronous import synchronous
 from oracles.model.words import WORDS
 from workloads.history import History, Step
 from workloads.text import format_operation as words
@@ -64,6 +65,8 @@ def do(fs: Builder, step: Step) -> None:
         fs.model.may_commit.append(fs.time)
     if step.result == 0:
         handler(fs, step.operation)
+        if fs.synchronous:
+            synchronous(fs, step.operation)
 
 
 def stop(fs: Builder, step: Step) -> None:
