@@ -271,6 +271,12 @@ LONG = {
     "link-removed-beside-many-new-names": 135,
     "attributes-set-then-one-fsynced": 21,
     "many-files-made-then-one-fsynced": 252,
+    "metadata-blocks-reused": 86,
+    "metadata-blocks-reused-twice": 250,
+    "orphan-in-the-middle-closed": 30,
+    "replaced-open-files": 20,
+    "tails-at-several-places-of-one-file": 19,
+    "tmpfiles-linked-and-closed-in-turn": 21,
     "replaced-beside-many-new-names": 134,
     "reused-name-beside-many-new-names": 144,
     "truncated-tails-then-grown-in-turn": 32,
@@ -279,6 +285,7 @@ LONG = {
 }
 # Of many extents, so that their items fill several leaves of 4K.
 WIDE = {
+    "freed-blocks-written-before-the-commit": 256 * text.K,
     "many-extents-cut-then-reserved": 2 * text.M,
     "punch-at-the-edge-of-each-leaf": text.M,
     "punch-over-a-whole-leaf": text.M,
