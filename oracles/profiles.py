@@ -367,8 +367,8 @@ PROFILES = (
         "ext4-one-group",
         "ext4",
         # Elsewhere a block group of its own keeps the blocks of directories and symlinks apart from data
-        # (flex_bg; fs/ext4/balloc.c ext4_inode_to_goal_block()). Here there is one, and each takes what others
-        # have freed. Its blocks are as large as pages, as on every device that is not tiny.
+        # (flex_bg; fs/ext4/balloc.c ext4_inode_to_goal_block()). Here there is one, and each takes what
+        # others have freed. Its blocks are as large as pages, as on every device that is not tiny.
         (*_EXT4_MKFS, "-b", "4096", "-O", "^flex_bg"),
         "e2fsprogs",
         _EXT4_CHECK,

@@ -395,8 +395,8 @@ EXT4_SYNC = (
     *EXT4,
     Promise(
         SYNCHRONOUS,
-        "A call that made, moved or removed a name, set or removed an extended attribute, made a file shorter "
-        "or wrote to it has put on disk what it did when it returns.",
+        "A call that made, moved or removed a name, set or removed an extended attribute, made a file "
+        "shorter or wrote to it has put on disk what it did when it returns.",
         "mount(8), sync and dirsync (creat, link, unlink, symlink, mkdir, rmdir, mknod and rename are done "
         "synchronously); include/linux/fs.h iocb_flags(), IS_SYNC: a write is one with O_DSYNC; "
         "ext4_handle_sync() in fs/ext4/namei.c, fs/ext4/xattr.c ext4_xattr_set_handle(), "
