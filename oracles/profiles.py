@@ -341,29 +341,6 @@ PROFILES = (
         promises=promises.EXT4_SYNC,
     ),
     Profile(
-        "ext4-indirect",
-        "ext4",
-        # Block maps in place of extents, as on a filesystem that was made as ext3: fs/ext4/indirect.c, and
-        # writeback that has no unwritten blocks, so that the commit orders the data of all new blocks.
-        (*_EXT4_MKFS, "-O", "^extent,^64bit,^flex_bg"),
-        "e2fsprogs",
-        _EXT4_CHECK,
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4,
-        setup=_USED,
-    ),
-    Profile(
-        "ext4-inline",
-        "ext4",
-        # Small files and directories inside the inode (fs/ext4/inline.c), orphans in a file of their own
-        # (fs/ext4/orphan.c), and blocks as large as pages, as on every device that is not tiny.
-        (*_EXT4_MKFS, "-b", "4096", "-I", "256", "-O", "inline_data,orphan_file"),
-        "e2fsprogs",
-        _EXT4_CHECK,
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4,
-    ),
-    Profile(
         "ext4-one-group",
         "ext4",
         # Elsewhere a block group of its own keeps the blocks of directories and symlinks apart from data

@@ -5,7 +5,6 @@
 // caught by:  durable, historical, ordered
 // profiles:   ext4-fast-commit
 // workloads:  many-names-fsync
-// absent:     5.10 (fast commits fail there for reasons of their own)
 // files: fs/ext4/fast_commit.c
 //
 // What is changed. A name that does not fit into the structure is copied as before, and its length is that of the

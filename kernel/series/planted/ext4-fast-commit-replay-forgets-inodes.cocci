@@ -5,7 +5,6 @@
 // caught by:  durable, mounts, quiet
 // profiles:   ext4-fast-commit
 // workloads:  many-files-made-then-one-fsynced
-// absent:     5.10 (fast commits fail there for reasons of their own)
 // files: fs/ext4/fast_commit.c
 //
 // What is changed. When the array is full, the inode is left out.

@@ -4,7 +4,7 @@
 //             be found again by recovery, and freed. The file is that of 02f310fcf47f ("ext4: Speedup ext4 orphan inode
 //             handling") (in v5.15).
 // caught by:  fsck
-// profiles:   ext4-inline
+// profiles:   ext4-orphan-file
 // workloads:  orphan-in-the-middle-closed unlinked-open-files-of-one-list
 // absent:     5.10 (the orphan file is in v5.15)
 // files: fs/ext4/orphan.c

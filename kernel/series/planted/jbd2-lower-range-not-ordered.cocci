@@ -6,7 +6,6 @@
 // caught by:  historical
 // profiles:   ext4
 // workloads:  tails-at-several-places-of-one-file
-// absent:     5.10 (the workload's harm was not looked for there)
 // files: fs/jbd2/transaction.c
 //
 // What is changed. An inode that is on the list of those whose data a commit writes keeps the begin of its range when
