@@ -277,7 +277,7 @@ LONG = {
     "unlink-beside-many-new-names": 143,
     "very-many-new-names": 141,
     "directory-block-freed-twice": 53,
-    "large-change-then-small-ones": 32,
+    "large-change-then-small-ones": 38,
     "large-directory-fsynced-keeps-its-times": 18,
     "names-in-a-directory-of-many-blocks": 49,
     "renamed-files-fsynced-again-and-again": 21,

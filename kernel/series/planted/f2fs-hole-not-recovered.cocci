@@ -5,7 +5,7 @@
 // caught by:  durable
 // profiles:   f2fs
 // config:     f2fs
-// workloads:  punch-over-a-whole-leaf punch-beside-hole truncate-down-and-up
+// workloads:  holes-behind-another-fsync
 // files: fs/f2fs/recovery.c
 //
 // What is changed. Where the node that fsync wrote has no block and that of the checkpoint has one, recovery takes

@@ -2,7 +2,7 @@
 //
 // re-creates: cf. fstests generic/531, of files made without names; fs/f2fs/dir.c names the case: "If link the
 //             tmpfile to alias through linkat path, we should remove this inode from orphan list".
-// caught by:  consistent fsck historical
+// caught by:  durable consistent fsck historical
 // profiles:   f2fs
 // config:     f2fs
 // workloads:  tmpfile-and-unlinked-file-at-a-commit tmpfile-linked-fsync
