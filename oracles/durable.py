@@ -271,8 +271,8 @@ def _clock_times(case: Case, inode: int, node: Node) -> list[Violation]:
     """To the nanosecond, as fsync found them: fstests generic/392 compares them so, of a file whose names
     stay, and btrfs/236 to the second, after a link or rename. Both sides are what stat(2) reported of the
     inode, so no clock's granularity comes between them. Of directories those that were fsynced themselves,
-    where a promise says so. Not the ctime of what got or lost a name: btrfs's replay links and unlinks, which sets that
-    anew. Seen on 6.12.117: "mkdir A; sync; rename A B; creat B/foo; fsync B/foo; fsync B" and, on
+    where a promise says so. Not the ctime of what got or lost a name: btrfs's replay links and unlinks, which
+    sets that anew. Seen on 6.12.117: "mkdir A; sync; rename A B; creat B/foo; fsync B/foo; fsync B" and, on
     btrfs-nearly-full, the workload replace-keeping-backup."""
     kind, key = case.model.kind(inode), "fsync-directory-times"
     if kind != "file" and not (kind == "dir" and case.asks_for(key)):
