@@ -474,8 +474,8 @@ XFS = (
         "fsync-directory-times",
         _TIMES,
         "fs/xfs/libxfs/xfs_dir2.c xfs_dir_create_child() and its like log the inode of a directory with its "
-        "times in the transaction that changes a name; fs/xfs/xfs_file.c xfs_dir_fsync() forces the log up to "
-        "that",
+        "times in the transaction that changes a name; fs/xfs/xfs_file.c xfs_dir_fsync() forces the log up "
+        "to that",
         Tier.FS,
     ),
     Promise(
