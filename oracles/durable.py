@@ -29,8 +29,8 @@ CHECKS = (
     "to the right object), the directories above them, size, bytes, mode, owner, inode "
     "flags, times that were set, extended attributes, symlink targets, device numbers, "
     "link counts and preallocated blocks. For each of them the result of a later "
-    "operation is accepted too. On btrfs also mtime and ctime of a directory that was "
-    "fsynced itself. On ext4 also the size of a new file that was written and renamed over "
+    "operation is accepted too. On btrfs, xfs and f2fs also mtime and ctime of a directory "
+    "that was fsynced itself. On ext4 also the size of a new file that was written and renamed over "
     "another, once the rename is visible."
 )
 NOT_CHECKED = (
@@ -271,8 +271,8 @@ def _clock_times(case: Case, inode: int, node: Node) -> list[Violation]:
     """To the nanosecond, as fsync found them: fstests generic/392 compares them so, of a file whose names
     stay, and btrfs/236 to the second, after a link or rename. Both sides are what stat(2) reported of the
     inode, so no clock's granularity comes between them. Of directories those that were fsynced themselves,
-    on btrfs. Not the ctime of what got or lost a name: btrfs's replay links and unlinks, which sets that
-    anew. Seen on 6.12.117: "mkdir A; sync; rename A B; creat B/foo; fsync B/foo; fsync B" and, on
+    where a promise says so. Not the ctime of what got or lost a name: btrfs's replay links and unlinks, which
+    sets that anew. Seen on 6.12.117: "mkdir A; sync; rename A B; creat B/foo; fsync B/foo; fsync B" and, on
     btrfs-nearly-full, the workload replace-keeping-backup."""
     kind, key = case.model.kind(inode), "fsync-directory-times"
     if kind != "file" and not (kind == "dir" and case.asks_for(key)):

@@ -45,7 +45,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     content: files: runs that cover [0, size).
     mtime:   seconds, only where it lies before 2001: set by a workload, not by a clock; else -1.
     flags:   inode flags, letters of workloads.workload.INODE_FLAGS; "" where they were not asked for.
-    times:   files and, on btrfs, directories: mtime and ctime, nanoseconds since 1970; None where they were
+    times:   files, directories where a promise asks: mtime and ctime, in ns since 1970; None where they were
              not asked for.
     extents: files: (start, end, reserved) byte ranges that have blocks, behind the end too; reserved is 1
              where they are allocated and not written (fiemap); None where they were not asked for.

@@ -482,7 +482,17 @@ EXT4_WRITEBACK_DENIES = (
     ),
 )
 
+_TIMES = "A completed fsync of a directory puts its mtime and ctime on disk."
+
 XFS = (
+    Promise(
+        "fsync-directory-times",
+        _TIMES,
+        "fs/xfs/libxfs/xfs_dir2.c xfs_dir_create_child() and its like log the inode of a directory with its "
+        "times in the transaction that changes a name; fs/xfs/xfs_file.c xfs_dir_fsync() forces the log up "
+        "to that",
+        Tier.FS,
+    ),
     Promise(
         "fsync-names",
         _NAMES,
@@ -527,6 +537,13 @@ XFS = (
 )
 
 F2FS = (
+    Promise(
+        "fsync-directory-times",
+        _TIMES,
+        "fs/f2fs/file.c need_do_checkpoint(): an fsync of what is no regular file writes a checkpoint "
+        "(CP_NON_REGULAR); fs/f2fs/checkpoint.c f2fs_sync_inode_meta() writes all dirty inodes before it",
+        Tier.FS,
+    ),
     Promise(
         "fsync-names",
         _NAMES,

@@ -282,6 +282,14 @@ LONG = {
     "truncated-tails-then-grown-in-turn": 32,
     "unlink-beside-many-new-names": 143,
     "very-many-new-names": 141,
+    "directory-block-freed-twice": 53,
+    "large-change-then-small-ones": 38,
+    "large-directory-fsynced-keeps-its-times": 18,
+    "names-in-a-directory-of-many-blocks": 49,
+    "renamed-files-fsynced-again-and-again": 21,
+    "size-then-times-fdatasync": 17,
+    "tmpfile-and-unlinked-file-at-a-commit": 27,
+    "attributes-of-two-kinds-between-fsyncs": 19,
 }
 # Of many extents, so that their items fill several leaves of 4K.
 WIDE = {
