@@ -162,7 +162,7 @@ def broken(summary: Summary) -> list[str]:
     lines = []
     findings = new_first(summary.findings)
     for at, finding in enumerate(findings[:FINDINGS_SHOWN]):
-        lines += finding_lines("" if at else "BROKEN", finding)
+        lines += finding_lines("" if at else "BROKEN", finding, len({one.kernel for one in findings}) > 1)
     more = findings[FINDINGS_SHOWN:]
     count = sum(bool(finding.known) for finding in more)
     of_them = f", {count} of them known" if count else ""
@@ -180,9 +180,11 @@ def new_first(findings: Sequence[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: bool(finding.known))
 
 
-def finding_lines(label: str, finding: Finding) -> list[str]:
+def finding_lines(label: str, finding: Finding, several: bool = False) -> list[str]:
+    """several: whether the findings are of more than one kernel."""
     device = "" if finding.device == FAST else f" on the {finding.device} device"
-    where = f"{finding.workload} {finding.state}{device}, {number(finding.count, 'state')}"
+    kernel = f" on {finding.kernel}" if several else ""
+    where = f"{finding.workload} {finding.state}{kernel}{device}, {number(finding.count, 'state')}"
     known = [part for one in finding.known for part in indented(f"known: {known_words(one)}")]
     fixes = fixes_of(finding)
     only = f"only in model {' '.join(finding.models)}, which requires {finding.presumes}"

@@ -114,3 +114,16 @@ def test_the_page_and_the_last_lines_show_them(tmp_path: Path) -> None:
     assert '<span class="a UNKNOWN">not known</span>' in page
     lines = "\n".join(summary_lines(summary, read_question(made_run), made_run / "report/index.html"))
     assert "kernels    2 findings on 6.12 alone" in lines
+
+
+def test_with_several_kernels_each_finding_names_its_own(tmp_path: Path) -> None:
+    """On the terminal; of one kernel the first line has said it."""
+    run = make_run(tmp_path)
+    findings = read_summary(run).findings
+    question, report = read_question(run), run / "report/index.html"
+    alone = "\n".join(summary_lines(read_summary(run), question, report))
+    assert f"{findings[0].state}, " in alone
+    other = msgspec.structs.replace(findings[1], kernel="7.2")
+    both = "\n".join(summary_lines(change_summary(run, findings=(findings[0], other)), question, report))
+    assert f"{findings[0].state} on 6.12, " in both
+    assert f"{other.state} on 7.2, " in both
