@@ -2,7 +2,7 @@
 //
 // re-creates: b62fd63ade7c ("btrfs: fix invalid extref key setup when replaying dentry"). This takes its change back.
 // caught by:  durable, consistent, fsck, mounts, quiet
-// workloads:  name-of-many-removed-and-linked-again
+// workloads:  many-names-fsync-directory
 // profiles:   btrfs
 // files: fs/btrfs/tree-log.c
 // absent: 5.10 (there the log is asked in another function)
