@@ -7,7 +7,7 @@
 // workloads:  two-fsynced-one-unlinked
 // profiles:   btrfs
 // files: fs/btrfs/tree-log.c
-// absent: 5.10 6.1 7.2 (their fsync or their replay has another form)
+// absent: 7.2 (its fsync logs a file without names already, and its replay has another form)
 //
 // What is changed. An fsync logs a file without names again, as from 5e85262e542d on. Replay goes over the log several
 // times; whether an inode has no names and is to be passed over is found out in the first of these only.
