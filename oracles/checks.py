@@ -23,6 +23,7 @@ from oracles.observation import Node
 from oracles.ordered import found_snapshot, snapshot
 from oracles.recovered import Recovered, split
 from oracles.verdict import Violation
+from workloads import text
 
 Kind = Literal[
     "mounts",
@@ -266,7 +267,7 @@ def _xattrs(case: Case, recovered: Recovered, violation: Violation) -> list[Chec
     found = []
     for name in sorted(case.model.xattrs[inode]):
         allowed = case.allowed.xattr_values(inode, name, since)
-        if node.xattrs.get(name) not in allowed and name.startswith("user."):
+        if node.xattrs.get(name) not in allowed and name.startswith(text.XATTR_SPACES):
             values = ["" if value is None else bytes.fromhex(value).decode("latin-1") for value in allowed]
             found.append(Check("xattr", violation.subject, values=tuple(sorted(values)), name=name))
     return found

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from oracles.allowed import AllowedValues
 from oracles.model.model import Slot
 from oracles.observation import Node, Tree
-from workloads import acl
+from workloads import acl, text
 
 FOREIGN = -1  # an object that the name never led to
 BROKEN_NAME = -2  # a name whose object could not be looked at
@@ -57,7 +57,7 @@ def readings(tree: Tree, allowed: AllowedValues) -> Iterator[Recovered]:
 
 def is_ours(xattr: str) -> bool:
     """Attributes that workloads set: the kernel keeps others of its own."""
-    return xattr.startswith("user.") or xattr == acl.ACCESS
+    return xattr.startswith(text.XATTR_SPACES) or xattr == acl.ACCESS
 
 
 def split(path: str) -> tuple[str, str]:

@@ -48,6 +48,7 @@ from workloads.workload import (
     Workload,
 )
 
+XATTR_SPACES = ("user.", "trusted.")  # xattr(7): symlinks and nodes have none of the first
 NAME_BYTES_MAX = 255  # include/uapi/linux/limits.h: NAME_MAX and XATTR_NAME_MAX
 PATH_BYTES_MAX = 4095  # the same file: PATH_MAX without its final zero byte
 VALUE_BYTES_MAX = 65536  # the same file: XATTR_SIZE_MAX
@@ -85,7 +86,7 @@ class Kind(Enum):
     WRITES = "a number of writes"
     MODE = "one of the listed values"
     FLAGS = "one or more of the listed values, joined by commas"
-    XATTR = "an attribute's name, user.…"
+    XATTR = "an attribute's name, user.… or trusted.…"
     DEVICE = "a device's numbers, MAJOR:MINOR"
     VALUE = "an attribute's value, which may be empty"
     TAG = "an error tag of XFS, such as rmap_finish_one"
@@ -798,8 +799,8 @@ def _device(text: str) -> str:
 
 
 def _xattr_name(text: str) -> str:
-    if not text.startswith("user.") or text == "user.":
-        raise ValueError(f"{_shown(text)} is not an attribute name of the form user.NAME")
+    if not text.startswith(XATTR_SPACES) or text in XATTR_SPACES:
+        raise ValueError(f"{_shown(text)} is not an attribute name of the form user.NAME or trusted.NAME")
     return _bounded(text, NAME_BYTES_MAX, "name")
 
 

@@ -20,6 +20,7 @@ import msgspec
 
 from workloads.acl import ACCESS, GROUP_OBJ, OTHER, USER_OBJ, decoded
 from workloads.history import Said, Step, Unjudged, stamped
+from workloads.text import XATTR_SPACES
 from workloads.trace import NOTES, Call, Trace
 from workloads.workload import Operation
 
@@ -402,7 +403,7 @@ class Teller:
         place = self._log.get(f"begin-{call}", -1)
         if name == ACCESS:
             self._limits.append((number, "setxattr", "an access control list is told as bytes", place))
-        if not name.startswith("user."):
+        if not name.startswith(XATTR_SPACES):
             return
         try:
             add(Operation("setxattr", path, name=name, value=value.decode()))
@@ -410,7 +411,7 @@ class Teller:
             self._limits.append((number, "setxattr", "the value of an attribute is no text", place))
 
     def _removexattr(self, call: Call) -> None:
-        if call.name.startswith("user."):
+        if call.name.startswith(XATTR_SPACES):
             self._at_object(call, Operation("removexattr", name=call.name))
         elif call.name == ACCESS:
             self._limit(call, "an access control list is told as bytes")

@@ -58,7 +58,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".
-    name, value: setxattr and removexattr: "user.x" and its value; chown: value is "UID:GID";
+    name, value: setxattr and removexattr: "user.x" or "trusted.x", and its value; chown: value is "UID:GID";
              setfacl: the entries of the list (acl.py); fault: name is "" or one of FAULT_PARTS, the writes
              flagged as metadata (a log, a journal), all others, FLUSH alone, or everything; errortag: name is
              that of the place in XFS's code.

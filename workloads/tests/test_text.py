@@ -76,7 +76,7 @@ ERRORS = {
     "root where a name is needed": (run("sync", "unlink ."), 3, 10, "needs a path below it"),
     "root as new name": (run("link A ."), 2, 10, "NEW of link"),
     "empty symlink": (run('symlink "" A'), 2, 11, "TARGET of symlink: a symlink must have a target"),
-    "attribute of another space": (run("setxattr A trusted.x 1"), 2, 14, "not an attribute name"),
+    "attribute of another space": (run("setxattr A security.x 1"), 2, 14, "not an attribute name"),
     "attribute without a name": (run("removexattr A user."), 2, 17, "not an attribute name"),
     "unknown mode": (run("fallocate A punch 0 4K"), 2, 15, 'unknown value "punch". Use one of alloc'),
     "device without a colon": (run("mknod A chr 3"), 2, 15, "is not MAJOR:MINOR"),
