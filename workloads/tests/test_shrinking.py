@@ -173,8 +173,8 @@ def test_the_first_candidate_of_a_move(move, text, expected):
 
 @pytest.mark.parametrize("move", [move for _, move in MOVES], ids=[name for name, _ in MOVES])
 def test_no_move_makes_any_workload_of_the_library_longer(move):
-    """What it makes is a workload, or refused as none. Of many, every so many-th; of very many, as a workload with
-    hundreds of names has, only those that come first."""
+    """What it makes is a workload, or refused as none. Of many, every so many-th; of very many, as a workload
+    with hundreds of names has, only those that come first."""
     for workload in library():
         candidates = list(itertools.islice(move(items_of(workload)), CANDIDATES))
         for items in candidates[:: 1 + len(candidates) // 100]:
