@@ -108,7 +108,8 @@ class Names:
             case "sync_file_range":
                 assert self.is_a(path, "file")
             case "setxattr":
-                assert self.is_a(path, "file", "directory")
+                symlink = ("symlink",) if operation.name.startswith("trusted.") else ()
+                assert self.is_a(path, "file", "directory", *symlink)
                 self.xattrs[self.inode[path]].add(operation.name)
             case "removexattr":
                 self.xattrs[self.inode[path]].remove(operation.name)
