@@ -267,7 +267,7 @@ def test_a_missing_header_is_named():
 # Their headers say why they take so many.
 LONG = {
     "deleted-subvolumes-are-dropped": 20,
-    "every-second-name-removed": 153,
+    "every-second-name-removed": 63,
     "logs-of-many-subvolumes": 24,
     "files-overwritten-and-fsynced-in-turn": 30,
     "fsync-overtakes-syncfs": 30,
