@@ -338,7 +338,7 @@ def asked_devices(arguments: argparse.Namespace) -> tuple[str, ...]:
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Errors: BadSelection."""
     words = tuple(dict.fromkeys(word.strip() for word in arguments.kernel.split(",")))
-    if not all(words):
+    if len(words) > 1 and not all(words):  # bisect asks before it has a kernel
         raise BadSelection(f"--kernel {arguments.kernel}: a name is missing beside a comma")
     if len(words) > 1 and (arguments.against or arguments.planted or arguments.cross_check):
         raise BadSelection(
