@@ -43,7 +43,7 @@ from reports.results import read_facts
 
 HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 NAMES_SHOWN = 12  # workloads beside a line
-AT_ONCE = 40  # experiments in one call of gcov
+AT_ONCE = 120  # phases of experiments in one call of gcov
 ANY = "any"
 # A statement ends with one of these; comments stand alone in the kernel's style.
 _ENDS = (";", "{", "}", ":")
@@ -73,57 +73,81 @@ def cover(run: Path, progress: Progress) -> CoverageReport | None:
     return report
 
 
+class _Build:
+    """What experiments on one build of a kernel executed."""
+
+    def __init__(self, key: str) -> None:
+        self.place = Path(by_key(key).path).parent
+        diff = self.place / "series.diff"
+        self.diff = diff.read_text() if diff.is_file() else ""
+        self.changed = tuple(file for file, _ in hunks(self.diff))
+        # What a header inlines is not asked for one by one: it would be read out of every file.
+        self._wanted = {f"{file.removesuffix('.c')}.gcda" for file in self.changed if file.endswith(".c")}
+        self.total: Executed | None = None
+        self.count = 0
+        self._own: list[tuple[str, str, dict[str, bytes]]] = []  # workload, phase, counters of changed files
+
+    @property
+    def notes(self) -> Path:
+        return self.place / "gcno"
+
+    def add(self, workload: str, executed: Executed) -> None:
+        self.count += 1
+        self.total = added(self.total, executed) if self.total else executed
+        if self._wanted:
+            for phase in executed.phases:
+                self._own.append((workload, phase, executed.counters(phase, self._wanted)))
+
+    def each(self) -> Iterator[Counted]:
+        """Of each experiment the files that the series changes. Errors: NotCounted."""
+        for begin in range(0, len(self._own), AT_ONCE):
+            some = self._own[begin : begin + AT_ONCE]
+            with tempfile.TemporaryDirectory() as scratch:
+                counts = source_counts_of([own for *_, own in some], self.notes, Path(scratch))
+            for (workload, phase, _), sources in zip(some, counts, strict=True):
+                yield Counted(workload, {phase: sources})
+
+
 def _of_kernel(kernel: str, folders: list[Path], progress: Progress) -> KernelCoverage | None:
     """Its experiments may have several builds of it, with other config variants."""
-    by_key_of: dict[str, list[Path]] = {}
-    sums: dict[str, Executed] = {}
-    for folder in folders:
-        kept = read_executed(folder)
-        if kept is None:
-            continue
-        key, executed = kept
-        by_key_of.setdefault(key, []).append(folder)
-        sums[key] = added(sums[key], executed) if key in sums else executed
-    if not sums:
-        return None
+    builds: dict[str, _Build] = {}
     progress.line(f"coverage of {kernel}: reading counters")
-    places = {key: Path(by_key(key).path).parent for key in sums}
+    for folder in folders:
+        if (kept := read_executed(folder)) is not None:
+            key, executed = kept
+            if key not in builds:
+                builds[key] = _Build(key)
+            builds[key].add(read_facts(folder).workload, executed)
+    if not builds:
+        return None
     phases: dict[str, Sources] = {}
-    for key, executed in sums.items():
-        for phase, sources in phase_sources(executed, places[key] / "gcno").items():
+    for build in builds.values():
+        assert build.total
+        for phase, sources in phase_sources(build.total, build.notes).items():
             _add(phases.setdefault(phase, {}), sources)
     ordered = {phase: phases[phase] for phase in PHASES if phase in phases}
-    counted = sum(len(of_key) for of_key in by_key_of.values())
-    diff = next((_diff(place) for place in places.values() if _diff(place)), "")
-    changed = tuple(file for file, _ in hunks(diff))
-    each = [
-        one
-        for key, of_key in by_key_of.items()
-        for one in _each(of_key, changed, places[key] / "gcno")
-        if changed
-    ]
+    first = next(iter(builds.values()))  # a series changes all builds alike
+    each = [one for build in builds.values() for one in build.each()]
+    counted = sum(build.count for build in builds.values())
     return KernelCoverage(
         kernel,
         counted,
         len(folders) - counted,
         tuple(ordered),
-        patch_files(diff, ordered, each, _texts(changed, places.values())),
+        patch_files(
+            first.diff, ordered, each, _texts(first.changed, [build.notes for build in builds.values()])
+        ),
         file_coverage(ordered),
         functions(ordered),
     )
 
 
-def _diff(place: Path) -> str:
-    path = place / "series.diff"
-    return path.read_text() if path.is_file() else ""
-
-
-def _texts(files: Iterable[str], places: Iterable[Path]) -> dict[str, list[str]]:
+def _texts(files: Iterable[str], notes: Sequence[Path]) -> dict[str, list[str]]:
     """The changed source, of files that were kept with a kernel."""
     found = {}
     for file in files:
-        for place in places:
-            if (path := place / "gcno" / file).is_file():
+        for place in notes:
+            if (path := place / file).is_file():
                 found[file] = path.read_text(errors="replace").splitlines()
     return found
 
@@ -136,28 +160,6 @@ def phase_sources(executed: Executed, notes: Path) -> dict[str, Sources]:
             # gcov names lines and functions of files that did nothing as well: with zeros
             found[phase] = source_counts(executed.files | executed.counters(phase), notes, Path(scratch))
     return found
-
-
-def _each(folders: Sequence[Path], files: Sequence[str], notes: Path) -> Iterator[Counted]:
-    """Of each experiment the files that the series changes; what a header inlines is not asked for: it would
-    be read out of every file."""
-    wanted = {f"{file.removesuffix('.c')}.gcda" for file in files if file.endswith(".c")}
-    for begin in range(0, len(folders), AT_ONCE):
-        named = []
-        many = []
-        for folder in folders[begin : begin + AT_ONCE]:
-            kept = read_executed(folder)
-            assert kept is not None
-            name = read_facts(folder).workload
-            for phase in kept[1].phases:
-                own = {file: one for file, one in kept[1].counters(phase).items() if file in wanted}
-                named.append((name, phase))
-                many.append(own)
-        with tempfile.TemporaryDirectory() as scratch:
-            for (name, phase), sources in zip(
-                named, source_counts_of(many, notes, Path(scratch)), strict=True
-            ):
-                yield Counted(name, {phase: sources})
 
 
 def _add(into: Sources, sources: Sources) -> None:

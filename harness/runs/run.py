@@ -240,9 +240,9 @@ def count_lines(run_spec: RunSpec, folder: Path, progress: Progress) -> None:
             progress.line(
                 "the same workloads once more, on the build that counts which lines of the series run"
             )
-            again, _ = run(counting, folder / COUNTED, progress)
-            if (again / COVERAGE).exists():
-                (again / COVERAGE).replace(folder / COVERAGE)
+            made, _ = run(counting, folder / COUNTED, progress)
+            if (made / COVERAGE).exists():
+                (made / COVERAGE).replace(folder / COVERAGE)
     except (KernelError, NoResults, NotCounted, WorkerFailed) as error:
         progress.line(f"coverage could not be worked out: {error}")
     finally:

@@ -13,7 +13,7 @@ counters of several recoveries add up to counters of all of them together, and g
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +49,13 @@ class Executed(msgspec.Struct, frozen=True):
     files: dict[str, bytes]
     phases: dict[str, dict[str, bytes]]
 
-    def counters(self, phase: str) -> dict[str, bytes]:
-        """Files as gcov reads them, of those that did anything in this phase."""
-        return {name: _filled(self.files[name], values) for name, values in self.phases[phase].items()}
+    def counters(self, phase: str, wanted: Container[str] | None = None) -> dict[str, bytes]:
+        """Files as gcov reads them, of those that did anything in this phase. wanted: names; None for all."""
+        return {
+            name: _filled(self.files[name], values)
+            for name, values in self.phases[phase].items()
+            if wanted is None or name in wanted
+        }
 
 
 def edges_in(file: bytes, name: str) -> list[tuple[int, int]]:
