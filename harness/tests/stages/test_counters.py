@@ -1,6 +1,5 @@
 """Counters of one experiment are added up by phase, and gcov reads the sums."""
 
-import subprocess
 from pathlib import Path
 
 import msgspec
@@ -8,6 +7,7 @@ import pytest
 
 from harness.stages.counters import Tally, added, differing, edges_in, keep_executed, read_executed
 from harness.stages.gcov import NotCounted, source_counts
+from harness.tests.stages.counted_program import compiled, counters_after
 from kernel.make import OBJECTS
 from reports.coverage.results import DIFFERING, RECORDED, RECOVERED
 from reports.results import JudgedState
@@ -34,20 +34,12 @@ int main(int count, char **words)
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory) -> Path:
     """The notes and the source of a small program, as fs/a.gcno and fs/a.c."""
-    folder = tmp_path_factory.mktemp("notes")
-    (folder / "fs").mkdir()
-    (folder / "fs/a.c").write_text(PROGRAM)
-    flags = ["-O2", "-fprofile-arcs", "-ftest-coverage", "-fno-early-inlining"]
-    subprocess.run(["gcc", *flags, "-c", "fs/a.c", "-o", "fs/a.o"], cwd=folder, check=True)
-    subprocess.run(["gcc", "--coverage", "fs/a.o", "-o", "a"], cwd=folder, check=True)
-    return folder
+    return compiled(tmp_path_factory.mktemp("notes"), PROGRAM)
 
 
 def told(notes: Path, times: int) -> bytes:
     """As a guest tells the counters of one run of it."""
-    subprocess.run(["./a", str(times)], cwd=notes, check=False)
-    counters = (notes / "fs/a.gcda").read_bytes()
-    (notes / "fs/a.gcda").unlink()
+    counters = counters_after(notes, str(times))
     assert counters[16:24] == b"\0\0\0\xa1\x08\0\0\0"
     counters = counters[:16] + counters[32:]  # a summary of the whole program, which the kernel has not
     return f"/x/{OBJECTS}/fs/a.gcda {len(counters)}\n".encode() + counters

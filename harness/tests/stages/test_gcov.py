@@ -1,10 +1,9 @@
 """Counted calls: what the guest tells is taken apart, and gcov reads it."""
 
-import subprocess
-
 import pytest
 
 from harness.stages.gcov import Line, NotCounted, calls_from, counters_in, counts_of
+from harness.tests.stages.counted_program import compiled, counters_after
 
 PROGRAM = """\
 static int twice(int n) { return 2 * n; }
@@ -21,16 +20,8 @@ int main(void) {
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory):
     """A folder with the notes of a small program as fs/a.gcno, and its counters after one run."""
-    folder = tmp_path_factory.mktemp("counted")
-    (folder / "fs").mkdir()
-    (folder / "fs/a.c").write_text(PROGRAM)
-    flags = ["-O2", "-fprofile-arcs", "-ftest-coverage", "-fno-early-inlining"]
-    subprocess.run(["gcc", *flags, "-c", "fs/a.c", "-o", "fs/a.o"], cwd=folder, check=True)
-    subprocess.run(["gcc", "--coverage", "fs/a.o", "-o", "a"], cwd=folder, check=True)
-    subprocess.run(["./a"], cwd=folder, check=True)
-    counters = (folder / "fs/a.gcda").read_bytes()
-    (folder / "fs/a.gcda").unlink()
-    return folder, counters
+    folder = compiled(tmp_path_factory.mktemp("counted"), PROGRAM)
+    return folder, counters_after(folder)
 
 
 def test_what_the_guest_tells_is_taken_apart():
