@@ -228,9 +228,12 @@ def tried(
     found = []
     for one, shown in zip(ones, seen, strict=True):
         still = one.signatures if shown is None else one.signatures & shown
-        parts = (one.signatures - still, still)
-        found.append(tuple(msgspec.structs.replace(one, signatures=p) if p else None for p in parts))
-    return [(gone, still) for gone, still in found]
+        found.append((_only(one, one.signatures - still), _only(one, still)))
+    return found
+
+
+def _only(one: Shown, signatures: frozenset[str]) -> Shown | None:
+    return msgspec.structs.replace(one, signatures=signatures) if signatures else None
 
 
 def _note(fixes: Sequence[Fix], gone: Shown, found: Attributions) -> None:

@@ -2,7 +2,8 @@
 A small program that counts what it executes, as a kernel of the config variant gcov does.
 
 In:       its source.
-Out:      a folder with the notes of the compiler and the source, fs/a.gcno and fs/a.c; its counters after a run.
+Out:      a folder with the notes of the compiler and the source, fs/a.gcno and fs/a.c; its counters after a
+          run.
 Not here: what is made of them (test_gcov.py, test_counters.py).
 """
 
