@@ -16,6 +16,7 @@ from oracles.spec import PRESUMES
 from oracles.verdict import Tier
 from reports.ci.junit import write_junit
 from reports.ci.ktap import write_ktap
+from reports.coverage.results import RECORDED
 from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
 from reports.results import (
@@ -28,6 +29,7 @@ from reports.results import (
     read_summary,
 )
 from reports.terminal.terminal import summary_lines
+from reports.tests.make_coverage import kernel, line, make_coverage
 from workloads.entries import EntrySummary
 from workloads.history import History
 
@@ -158,6 +160,26 @@ def test_states_that_no_oracle_judged_are_never_a_pass(run: Path, monkeypatch: p
     summary = add_up(run)
     assert (summary.exit, summary.states.unknown) == (3, STATES)
     assert "no oracle could judge" in summary.reasons[0]
+
+
+@pytest.mark.parametrize(("ran", "exit_status"), [((), 3), ((RECORDED,), 0)])
+def test_verdicts_about_a_series_that_never_ran_are_never_a_pass(
+    run: Path, ran: tuple[str, ...], exit_status: int
+) -> None:
+    """Though every one of them HOLDS. The last lines say so in words."""
+    keep(run)
+    make_coverage(run, kernel("6.12+mine", (line("+", 11, "\tret = first(inode);", *ran),)))
+    summary = add_up(run)
+    assert summary.exit == exit_status
+    assert summary.reasons == ()
+    said = "\n".join(summary_lines(summary, read_question(run), run / "report/index.html"))
+    assert ("exit       3: no line of the series ran, see coverage" in said) == (not ran)
+
+
+def test_a_finding_is_broken_also_where_no_line_of_the_series_ran(run: Path) -> None:
+    keep(run, judge=judged(LOST))
+    make_coverage(run, kernel("6.12+mine", (line("+", 11, "\tret = first(inode);"),)))
+    assert add_up(run).exit == 1
 
 
 def test_an_unknown_state_gives_its_reason_once(run: Path) -> None:
