@@ -14,6 +14,8 @@ from oracles.model.model import Slot
 from oracles.observation import Node, Tree
 from workloads import acl, text
 
+XFS_ACL = "trusted.SGI_ACL_"  # and FILE or DEFAULT: fs/xfs/libxfs/xfs_format.h
+
 FOREIGN = -1  # an object that the name never led to
 BROKEN_NAME = -2  # a name whose object could not be looked at
 
@@ -56,8 +58,9 @@ def readings(tree: Tree, allowed: AllowedValues) -> Iterator[Recovered]:
 
 
 def is_ours(xattr: str) -> bool:
-    """Attributes that workloads set: the kernel keeps others of its own."""
-    return xattr.startswith(text.XATTR_SPACES) or xattr == acl.ACCESS
+    """Attributes that workloads set: the kernel keeps others of its own. XFS lists an access control list a
+    second time, under the name it has on the disk (xfs_xattr_put_listent() in fs/xfs/xfs_xattr.c)."""
+    return (xattr.startswith(text.XATTR_SPACES) and not xattr.startswith(XFS_ACL)) or xattr == acl.ACCESS
 
 
 def split(path: str) -> tuple[str, str]:

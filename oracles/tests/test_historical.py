@@ -76,6 +76,24 @@ def test_data_behind_the_largest_size_is_stale():
     assert kinds(verdict) == {"size that never was", "stale data"}
 
 
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("trusted.one", {"xattr that never was"}),
+        ("user.one", {"xattr that never was"}),
+        ("trusted.SGI_ACL_FILE", set()),
+        ("trusted.SGI_ACL_DEFAULT", set()),
+        ("security.selinux", set()),
+    ],
+)
+def test_an_attribute_that_the_kernel_keeps_for_itself_is_nobodys(name, answer):
+    """XFS shows an access control list under its name on the disk, too. Any other attribute in a space that
+    workloads use is theirs, or foreign."""
+    bench = Bench("run\n  creat f\n  sync\n", "xfs")
+    tree = replaced(bench.tree(), "f", xattrs={name: b"1".hex()})
+    assert kinds(historical.judge(bench.case(tree))) == answer
+
+
 def test_attributes_that_never_were():
     """Mode, owner, xattr value and symlink target."""
     bench = Bench("run\n  creat f\n  setxattr f user.x 1\n  symlink t s\n  sync\n")
