@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from kernel import cache, machine, profiling, uml
+from kernel import cache, dm_target, machine, profiling, uml
 from kernel.archive import Gone
 from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
@@ -62,7 +62,10 @@ class Recipe(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        parts = {
+        return self._digest({} if self.spec.machine else {"target": dm_target.digest()})
+
+    def _digest(self, more: dict[str, object]) -> str:
+        parts: dict[str, object] = {
             "recipe": RECIPE_VERSION,
             "source": self.source.version,
             "series": [series.sha256 for series in self.spec.series],
@@ -75,7 +78,7 @@ class Recipe(msgspec.Struct, frozen=True):
             parts["machine"] = machine.digest(self.spec.machine)
         if profiling.VARIANT in self.spec.variants:
             parts["counted"] = profiling.digest()
-        return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()[:20]
+        return hashlib.sha256(msgspec.json.encode(parts | more, order="sorted")).hexdigest()[:20]
 
     @property
     def base(self) -> "Recipe":
@@ -85,11 +88,11 @@ class Recipe(msgspec.Struct, frozen=True):
 
     @property
     def objects(self) -> Path:
-        """Where the compiled tree without series is kept: one for each release and version, and one
-        for each user's tree or repository, which moves on with it."""
+        """Where the compiled tree without series is kept: one for each release and version, which moves on
+        with our own target, and one for each user's tree or repository, which moves on with it."""
         source = self.spec.source
         if source.kind == "debian":
-            return cache.root() / "objects" / self.base.key
+            return cache.root() / "objects" / self.base._digest({})
         parts = [source.kind, source.name, digest(self.wanted), self.compiler, self.spec.arch]
         if self.spec.machine:
             parts.append(machine.digest(self.spec.machine))
@@ -252,7 +255,9 @@ def _compile_base(recipe: Recipe, progress: Progress) -> None:
         tree = workspace / "linux"
         progress("copying the source", 0.15)
         touched: tuple[str, ...] = ()
-        if release:
+        if release and recipe.objects.is_dir():
+            _copy_compiled(recipe.objects / "linux", tree)
+        elif release:
             _link_tree(release, tree)
         else:
             touched = _follow_tree(recipe, tree, part(progress, 0.15, 0.2))
@@ -337,6 +342,8 @@ def _compile(
     with _log_kept(log, recipe):
         if recipe.spec.arch == "um":
             uml.adapt(tree)
+        if not recipe.spec.machine:
+            dm_target.put(tree)
         if profiling.VARIANT in recipe.spec.variants:
             profiling.switch_on(tree)
         if not (tree / OBJECTS / ".config").is_file() or any("Kconfig" in name for name in touched):
