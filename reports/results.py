@@ -100,6 +100,8 @@ class JudgedState(msgspec.Struct, frozen=True, array_like=True):
     observation: index into observations.json.zst.
     verdict_set: index into verdict_sets.
     outcome:     of a damaged state, what recovery made of it; "" where that could not be seen.
+    proven_by:   the spec of the earlier state whose recovery serves for this one too, because nothing differs
+                 of what it read; "" when it was recovered itself, or has the bytes of another.
     """
 
     spec: str
@@ -107,6 +109,7 @@ class JudgedState(msgspec.Struct, frozen=True, array_like=True):
     observation: int
     verdict_set: int
     outcome: str = ""
+    proven_by: str = ""
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -191,6 +194,9 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     recorded_on: the device under the recording.
     checks:     how the checker's answers were got: run, by the checker; proven, from an earlier answer;
                 audited, those of the proven for which the checker ran, too.
+    proofs:     how states were done that have no earlier one's bytes: recovered; proven, by an earlier
+                recovery; audited, those of the proven that were recovered, too; unsteady, those of the audited
+                whose disk, and that of the earlier state, come back in more ways than one.
     queue:      of a recording on a real disk; None where there is none, or the kernel has no tracepoints.
     """
 
@@ -218,6 +224,7 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     reads: dict[str, tuple[ReadBlock, ...]] = {}
     recorded_on: Device = Device()
     checks: dict[str, int] = {}
+    proofs: dict[str, int] = {}
     queue: QueueFacts | None = None
 
 
@@ -376,12 +383,19 @@ class StateCounts(msgspec.Struct, frozen=True):
     checked:           recovered and judged.
     skipped_identical: bytes equal to those of an earlier state; judged from its recovery.
     unknown:           states for which some oracle has no answer.
+    proven:            nothing differs of what the recovery of an earlier state read; judged from that.
     """
 
     planned: int = 0
     checked: int = 0
     skipped_identical: int = 0
     unknown: int = 0
+    proven: int = 0
+
+    @property
+    def judged(self) -> int:
+        """With an answer of every oracle, whatever the recovery."""
+        return self.checked + self.skipped_identical + self.proven
 
 
 class ModelCounts(msgspec.Struct, frozen=True):
@@ -391,6 +405,7 @@ class ModelCounts(msgspec.Struct, frozen=True):
     checked:           recovered and judged.
     skipped_identical: bytes equal to those of an earlier state; judged from its recovery.
     unknown:           states for which some oracle has no answer.
+    proven:            nothing differs of what the recovery of an earlier state read; judged from that.
     broken:            states in which some oracle reported a broken promise.
     coverage:          over all experiments; null where every state is examined, as of model O.
     """
@@ -399,8 +414,14 @@ class ModelCounts(msgspec.Struct, frozen=True):
     checked: int = 0
     skipped_identical: int = 0
     unknown: int = 0
+    proven: int = 0
     broken: int = 0
     coverage: Coverage | None = None
+
+    @property
+    def judged(self) -> int:
+        """As of StateCounts."""
+        return self.checked + self.skipped_identical + self.proven
 
 
 class FindingCounts(msgspec.Struct, frozen=True):

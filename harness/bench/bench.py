@@ -118,6 +118,8 @@ class Speed(msgspec.Struct, frozen=True):
     fstests_loop_per_s: of the longest log, of a loop that replays it from its start for each state.
     ratio_to_fstests_loop: against that loop.
     fsck_states_per_s: with the checker.
+    points_per_s: crash points with the checker; of them some have the disk of another, or are proven by it.
+    proofs_ratio: that rate against the same where no state is proven.
     guest_start_s: from the start of a guest to its first answer.
     two_guests_ratio: two guests against one.
     two_bare_loops_ratio: the bare loop in two guests against one.
@@ -139,6 +141,8 @@ class Speed(msgspec.Struct, frozen=True):
     fstests_loop_per_s: float
     ratio_to_fstests_loop: float
     fsck_states_per_s: float
+    points_per_s: float
+    proofs_ratio: float
     guest_start_s: float
     two_guests_ratio: float
     two_bare_loops_ratio: float
@@ -202,12 +206,40 @@ def record_all(
 def replay(
     guest_slot: GuestSlot, one: Profile, recording: Recording, space: Workspace, fsck: bool
 ) -> tuple[int, float]:
-    """All states of one log: how many were recovered and judged, in how many seconds."""
+    """All states of one log, none of them proven: how many were recovered and judged, in how many seconds."""
+    setting = setting_of(guest_slot, one, space, fsck)
     with open_log(recording.log) as log:
         started = time.perf_counter()
-        examination = CrashStates(setting_of(guest_slot, one, space, fsck), recording, log, StatePlan())
+        examination = CrashStates(
+            msgspec.structs.replace(setting, proving=False), recording, log, StatePlan()
+        )
         count = sum(not judged.same_as for judged in examination.judged())
         return count, time.perf_counter() - started
+
+
+def points(
+    guest_slot: GuestSlot, one: Profile, recordings: list[Recording], space: Workspace, proving: bool
+) -> tuple[int, float]:
+    """All crash points of these logs, with the checker: how many, in how many seconds."""
+    setting = msgspec.structs.replace(setting_of(guest_slot, one, space, fsck=True), proving=proving)
+    count, started = 0, time.perf_counter()
+    for recording in recordings:
+        with open_log(recording.log) as log:
+            count += sum(1 for _ in CrashStates(setting, recording, log, StatePlan()).judged())
+    return count, time.perf_counter() - started
+
+
+def points_and_ratio(
+    guest_slot: GuestSlot, one: Profile, recordings: list[Recording], space: Workspace
+) -> tuple[float, float]:
+    """Crash points per second, and the ratio to the same without proofs; medians of turns."""
+    rates, ratios = [], []
+    for _ in range(TURNS):
+        _, without_s = points(guest_slot, one, recordings, space, proving=False)
+        count, with_s = points(guest_slot, one, recordings, space, proving=True)
+        rates.append(count / with_s)
+        ratios.append(without_s / with_s)
+    return median(rates), median(ratios)
 
 
 def setting_of(guest_slot: GuestSlot, one: Profile, space: Workspace, fsck: bool) -> Setting:
@@ -281,6 +313,8 @@ def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
             turns.append(turn(guest_slot, one, recordings, space))
         progress.line(f"{one.name}: with fsck")
         checked, fsck_s = replay_all(guest_slot, one, recordings, space, fsck=True)
+        progress.line(f"{one.name}: with proofs")
+        points_per_s, proofs_ratio = points_and_ratio(guest_slot, one, recordings, space)
     progress.line(
         f"{one.name}: measuring long logs, and the loop of fstests, which replays from the "
         "start for each crash point"
@@ -310,6 +344,8 @@ def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
         fstests_loop_per_s=lengths[-1].fstests_loop_per_s,
         ratio_to_fstests_loop=lengths[-1].ratio_to_fstests_loop,
         fsck_states_per_s=round(checked / fsck_s, 1),
+        points_per_s=round(points_per_s, 1),
+        proofs_ratio=round(proofs_ratio, 2),
         guest_start_s=round(guest_start_s, 3),
         two_guests_ratio=two_ours,
         two_bare_loops_ratio=two_bare,

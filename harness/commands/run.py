@@ -150,8 +150,9 @@ def add_run(command: argparse.ArgumentParser) -> None:
         type=percent,
         default=AUDIT_PERCENT,
         metavar="PERCENT",
-        help="for how many of the checker's answers that are proven from earlier ones the checker runs all "
-        f"the same; a different answer ends the run (default: {AUDIT_PERCENT:g})",
+        help="how many of the states that are proven by an earlier recovery are recovered all the same, and "
+        "for how many of the checker's answers that are proven the checker runs; one difference ends the run "
+        f"(default: {AUDIT_PERCENT:g})",
     )
     add_guest(command, UML, "uml")
     command.add_argument(

@@ -96,7 +96,7 @@ class Tally:
         self.experiments = 0
         self.entries = 0
         self.flushes = 0
-        self.planned = self.checked = self.identical = self.unknown = 0
+        self.planned = self.checked = self.identical = self.proven = self.unknown = 0
         self.live = 0  # states of a kernel that recorded, among those checked
         self.verdicts: dict[str, Counter[Answer]] = {}
         self.judged: list[tuple[Witness, Verdict]] = []
@@ -106,6 +106,7 @@ class Tally:
         self.failed_operations: dict[str, None] = {}
         self.seconds: Counter[str] = Counter()
         self.checks: Counter[str] = Counter()  # as ExperimentFacts.checks
+        self.proofs: Counter[str] = Counter()  # as ExperimentFacts.proofs
         self.kernel_seconds: dict[str, dict[int, float]] = {}
         self.examined: dict[tuple[str, str], tuple[int, int]] = {}  # experiments and states
         self.by_model: dict[str, Counter[str]] = {}  # by the names of ModelCounts
@@ -120,6 +121,7 @@ class Tally:
         self.flushes += sum(bool(e.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for e in facts.entries)
         self.seconds.update(facts.seconds)
         self.checks.update(facts.checks)
+        self.proofs.update(facts.proofs)
         if facts.queue is not None:
             self.queues.append(facts.queue)
         self.kernel_seconds.setdefault(facts.kernel, {})[facts.number] = sum(facts.seconds.values())
@@ -177,6 +179,9 @@ class Tally:
         elif same_as:
             self.identical += 1
             of_model["skipped_identical"] += 1
+        elif state.proven_by:
+            self.proven += 1
+            of_model["proven"] += 1
         else:
             self.checked += 1
             self.live += is_live(spec)
@@ -319,6 +324,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
         "guest_boots": boots,
         "seconds": {stage: round(value, 2) for stage, value in sorted(tally.seconds.items())},
         "checks": dict(sorted(tally.checks.items())),
+        "proofs": dict(sorted(tally.proofs.items())),
     }
     sweep = not compared(run)
     detection = tuple(detect(tally.judged, tally.kernel_seconds, findings)) if sweep else ()
@@ -333,7 +339,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
     return Summary(
         exit=EXIT_BROKEN if broken else EXIT_UNKNOWN if unsure else EXIT_HOLDS,
         experiments=tally.experiments,
-        states=StateCounts(tally.planned, tally.checked, tally.identical, tally.unknown),
+        states=StateCounts(tally.planned, tally.checked, tally.identical, tally.unknown, tally.proven),
         log_entries=tally.entries,
         verdicts={
             name: AnswerCounts(count[Answer.HOLDS], count[Answer.BROKEN], count[Answer.UNKNOWN])

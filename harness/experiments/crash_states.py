@@ -53,6 +53,7 @@ class CrashStates:
             walk_asks(recording.history, setting.profile, setting.tier),
             setting.audit,
             setting.tally.add_state if setting.tally else None,
+            proving=setting.proving,
         )
         self._explorer = Explorer(state_plan, setting.profile.atomic_bytes, log, setting.scratch, enough)
         self._judging_s = 0.0
@@ -78,7 +79,7 @@ class CrashStates:
             before = time.monotonic()
             verdicts = self._judge.add(recovered)
             self._judging_s += time.monotonic() - before
-            yield Judged(recovered.spec, verdicts, recovered.same_as)
+            yield Judged(recovered.spec, verdicts, recovered.same_as, recovered.proven_by)
 
     def seconds(self, elapsed_s: float) -> dict[str, float]:
         return {"judge": self._judging_s, "recover": elapsed_s - self._judging_s}
@@ -91,6 +92,7 @@ class CrashStates:
             "planned": self._explorer.planned,
             "coverage": self._explorer.coverage,
             "checks": dict(self._recovery.checks.counts),
+            "proofs": dict(self._recovery.proofs.counts),
         }
 
     def kernel_log(self) -> Sequence[str]:

@@ -41,7 +41,7 @@ class Setting(msgspec.Struct, frozen=True):
     """Where an experiment is done. kernel: its kernel spec, for the history. pristine: the image as mkfs left
     it. scratch: a folder for disks and logs. with_fsck: whether the checker is asked about what came back.
     device: under the recording. audit: of the checker's answers that are proven. tally: of a kernel that
-    counts what it executes."""
+    counts what it executes. proving: whether states are proven by earlier ones, and not recovered."""
 
     guest_slot: GuestSlot
     profile: Profile
@@ -53,14 +53,16 @@ class Setting(msgspec.Struct, frozen=True):
     device: Device = Device()
     audit: Audit = Audit()
     tally: Tally | None = None
+    proving: bool = True
 
 
 class Judged(NamedTuple):
-    """A state, and what the oracles said of it. same_as: of Recovered."""
+    """A state, and what the oracles said of it. same_as, proven_by: of Recovered."""
 
     spec: str
     verdicts: tuple[Verdict, ...]
     same_as: str = ""
+    proven_by: str = ""
 
 
 class Examination(Protocol):

@@ -62,7 +62,7 @@ def examine_life(
         return msgspec.structs.replace(known, trouble=str(error))
     return msgspec.structs.replace(
         known,
-        states=summary.states.checked + summary.states.skipped_identical,
+        states=summary.states.judged,
         verdicts={
             name: (counts.holds, counts.broken, counts.unknown) for name, counts in summary.verdicts.items()
         },

@@ -66,8 +66,16 @@ class Ledger:
     def verdicts(self, set_number: int) -> tuple[Verdict, ...]:
         return self._sets[set_number]
 
-    def add(self, spec: str, same_as: str, number: int, set_number: int, outcome: str = "") -> None:
-        self._states.append(JudgedState(spec, same_as, number, set_number, outcome))
+    def add(
+        self,
+        spec: str,
+        same_as: str,
+        number: int,
+        set_number: int,
+        outcome: str = "",
+        proven_by: str = "",
+    ) -> None:
+        self._states.append(JudgedState(spec, same_as, number, set_number, outcome, proven_by))
 
     @property
     def last(self) -> JudgedState:
@@ -109,16 +117,20 @@ class Judge:
     def add(self, recovered: Recovered) -> tuple[Verdict, ...]:
         """The verdicts on this state."""
         number = self.ledger.observe(recovered.observation)
-        return self.add_observed(recovered.spec, recovered.prefix, recovered.same_as, number)
+        return self.add_observed(
+            recovered.spec, recovered.prefix, recovered.same_as, number, recovered.proven_by
+        )
 
-    def add_observed(self, spec: str, prefix: int, same_as: str, number: int) -> tuple[Verdict, ...]:
+    def add_observed(
+        self, spec: str, prefix: int, same_as: str, number: int, proven_by: str = ""
+    ) -> tuple[Verdict, ...]:
         """The same for an observation that is known by its number."""
         ledger, key = self.ledger, (self._prepared.moment(prefix), number)
         if key not in self._known:
             anywhere = self._anywhere.setdefault(number, {})
             verdicts = judge_observation(self._prepared, prefix, ledger.seen[number], anywhere)
             self._known[key] = ledger.set_number(verdicts)
-        ledger.add(spec, same_as, number, self._known[key])
+        ledger.add(spec, same_as, number, self._known[key], proven_by=proven_by)
         return ledger.verdicts(self._known[key])
 
 
@@ -231,7 +243,9 @@ def judge_again(experiment: Experiment, profile: Profile, tier: Tier) -> Judgeme
             continue
         match judge:
             case Judge():
-                judge.add_observed(state.spec, place_of(state.spec), state.same_as, state.observation)
+                judge.add_observed(
+                    state.spec, place_of(state.spec), state.same_as, state.observation, state.proven_by
+                )
             case FaultJudge():
                 judge.add_observed(state.spec, state.observation)
             case DamageJudge():

@@ -14,8 +14,9 @@ new guest starts from it after the old one died.
 
 import contextlib
 import struct
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from mmap import mmap
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +35,19 @@ from harness.guests.guest import (
     GuestTrouble,
     LostGuest,
 )
-from harness.stages.checks import AUDIT, Audit, Checks, RecoveredDisk
+from harness.stages.checks import AUDIT, AUDITED, NOW, PROVEN, THEN, Audit, AuditFailed, Checks, RecoveredDisk
+from harness.stages.proofs import (
+    NO_READAHEAD,
+    RECOVERED,
+    TIMES,
+    UNSTEADY,
+    Earlier,
+    Proofs,
+    Suspect,
+    difference,
+    has_common,
+)
+from harness.states.crash import parse_spec
 from harness.states.disk import (
     BLOCK_BYTES,
     RUN_BYTES,
@@ -54,7 +67,7 @@ from workloads.history import History
 
 REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
 WRITE = struct.Struct("<QII")
-REPLY = struct.Struct("<IIIIII")
+REPLY = struct.Struct("<IIIIIIII")
 REQUEST_MAGIC = 0x50435251
 REPLY_MAGIC = 0x50435250
 WANT_CHANGES, VERBOSE, BUILD_ONLY, WANT_FLAGS, FIRST_PROBE, WANT_EXTENTS, WANT_TIMES = 1, 2, 4, 8, 16, 32, 64
@@ -64,6 +77,12 @@ WANT_HASHES = 512
 READ_ONLY_FIRST = 1024
 WANT_ATTRIBUTE_HASHES = 2048
 WANT_COUNTERS = 4096
+WANT_PROOFS = 8192
+FORGET_PROOFS = 16384
+WITHOUT_READAHEAD = 32768
+AUDIT_PROOF = 65536
+PART_SHIFT = 56  # agent/agent.h: CHANGED_SECTORS_SHIFT
+BLOCK_MASK = (1 << PART_SHIFT) - 1
 # The words after which the walk tells inode flags, extents, times.
 ASKED_AFTER = {
     WANT_FLAGS: {"chattr"},
@@ -90,7 +109,7 @@ USED_UP = b',"used_up":true}'
 
 class Recovered(msgspec.Struct, frozen=True):
     """
-    spec, same_as: as reports.results.State. prefix: of the log.
+    spec, same_as, proven_by: as reports.results.JudgedState. prefix: of the log.
     observation:   what came back, as JSON: equal bytes mean an equal Observation.
     """
 
@@ -98,6 +117,7 @@ class Recovered(msgspec.Struct, frozen=True):
     prefix: int
     same_as: str
     observation: bytes
+    proven_by: str = ""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -107,6 +127,7 @@ class Request(msgspec.Struct, frozen=True):
     replays is put to use before it ends, which costs 0.7 ms of 2.9 on btrfs: too much for every state, and
     a log that was just committed is where replay has most to do.
     damaged: of Rebuilding.
+    audit: recover it though it is proven.
     """
 
     state: State
@@ -114,6 +135,7 @@ class Request(msgspec.Struct, frozen=True):
     writes: tuple[DiskWrite, ...]
     committed: bool = False
     damaged: tuple[int, bytes] | None = None
+    audit: bool = False
 
 
 def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> bytes:
@@ -165,11 +187,15 @@ def held(blocks: dict[int, bytes]) -> dict[int, bytes] | None:
 
 class Answer(NamedTuple):
     """The agent's report; the blocks that recovery changed, where they were asked for; the counters of a
-    kernel that has them, as agent/counters.c tells them, where they were asked for."""
+    kernel that has them, as agent/counters.c tells them, where they were asked for. earlier: the sequence of
+    the recovery that proves this one, -1 for none; without a report the state was not recovered itself.
+    parts: by block, of those that recovery changed in part only, which sectors, a bit each."""
 
     report: bytes
-    changes: Sequence[DiskWrite] = ()
+    changes: tuple[DiskWrite, ...] = ()
     counters: bytes = b""
+    earlier: int = -1
+    parts: Mapping[int, int] = {}
 
 
 class Session:
@@ -179,6 +205,9 @@ class Session:
         self.guest = guest
         self._profile = profile
         self._flags = (WANT_CHANGES if with_fsck else 0) | asks
+        self._forget = FORGET_PROOFS  # with what is sent first
+        if asks & WANT_PROOFS and profile.filesystem in NO_READAHEAD:
+            self._flags |= WITHOUT_READAHEAD
         self._flags |= READ_ONLY_FIRST if profile.read_only_first else 0
         self._half = 0
         self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
@@ -223,10 +252,14 @@ class Session:
     def build(self, writes: list[DiskWrite]) -> None:
         """Bring the guest's disk forward without recovering it, and wait for it: the inbox has two halves,
         and this one is used again next but one. Errors: LostGuest, GuestTrouble."""
-        self._send([pack(writes, 0, BUILD_ONLY, 0)])
+        self._send([pack(writes, 0, BUILD_ONLY | self._once(), 0)])
         words = self.guest.hear(timeout_s=60)
         if words != ["built"]:
             raise GuestTrouble(f"expected built, got {words}")
+
+    def _once(self) -> int:
+        forget, self._forget = self._forget, 0
+        return forget
 
     @property
     def has_room(self) -> bool:
@@ -243,6 +276,8 @@ class Session:
         for request in requests:
             slot = request.sequence % SLOTS
             use = FIRST_PROBE if request.committed else 0
+            use |= AUDIT_PROOF if request.audit else 0
+            use |= self._once()
             packed.append(pack([*first, *request.writes], request.sequence, flags | use, slot))
             first = []
         self._send(packed)
@@ -262,10 +297,12 @@ class Session:
     def receive(self, request: Request) -> "Answer":
         """Errors: LostGuest, GuestTrouble."""
         words = self.guest.hear()
-        if words[1:2] != [str(request.sequence)] or words[0] not in ("told", "same", "done"):
+        if words[1:2] != [str(request.sequence)] or words[0] not in ("told", "same", "done", "proven"):
             raise GuestTrouble(f"expected the answer {request.sequence}, got {words}")
         if request.sequence == self._under_way[0]:
             self._under_way.popleft()
+        if words[0] == "proven":
+            return Answer(b"", earlier=int(words[2]))
         if words[0] == "told":
             self.guest.told = words[2].encode("latin-1")
         if words[0] != "done":
@@ -273,7 +310,9 @@ class Session:
         raw = self.guest.read(OUTBOX, request.sequence % SLOTS * SLOT_BYTES, int(words[2]))
         if len(raw) < REPLY.size:
             raise GuestTrouble(f"answer {request.sequence} in the outbox has {len(raw)} bytes")
-        magic, sequence, report_bytes, change_count, counter_bytes, _ = REPLY.unpack_from(raw)
+        magic, sequence, report_bytes, change_count, counter_bytes, proven, earlier, _ = REPLY.unpack_from(
+            raw
+        )
         if magic != REPLY_MAGIC or sequence != request.sequence:
             raise GuestTrouble(f"the outbox has no answer {request.sequence}")
         report = raw[REPLY.size : REPLY.size + report_bytes]
@@ -288,11 +327,12 @@ class Session:
                 else f"answer {sequence} in the outbox has {len(raw)} bytes: more than it names"
             )
         numbers = struct.unpack(f"<{change_count}Q", raw[REPLY.size + report_bytes : numbers_end])
-        changes = [
-            DiskWrite(number * BLOCK_BYTES, BLOCK_BYTES, raw[at : at + BLOCK_BYTES])
+        parts = {number & BLOCK_MASK: number >> PART_SHIFT for number in numbers if number >> PART_SHIFT}
+        changes = tuple(
+            DiskWrite((number & BLOCK_MASK) * BLOCK_BYTES, BLOCK_BYTES, raw[at : at + BLOCK_BYTES])
             for number, at in zip(numbers, range(start, end, BLOCK_BYTES), strict=True)
-        ]
-        return Answer(report, changes, raw[end:])
+        )
+        return Answer(report, changes, raw[end:], earlier if proven else -1, parts)
 
 
 def walk_flags(history: History) -> int:
@@ -328,10 +368,10 @@ def split_requests(requests: list[Request]) -> Iterator[list[Request]]:
 
 
 class Recovery:
-    """The states of one log, recovered in order. `deaths` counts guests that this took; checks: how the
-    checker's answers were got.
-    asks: of walk_flags(); WANT_READS for which blocks a mount reads, WANT_CHANGES to learn what it mended.
-    counted: is told the counters of each recovered state, by its spec."""
+    """The states of one log, recovered in order. `deaths` counts guests that this took; checks, proofs: how
+    the checker's answers and the states were got. proving: whether states are proven by earlier ones; not
+    where each is counted. asks: of walk_flags(); WANT_READS for which blocks a mount reads, WANT_CHANGES to
+    learn what it mended. counted: is told the counters of each recovered state, by its spec."""
 
     def __init__(
         self,
@@ -342,11 +382,14 @@ class Recovery:
         asks: int = 0,
         audit: Audit = AUDIT,
         counted: Callable[[str, bytes], None] | None = None,
+        proving: bool = False,
     ) -> None:
         self._guest_slot = guest_slot
         self._profile = profile
         self._with_fsck = with_fsck
-        self._asks = asks | (WANT_COUNTERS if counted else 0)
+        self._proving = proving and counted is None
+        self._asks = asks | (WANT_COUNTERS if counted else 0) | (WANT_PROOFS if self._proving else 0)
+        self.proofs = Proofs(audit)
         self._counted = counted
         self._folder = folder
         self._settled_path = folder / "settled.disk"
@@ -356,10 +399,13 @@ class Recovery:
         self._unsent: deque[list[Request]] = deque()  # batches that wait for room in the inbox
         self._known: dict[int, str] = {}  # identity of a disk to the spec that was recovered for it
         self._reports: dict[str, bytes] = {}
+        self._proven_by: dict[str, str] = {}
+        self._suspects: list[Suspect] = []
 
     def run(self, base: Path, log: Log, states: Iterable[State]) -> Iterator[Recovered]:
         """Errors: LostGuest and GuestTrouble when a guest cannot even be started."""
-        self._known, self._reports = {}, {}
+        self._known, self._reports, self._proven_by = {}, {}, {}
+        self._begun_ns = time.time_ns()
         return self.go_on(base, log, states)
 
     def go_on(
@@ -368,12 +414,14 @@ class Recovery:
         """More states of the log that run() had: a disk that was recovered then is not recovered again.
         recoveries: the folder of nest.Recoveries, for nested states. Errors: as run()."""
         to_check = open_image(self._settled_path, base) if self._with_fsck else contextlib.nullcontext(None)
+        self._log, self._base, self._recoveries = log, base, recoveries
         with Rebuilding(base, log, recoveries) as ahead, to_check as self._settled_image:
             self._settled = dict(ahead.disk.base)
             try:
                 yield from self._work(ahead, states)
             finally:
                 self._session = None
+        self._resolve()
 
     def record(
         self, base: Path, log: Log, states: Iterable[State], recoveries: Recoveries
@@ -439,7 +487,8 @@ class Recovery:
                 self._leap(block_writes(ahead.disk.image, sorted(dirty)))
                 dirty.clear()
             writes = tuple(block_writes(ahead.disk.image, sorted(dirty)))
-            waiting.append(Request(state, sequence, writes, ahead.committed, ahead.damaged))
+            audit = self._proving and self.proofs.drawn()
+            waiting.append(Request(state, sequence, writes, ahead.committed, ahead.damaged, audit))
             dirty.clear()
             sequence += 1
             if len(waiting) == BATCH_STATES or not outstanding:  # a guest with nothing to do does not wait
@@ -447,20 +496,21 @@ class Recovery:
                 waiting = []
                 while len(outstanding) > BATCH_STATES:
                     self._collect(outstanding, reports)
-                yield from _ready(order, reports)
+                yield from self._ready(order, reports)
         if waiting:
             self._dispatch(waiting, outstanding)
         while outstanding:
             self._collect(outstanding, reports)
-            yield from _ready(order, reports)
+            yield from self._ready(order, reports)
         if self._session is not None:
             self._session.guest.held = held(self._settled)
-        yield from _ready(order, reports)
+        yield from self._ready(order, reports)
 
     def _open_session(self) -> Session:
         if self._session is None:
             guest = self._guest_slot.guest()
             self._session = Session(guest, self._profile, self._with_fsck, self._asks)
+            self.proofs.begin()
             self._session.load(self._settled)
         return self._session
 
@@ -500,7 +550,7 @@ class Recovery:
         """The oldest outstanding answer, from this guest or, should it die, about its death."""
         request = outstanding[0]
         try:
-            report, changes, counters = self._open_session().receive(request)
+            answer = self._open_session().receive(request)
         except LostGuest as death:
             report = self._bury(request, death, outstanding)
         except GuestTrouble as trouble:
@@ -509,17 +559,87 @@ class Recovery:
         else:
             self._send_on()
             if self._counted:
-                self._counted(request.state.spec, counters)
-            used_up = report.endswith(USED_UP)
-            report = self._whole(request, report, changes)
+                self._counted(request.state.spec, answer.counters)
+            used_up = answer.report.endswith(USED_UP)
+            report = self._answered(request, answer)
             if used_up:
                 self._restart(request, outstanding)
         outstanding.popleft()
         reports[request.state.spec] = report
 
-    def _whole(self, request: Request, report: bytes, changes: Sequence[DiskWrite]) -> bytes:
-        """The guest's report with what the host adds to it."""
+    def _answered(self, request: Request, answer: Answer) -> bytes:
+        """The report on a state that the guest recovered, or proved to be as an earlier one. Errors:
+        AuditFailed."""
+        spec, counts = request.state.spec, self.proofs.counts
         self._settle(request.writes)
+        if answer.earlier < 0:
+            counts[RECOVERED] += 1
+            if self._proving:
+                self.proofs.keep(self._as_earlier(request, answer))
+            return self._whole(request, answer.report, answer.changes)
+        counts[PROVEN] += 1
+        earlier = self.proofs.earlier(answer.earlier)
+        self._proven_by[spec] = earlier.spec
+        proven = self._whole(request, earlier.report, earlier.on(self._settled))
+        if answer.report:
+            counts[AUDITED] += 1
+            found = self._whole(request, answer.report, answer.changes)
+            if difference(found, proven, self._begun_ns):
+                self._suspects.append(Suspect(spec, earlier.spec, found, proven))
+            self.proofs.keep(self._as_earlier(request, answer))
+        return proven
+
+    def _as_earlier(self, request: Request, answer: Answer) -> Earlier:
+        return Earlier(request.sequence, request.state.spec, answer.report, answer.changes, answer.parts)
+
+    def _resolve(self) -> None:
+        """Recover what an audit found to be different again, each state several times: kernel threads may
+        do the same work earlier or later, and then two recoveries of one disk differ. Errors:
+        AuditFailed."""
+        suspects, self._suspects = self._suspects, []
+        for one in suspects:
+            found, proven = self._several_times(one.spec), self._several_times(one.earlier)
+            if has_common({*found, one.found}, {*proven, one.proven}, self._begun_ns):
+                self.proofs.counts[UNSTEADY] += 1
+                continue
+            raise AuditFailed(
+                f"{one.spec} was proven to come back as {one.earlier}, and comes back otherwise, also "
+                f"{len(found)} times more: {difference(one.found, one.proven, self._begun_ns)}",
+                self._both_disks(one.spec, one.earlier),
+            )
+
+    def _several_times(self, spec: str) -> set[bytes]:
+        folder = self._folder / "again"
+        folder.mkdir(exist_ok=True)
+        found = set()
+        for _ in range(TIMES):
+            alone = Recovery(
+                self._guest_slot,
+                self._profile,
+                self._with_fsck,
+                folder,
+                self._asks & ~WANT_PROOFS,
+                Audit(0.0),
+                proving=True,
+            )
+            states = [parse_spec(spec, self._log)]
+            found.update(
+                one.observation for one in alone.go_on(self._base, self._log, states, self._recoveries)
+            )
+        return found
+
+    def _both_disks(self, spec: str, earlier: str) -> Path:
+        """A folder with the disks of these two states, as AuditFailed names them."""
+        folder = self._folder / "audit"
+        folder.mkdir(exist_ok=True)
+        for name, one in ((NOW, spec), (THEN, earlier)):
+            with Rebuilding(self._base, self._log, self._recoveries) as disks:
+                disks.move(parse_spec(one, self._log))
+                (folder / name).write_bytes(disks.disk.image)
+        return folder
+
+    def _whole(self, request: Request, report: bytes, changes: Sequence[DiskWrite]) -> bytes:
+        """The guest's report with what the host adds to it, of the settled disk."""
         # Of a guest that is used up there is no disk that was left clean, to be checked.
         if self._with_fsck and report.startswith(MOUNTED) and not report.endswith(USED_UP):
             report = _with_fsck(report, self._check(changes))
@@ -556,6 +676,18 @@ class Recovery:
             for offset, content in before:
                 image[offset : offset + len(content)] = content
 
+    def _ready(self, order: deque[tuple[State, str, str]], reports: dict[str, bytes]) -> Iterator[Recovered]:
+        """States at the head of the order whose report is in."""
+        while order and order[0][2] in reports:
+            state, spec, same_as = order.popleft()
+            yield Recovered(
+                spec=spec,
+                prefix=state.prefix,
+                same_as="" if same_as == spec else same_as,
+                observation=reports[same_as],
+                proven_by=self._proven_by.get(spec, ""),
+            )
+
     def _bury(self, request: Request, death: LostGuest, outstanding: deque[Request]) -> bytes:
         """The report on a state that took the guest with it; the next guest goes on after it."""
         self.deaths += 1
@@ -574,9 +706,9 @@ class Recovery:
         session = self._open_session()
         try:
             session.send([request], verbose=True)
-            report, changes, _ = session.receive(request)
+            answer = session.receive(request)
             if observation.death != "panic":
-                return msgspec.json.decode(self._whole(request, report, changes), type=Observation)
+                return msgspec.json.decode(self._answered(request, answer), type=Observation)
         except LostGuest as death:
             if death.kind != "exit":
                 observation = Observation(death=death.kind, death_during=death.stage, console=death.console)
@@ -603,15 +735,3 @@ def is_mended(damaged: tuple[int, bytes], changes: Iterable[DiskWrite]) -> bool:
 def _with_fsck(report: bytes, fsck: Fsck) -> bytes:
     """The agent's JSON object with the checker's answer as its last member."""
     return report[:-1] + b',"fsck":' + msgspec.json.encode(fsck) + b"}"
-
-
-def _ready(order: deque[tuple[State, str, str]], reports: dict[str, bytes]) -> Iterator[Recovered]:
-    """States at the head of the order whose report is in."""
-    while order and order[0][2] in reports:
-        state, spec, same_as = order.popleft()
-        yield Recovered(
-            spec=spec,
-            prefix=state.prefix,
-            same_as="" if same_as == spec else same_as,
-            observation=reports[same_as],
-        )

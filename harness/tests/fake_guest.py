@@ -19,8 +19,10 @@ from pathlib import Path
 
 from harness.guests.guest import DISK, INBOX, INBOX_BYTES, LOG, OUTBOX, OUTBOX_BYTES, GuestTrouble, LostGuest
 from harness.stages.recover import (
+    AUDIT_PROOF,
     BUILD_ONLY,
     FIRST_PROBE,
+    FORGET_PROOFS,
     REPLY,
     REPLY_MAGIC,
     REQUEST,
@@ -30,6 +32,7 @@ from harness.stages.recover import (
     VERBOSE,
     WANT_CHANGES,
     WANT_COUNTERS,
+    WANT_PROOFS,
     WRITE,
 )
 from harness.states.log import Entry, write_log
@@ -194,14 +197,21 @@ class FakeGuest(MemoryDevices):
             raise LostGuest(fate, CONSOLE if fate == "panic" else (), "as the test wants it", stage)
         if fate == "trouble":
             raise GuestTrouble("recover: ENOMEM")
+        earlier = self._guest_slot.proves.get(sequence, -1) if flags & WANT_PROOFS else -1
+        if flags & FORGET_PROOFS:
+            self._guest_slot.forgot.append(sequence)
+        if earlier >= 0 and not flags & AUDIT_PROOF:
+            return ["proven", str(sequence), str(earlier)]
         report = b"{not json" if fate == "garbage" else report_on(self._disk)
+        if fate == "otherwise":
+            report = report[:-1] + b',"probe":["unlink A: EIO"]}'
         if fate == "busy":
             report = report[:-1] + b',"umount_errno":16,"used_up":true}'
             self._alive = False  # it says that an unmount failed, and ends
         changes = self._guest_slot.changes if flags & WANT_CHANGES else {}
         counters = b"counted %d" % sequence if flags & WANT_COUNTERS else b""
         return self._answer(
-            sequence, place, report, changes, CUT_OFF_BYTES if fate == "short" else 0, counters
+            sequence, place, report, changes, CUT_OFF_BYTES if fate == "short" else 0, counters, earlier
         )
 
     def _answer(
@@ -212,8 +222,11 @@ class FakeGuest(MemoryDevices):
         changes: dict[int, bytes],
         cut_off: int = 0,
         counters: bytes = b"",
+        earlier: int = -1,
     ) -> list[str]:
-        head = REPLY.pack(REPLY_MAGIC, sequence, len(report), len(changes), len(counters), 0) + report
+        proof = (1, earlier) if earlier >= 0 else (0, 0)
+        lengths = len(report), len(changes), len(counters)
+        head = REPLY.pack(REPLY_MAGIC, sequence, *lengths, *proof, 0) + report
         head += b"".join(number.to_bytes(8, "little") for number in changes)
         answer = head + bytes(-len(head) % 4096) + b"".join(changes.values()) + counters
         answer = answer[: len(answer) - cut_off]
@@ -222,7 +235,8 @@ class FakeGuest(MemoryDevices):
 
 
 class FakeGuestSlot:
-    """fates: by sequence. changes: the blocks that every recovery changes, by number."""
+    """fates: by sequence. changes: the blocks that every recovery changes, by number. proves: by sequence,
+    that of the earlier one that proves it."""
 
     def __init__(
         self,
@@ -230,7 +244,10 @@ class FakeGuestSlot:
         size_bytes: int,
         fates: dict[int, list[str]] | None = None,
         changes: dict[int, bytes] | None = None,
+        proves: dict[int, int] | None = None,
     ) -> None:
+        self.proves = proves or {}
+        self.forgot: list[int] = []  # of the requests with FORGET_PROOFS
         self.folder = folder
         self.size_bytes = size_bytes
         self.changes = changes or {}

@@ -72,8 +72,13 @@ class EntryBar(msgspec.Struct, frozen=True):
     title: str
 
 
+SAME, PROVEN = "same", "proven"
+BY = ("", PROVEN, SAME)  # of several states in one cell the first is shown
+
+
 class Cell(msgspec.Struct, frozen=True):
-    """A state of model O, at the border behind the last entry it has. mark: "" where it has no room."""
+    """A state of model O, at the border behind the last entry it has. mark: "" where it has no room. by:
+    how an earlier state serves for it, SAME or PROVEN; "" where it was recovered itself."""
 
     x: float
     width: float
@@ -81,7 +86,7 @@ class Cell(msgspec.Struct, frozen=True):
     answer: str
     mark: str
     spec: str
-    identical: bool
+    by: str
 
 
 class EntryRow(msgspec.Struct, frozen=True):
@@ -116,10 +121,10 @@ def timeline(
     entries: tuple[EntrySummary, ...],
     history: History | None,
     texts: Mapping[int, str],
-    cells: Iterable[tuple[str, int, str, bool]] = (),
+    cells: Iterable[tuple[str, int, str, str]] = (),
     cut: int | None = None,
 ) -> Timeline:
-    """cells: (spec, prefix, answer, identical) of each state of model O. texts: operation to its line."""
+    """cells: (spec, prefix, answer, by) of each state of model O. texts: operation to its line."""
     per_column = max(1, math.ceil(len(entries) / COLUMNS_DRAWN))
     entry_px = max(2.0 / per_column, min(26.0, WIDE_PX / max(1, len(entries) + 1)))
     left = GUTTER_PX + entry_px / 2  # room for half the cell of O:0
@@ -222,7 +227,7 @@ def columns(bars: Iterable[EntryBar], per_column: int) -> Iterable[EntryBar]:
 
 
 def cell_columns(
-    cells: Iterable[tuple[str, int, str, bool]], left: float, entry_px: float, per_column: int
+    cells: Iterable[tuple[str, int, str, str]], left: float, entry_px: float, per_column: int
 ) -> Iterable[Cell]:
     """One cell a state; in a long log one for `per_column` states, with the worst answer of them."""
     waiting = iter(cells)
@@ -236,7 +241,7 @@ def cell_columns(
             answer=answer,
             mark=CELL_MARKS.get(Answer(answer), "") if width >= LETTER_MIN_PX else "",
             spec=spec,
-            identical=all(identical for _, _, _, identical in chunk),
+            by=min((by for _, _, _, by in chunk), key=BY.index),
         )
 
 

@@ -38,6 +38,7 @@ class Figure(msgspec.Struct, frozen=True):
 FIGURES = (
     Figure("ratio_to_bare_loop", "states per second against the bare loop"),
     Figure("ratio_to_fstests_loop", "crash points per second against replay of the log from its start"),
+    Figure("proofs_ratio", "crash points per second with proofs against none"),
     Figure("two_guests_ratio", "two guests against one"),
     Figure("traced_ratio", "SQLite's inserts under the tracer against the same without it", less=True),
     Figure("guest_start_s", "guest: start to first answer, s", less=True),
@@ -110,7 +111,7 @@ def rows(points: Sequence[Point]) -> list[str]:
     return lines
 
 
-_HEADS = ("bare loop", "fstests", "two guests", "traced", "start s", "build s", "states/s")
+_HEADS = ("bare loop", "fstests", "proofs", "two guests", "traced", "start s", "build s", "states/s")
 
 
 def _plain(value: float | None) -> str:

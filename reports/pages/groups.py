@@ -81,6 +81,7 @@ class Group(msgspec.Struct, frozen=True):
     states: tuple[JudgedState, ...]
     anchors: tuple[str, ...]
     identical_count: int
+    proven_count: int
     answer: Answer
     verdicts: tuple[Verdict, ...]
     sightings: tuple[Sighting, ...]
@@ -154,6 +155,7 @@ def groups(experiment: Experiment, operations: Mapping[int, str]) -> tuple[Group
                 states=states,
                 anchors=tuple(anchor(state.spec) for state in states),
                 identical_count=sum(bool(state.same_as) for state in states),
+                proven_count=sum(bool(state.proven_by) for state in states),
                 answer=answer(verdicts),
                 verdicts=verdicts,
                 sightings=seen,

@@ -35,7 +35,7 @@ from reports.coverage.page import coverage_context
 from reports.coverage.results import read_coverage
 from reports.drawings.charts import run_charts
 from reports.drawings.queue import queue_drawing
-from reports.drawings.timeline import Timeline, entry_rows, timeline
+from reports.drawings.timeline import PROVEN, SAME, Timeline, entry_rows, timeline
 from reports.pages.damage import css_name, device_map, outcome_words
 from reports.pages.faults import point_words, run_script
 from reports.pages.faults import rows as fault_rows
@@ -489,11 +489,15 @@ def violations(finding: Finding, verdicts: tuple[Verdict, ...]) -> list[Any]:
     ]
 
 
+def served_by(state: JudgedState) -> str:
+    return SAME if state.same_as else PROVEN if state.proven_by else ""
+
+
 def experiment_timeline(
     experiment: Experiment, texts: Mapping[int, str], answers: Sequence[Answer], cut: int | None = None
 ) -> Timeline:
     cells = [
-        (state.spec, int(state.spec[2:]), str(answers[state.verdict_set]), bool(state.same_as))
+        (state.spec, int(state.spec[2:]), str(answers[state.verdict_set]), served_by(state))
         for state in experiment.judgement.states
         if state.spec.startswith("O:") and state.spec[2:].isdecimal()
     ]

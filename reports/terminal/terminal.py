@@ -13,7 +13,7 @@ from pathlib import Path
 
 from oracles.faults.damage import OUTCOMES, Outcome
 from oracles.unjudged import OF_HISTORY
-from reports.results import FAST, AnswerCounts, Finding, Question, Silence, Summary
+from reports.results import FAST, AnswerCounts, Finding, Question, Silence, StateCounts, Summary
 from reports.text.counting import number
 from reports.text.coverage import patch_lines
 from reports.text.known import counts_words, fixes_of, known_words
@@ -43,6 +43,7 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
         *unknown(summary),
         *failed(summary),
         *speed(summary),
+        *proofs(summary),
         *checks(summary),
         *patches(summary),
         line("report", str(report_path), cut=False),
@@ -63,7 +64,8 @@ def examined(summary: Summary, question: Question) -> list[str]:
         line(
             "states",
             f"{states.planned:,} planned, {states.checked:,} checked, "
-            f"{states.skipped_identical:,} identical to a checked one, {states.unknown:,} unknown",
+            f"{states.skipped_identical:,} identical to a checked one, "
+            f"{proven(states)}{states.unknown:,} unknown",
         ),
         line(
             "log",
@@ -111,6 +113,10 @@ def recoveries(summary: Summary) -> list[str]:
         if (more := len(one.different) - FINDINGS_SHOWN) > 0:
             lines.append(line("", f"   and {more:,} more, in recoveries.json"))
     return lines
+
+
+def proven(states: StateCounts) -> str:
+    return f"{states.proven:,} proven, " if states.proven else ""
 
 
 def models(summary: Summary) -> list[str]:
@@ -262,6 +268,17 @@ def speed(summary: Summary) -> list[str]:
     if isinstance(seconds, dict):
         parts.append(", ".join(f"{stage} {each:.1f} s" for stage, each in seconds.items()))
     return [line("speed", "; ".join(parts))] if parts else []
+
+
+def proofs(summary: Summary) -> list[str]:
+    """How many states were proven by earlier recoveries, and how many of them recovered all the same."""
+    counts = summary.rates.get("proofs", {})
+    if not counts.get("proven"):
+        return []
+    own, proven, audited = (counts.get(each, 0) for each in ("recovered", "proven", "audited"))
+    return folded(
+        "proofs", f"{number(own, 'state')} recovered; {proven:,} proven by those, {audited:,} audited"
+    )
 
 
 def checks(summary: Summary) -> list[str]:

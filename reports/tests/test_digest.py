@@ -6,7 +6,7 @@ import pytest
 
 from oracles.spec import prefix_of
 from oracles.verdict import Answer
-from reports.drawings.timeline import timeline, windows
+from reports.drawings.timeline import PROVEN, SAME, timeline, windows
 from reports.tests.make_run import REPLACE, make_run, recording
 from reports.text.digest import digests, entry_kind
 from reports.text.script import cut_place, lines
@@ -83,9 +83,16 @@ def test_a_long_log_is_drawn_in_columns() -> None:
     """10,000 entries make no more than 1,500 bars, and a single BROKEN state is not drawn over."""
     entries = tuple(EntrySummary(0, 8 * at, 8) for at in range(10_000))
     answers = ("BROKEN" if prefix == 5003 else "HOLDS" for prefix in range(10_001))
-    made = timeline(entries, None, {}, [(f"O:{n}", n, answer, False) for n, answer in enumerate(answers)])
+    made = timeline(entries, None, {}, [(f"O:{n}", n, answer, "") for n, answer in enumerate(answers)])
     assert len(made.entries) <= 1500
     assert [cell.spec for cell in made.cells if cell.answer == "BROKEN"] == ["O:5003"]
+
+
+def test_a_cell_of_several_states_shows_the_one_that_was_recovered() -> None:
+    entries = tuple(EntrySummary(0, 8 * at, 8) for at in range(3000))
+    bys = [SAME, PROVEN, SAME, "", *[PROVEN] * 2, *[SAME] * 2995]
+    made = timeline(entries, None, {}, [(f"O:{n}", n, "HOLDS", by) for n, by in enumerate(bys)])
+    assert [cell.by for cell in made.cells[:4]] == [PROVEN, "", PROVEN, SAME]
 
 
 def test_lines_meet_their_steps_by_place() -> None:

@@ -58,6 +58,7 @@ class ModelPart(msgspec.Struct, frozen=True):
     model: str
     states: int = 0
     identical: int = 0
+    proven: int = 0
     broken: int = 0
     unknown: int = 0
     coverage: Coverage | None = None
@@ -82,6 +83,7 @@ class Digest(msgspec.Struct, frozen=True):
     entry_kinds: dict[str, int]
     state_count: int
     identical_count: int
+    proven_count: int
     seconds: float
     recover_seconds: float
     parts: tuple[Part, ...]
@@ -143,6 +145,7 @@ def digest(experiment: Experiment) -> Digest:
         entry_kinds=kinds,
         state_count=len(judgement.states),
         identical_count=sum(bool(state.same_as) for state in judgement.states),
+        proven_count=sum(bool(state.proven_by) for state in judgement.states),
         seconds=sum(facts.seconds.values()),
         recover_seconds=facts.seconds.get("recover", 0.0),
         parts=parts(experiment),
@@ -167,6 +170,7 @@ def model_parts(experiment: Experiment) -> tuple[ModelPart, ...]:
             model=model,
             states=len(found[model]),
             identical=sum(bool(state.same_as) for state in found[model]),
+            proven=sum(bool(state.proven_by) for state in found[model]),
             broken=sum(Answer.BROKEN in answers[state.verdict_set] for state in found[model]),
             unknown=sum(
                 Answer.BROKEN not in answers[state.verdict_set]

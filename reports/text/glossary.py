@@ -133,6 +133,11 @@ WORDS = (
         "A state with the same bytes as an earlier state. It is recovered once and judged in both places.",
     ),
     Term(
+        "proven",
+        "A state that differs from an earlier one in no byte that the recovery of that one read. It is not "
+        "recovered: the kernel would do the same again. A share is recovered all the same, to audit this.",
+    ),
+    Term(
         "recovery",
         "Mount of the disk of a state by the kernel under test, with replay of its journal or log.",
     ),

@@ -13,7 +13,9 @@
  *   dropped WANTS FS OPTIONS                    report BYTES      what a mount of that disk finds
  *   clear                                       cleared
  *   check OFFSET BYTES SECTORS FS OPTIONS       one a state: told SEQUENCE REPORT; same SEQUENCE for the
- *                                               report told last; done SEQUENCE BYTES for one in the outbox.
+ *                                               report told last; done SEQUENCE BYTES for one in the outbox;
+ *                                               proven SEQUENCE EARLIER where nothing differs of what the
+ *                                               recovery of an earlier one read.
  *                                               built, one a request that only moves the disk forward;
  *                                               stage NAME when verbose
  *   ondisk WANTS SECTORS FS OPTIONS             report BYTES      the disk of the state, copied to the recorded
@@ -72,6 +74,10 @@ enum {
 	READ_ONLY_FIRST = 1024,
 	WANT_ATTRIBUTE_HASHES = 2048,
 	WANT_COUNTERS = 4096,
+	WANT_PROOFS = 8192,
+	FORGET_PROOFS = 16384, /* of another log */
+	NO_READAHEAD = 32768,
+	AUDIT = 65536, /* what is proven is recovered all the same */
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -95,6 +101,8 @@ struct reply {
 	uint32_t report_bytes;
 	uint32_t change_count;
 	uint32_t counter_bytes;
+	uint32_t proven; /* 1: an audit of what the recovery of `earlier` proves */
+	uint32_t earlier;
 	uint32_t unused;
 };
 
@@ -254,11 +262,12 @@ static char *apply(const struct request *request, char *at)
 }
 
 /* The answer to a request that wants the changed blocks, or whose report is long. */
-static void reply_by_outbox(const struct request *request, const struct changed_blocks *changed)
+static void reply_by_outbox(const struct request *request, const struct changed_blocks *changed, int64_t earlier)
 {
 	const struct text *counters = counters_kept();
 	size_t counter_bytes = request->flags & WANT_COUNTERS ? counters->length : 0;
-	struct reply reply = { REPLY_MAGIC, request->sequence, report.length, changed->count, counter_bytes, 0 };
+	struct reply reply = { REPLY_MAGIC, request->sequence, report.length, changed->count, counter_bytes,
+			       earlier >= 0, earlier >= 0 ? earlier : 0, 0 };
 	size_t head = round_up(sizeof(reply) + report.length + changed->count * sizeof(uint64_t), BLOCK_BYTES);
 	size_t blocks_end = head + (size_t)changed->count * BLOCK_BYTES;
 	size_t bytes = blocks_end + counter_bytes;
@@ -304,6 +313,8 @@ static void set_walk_asks(uint32_t flags)
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,
 			const char *options)
 {
+	bool first_probe = request->flags & FIRST_PROBE, proofs = request->flags & WANT_PROOFS;
+	int64_t earlier = proofs ? proofs_find(&first_probe) : -1;
 	static uint64_t numbers[BUFFER_BYTES / BLOCK_BYTES + 256]; /* a last area may go past */
 	/* The report and the numbers go before the blocks, but how long they are is known after. */
 	static char *blocks;
@@ -317,12 +328,17 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 				     .filesystem = filesystem,
 				     .options = options,
 				     .verbose = request->flags & VERBOSE,
-				     .first_probe = request->flags & FIRST_PROBE,
+				     .first_probe = first_probe,
 				     .reads = request->flags & WANT_READS,
 				     .read_only_first = request->flags & READ_ONLY_FIRST,
 				     .counters = request->flags & WANT_COUNTERS };
 
+	if (earlier >= 0 && !(request->flags & AUDIT)) {
+		answer("proven %u %u", request->sequence, (uint32_t)earlier);
+		return;
+	}
 	set_walk_asks(request->flags);
+	state_device_readahead(!(request->flags & NO_READAHEAD));
 	state_device(sectors, store);
 	bool unmounted = recover(&recovery, want_changes ? &changed : NULL);
 
@@ -332,8 +348,12 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 		state_device(sectors, STORE_WHOLE);
 		unmounted = recover(&recovery, NULL);
 	}
-	if (want_changes || recovery.counters || report.length > LINE_REPORT_BYTES)
-		reply_by_outbox(request, &changed);
+	if (unmounted && state_device_failed())
+		die("memory for what a recovery wrote");
+	if (unmounted && proofs)
+		proofs_add(request->sequence, first_probe);
+	if (want_changes || recovery.counters || earlier >= 0 || report.length > LINE_REPORT_BYTES)
+		reply_by_outbox(request, &changed, earlier);
 	else
 		reply_by_line(request);
 	if (!unmounted)
@@ -351,6 +371,8 @@ static void command_check(uint64_t offset, size_t bytes, uint64_t sectors, const
 			die("inbox: no request");
 		char *data = at + round_up(sizeof(*request) + request->write_count * sizeof(struct write), SECTOR_BYTES);
 
+		if (request->flags & FORGET_PROOFS)
+			proofs_forget();
 		at = apply(request, data);
 		if (request->flags & BUILD_ONLY)
 			answer("built");

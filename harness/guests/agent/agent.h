@@ -90,9 +90,20 @@ void device_remove(const char *name);
 int device_open_count(const char *name);
 enum store { STORE_SMALL, STORE_WHOLE, STORE_TELLS };
 const char *state_device(uint64_t sectors, enum store store);
+void state_device_readahead(bool wanted);
+const char *state_device_read(void);
 enum written { WRITTEN_NOTHING, WRITTEN_SOMETHING, WRITTEN_TOO_MUCH };
 enum written state_device_written(void);
+bool state_device_failed(void);
+#define CHANGED_SECTORS_SHIFT 56 /* of the number of a changed block: which of its sectors, 0 for all */
 uint32_t changes_read(char *buffer, size_t capacity, uint64_t *numbers);
+
+/* proofs.c: a state of which nothing differs that an earlier recovery read. */
+void proofs_forget(void);
+void proofs_written(const void *data, uint64_t offset, uint32_t length);
+void proofs_zeros(void);
+int64_t proofs_find(bool *first_probe);
+void proofs_add(uint32_t sequence, bool first_probe);
 
 /* walk.c: `walked` lists the last walk's names, parents before children, for the probe. */
 #define WALKED_MAX 65536

@@ -2,7 +2,11 @@
 /*
  * Device mapper, and the disk of a state.
  *
- * The disk of a state lies in ram0 and only moves forward from state to state. Its recovery sees a
+ * The disk of a state lies in ram0 and only moves forward from state to state. Its recovery works above it, and what
+ * it writes is dropped afterwards. Kernels that Powercut built have a target for that (kernel/dm-powercut.c): writes
+ * stay in memory until a message, and what is read of ram0 is known.
+ *
+ * In others the recovery sees a
  * dm-snapshot of it whose exception store is another ram disk: what recovery writes goes there and is
  * dropped by loading a new table. The new table takes another store than the old one, because two tables
  * that share a store hand its exceptions over (dm-snap.c, __find_snapshots_sharing_cow), so ram1 and ram2
@@ -146,14 +150,42 @@ void device_mapper_start(void)
 		die("/dev/mapper/control");
 }
 
+static bool has_target; /* powercut */
+
+static bool find_target(const char *wanted)
+{
+	static union {
+		struct dm_ioctl header;
+		char bytes[16384];
+	} list;
+
+	list.header.version[0] = 4;
+	list.header.data_size = sizeof(list);
+	list.header.data_start = sizeof(list.header);
+	if (ioctl(control, DM_LIST_VERSIONS, &list))
+		return false;
+	for (char *at = list.bytes + list.header.data_start;;) {
+		struct dm_target_versions *one = (void *)at;
+
+		if (!strcmp(one->name, wanted))
+			return true;
+		if (!one->next)
+			return false;
+		at += one->next;
+	}
+}
+
 void device_start(void)
 {
 	device_mapper_start();
+	has_target = find_target("powercut");
 	origin = open(ORIGIN, O_RDWR | O_DIRECT);
 	changes[0] = open(CHANGES_0, O_RDWR | O_DIRECT);
 	changes[1] = open(CHANGES_1, O_RDWR | O_DIRECT);
 	if (origin < 0 || changes[0] < 0 || changes[1] < 0)
 		die("ram disks");
+	if (has_target)
+		return;
 	small_store("small0", SMALL_0, CHANGES_0 " 0");
 	small_store("small1", SMALL_1, CHANGES_1 " 0");
 }
@@ -520,6 +552,7 @@ void origin_write(const void *data, uint64_t offset, uint32_t length)
 		if (block >= written_end)
 			written_end = block + 1;
 	}
+	proofs_written(data, offset, length);
 	if (pwrite(origin, data, length, offset) != (ssize_t)length)
 		die("write to the state's disk");
 }
@@ -543,6 +576,7 @@ void origin_clear(void)
 	}
 	memset(written, 0, written_end / 8 + 1);
 	written_end = 0;
+	proofs_zeros();
 }
 
 /* What is in memory, on another device. */
@@ -568,6 +602,72 @@ void origin_copy(const char *path, uint64_t sectors)
 	close(device);
 }
 
+static const char *read_option = "";
+
+/* Whether the disk of the states to come reads ahead for those who ask it to; in other kernels it always does. */
+void state_device_readahead(bool wanted)
+{
+	read_option = wanted ? "" : " no_readahead";
+}
+
+static char found[1 << 14];
+
+/* What the target answers, in `found`; a longer answer than that is asked for by device_asked(). */
+static const char *target_asked(const char *text)
+{
+	static union {
+		struct dm_ioctl header;
+		char bytes[sizeof(found)];
+	} short_request;
+	struct dm_target_msg *message = (void *)(short_request.bytes + sizeof(short_request.header));
+
+	memset(&short_request.header, 0, sizeof(short_request.header));
+	short_request.header.version[0] = 4;
+	short_request.header.data_size = sizeof(short_request);
+	short_request.header.data_start = sizeof(short_request.header);
+	name_in(&short_request.header, "state");
+	message->sector = 0;
+	strcpy(message->message, text);
+	if (ioctl(control, DM_TARGET_MSG, &short_request))
+		die(text);
+	if (short_request.header.flags & DM_BUFFER_FULL_FLAG) {
+		const char *answer = device_asked("state", text);
+
+		if (!answer)
+			die(text);
+		return answer;
+	}
+	snprintf(found, sizeof(found), "%s",
+		 short_request.header.flags & DM_DATA_OUT_FLAG ? short_request.bytes + short_request.header.data_start : "");
+	return found;
+}
+
+/*
+ * The sectors that were read of the state's disk since state_device(), as runs FIRST+COUNT in hexadecimal; NULL where the
+ * kernel cannot tell.
+ */
+const char *state_device_read(void)
+{
+	return has_target ? target_asked("read") : NULL;
+}
+
+static const char *target_device(uint64_t sectors)
+{
+	static uint64_t of_sectors;
+	static const char *of_option;
+	char parameters[64];
+
+	if (of_sectors == sectors && of_option == read_option) {
+		target_asked("reset");
+		return STATE_DEVICE;
+	}
+	snprintf(parameters, sizeof(parameters), ORIGIN "%s", read_option);
+	dm_load("state", sectors, "powercut", parameters);
+	of_sectors = sectors;
+	of_option = read_option;
+	return STATE_DEVICE;
+}
+
 /*
  * The state's disk, its bytes untouched by any earlier recovery. STORE_TELLS is persistent, to learn what
  * was changed; the others are not, which spares recovery a write of metadata for each of its writes.
@@ -582,6 +682,8 @@ const char *state_device(uint64_t sectors, enum store store)
 	if (!created)
 		dm_create("state", STATE_DEVICE);
 	created = true;
+	if (has_target)
+		return target_device(sectors);
 	turn = !turn;
 	/* No header, no exceptions: the snapshot starts anew. */
 	if (store == STORE_TELLS && pwrite(changes[turn], zeros, BLOCK_BYTES, 0) != BLOCK_BYTES)
@@ -606,9 +708,18 @@ enum written state_device_written(void)
 	memset(&request, 0, sizeof(request.header));
 	if (dm(DM_TABLE_STATUS, "state", 0))
 		die("dm status");
+	if (has_target)
+		return strcmp(status, "0") ? strcmp(status, "Overflow") ? WRITTEN_SOMETHING : WRITTEN_TOO_MUCH :
+					     WRITTEN_NOTHING;
 	if (sscanf(status, "%llu/%llu %llu", &used, &total, &metadata) != 3)
 		return WRITTEN_TOO_MUCH;
 	return used == metadata ? WRITTEN_NOTHING : WRITTEN_SOMETHING;
+}
+
+/* Whether the target had no memory for a write: what the filesystem made of that is nothing to judge. */
+bool state_device_failed(void)
+{
+	return has_target && state_device_written() == WRITTEN_TOO_MUCH;
 }
 
 struct disk_exception { /* drivers/md/dm-snap-persistent.c */
@@ -617,6 +728,34 @@ struct disk_exception { /* drivers/md/dm-snap-persistent.c */
 };
 
 #define EXCEPTIONS_PER_AREA (BLOCK_BYTES / sizeof(struct disk_exception))
+
+/* The same of the target. What it has of whole blocks it reads from memory alone. */
+static uint32_t target_changes(char *buffer, size_t capacity, uint64_t *numbers)
+{
+	const char *run = target_asked("written");
+	int device = open(STATE_DEVICE, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	unsigned long first, length;
+	uint32_t count = 0;
+	char kind;
+	int used;
+
+	if (device < 0)
+		die(STATE_DEVICE);
+	for (; sscanf(run, "%lx%c%lx %n", &first, &kind, &length, &used) == 3; run += used) {
+		uint64_t sectors = kind == ':' ? length : 0;
+
+		length = sectors ? 1 : length;
+		if ((count + length) * BLOCK_BYTES > capacity)
+			die("recovery wrote more than the outbox holds");
+		if (pread(device, buffer + (size_t)count * BLOCK_BYTES, length * BLOCK_BYTES, first * BLOCK_BYTES) !=
+		    (ssize_t)(length * BLOCK_BYTES))
+			die("read the changed blocks");
+		for (unsigned long i = 0; i < length; i++)
+			numbers[count++] = (first + i) | sectors << CHANGED_SECTORS_SHIFT;
+	}
+	close(device);
+	return count;
+}
 
 /*
  * Of STORE_TELLS: the blocks that recovery changed, their numbers, and their bytes in `buffer`. Area a of the store
@@ -627,6 +766,8 @@ uint32_t changes_read(char *buffer, size_t capacity, uint64_t *numbers)
 	static struct disk_exception table[EXCEPTIONS_PER_AREA] __attribute__((aligned(BLOCK_BYTES)));
 	uint32_t count = 0;
 
+	if (has_target)
+		return target_changes(buffer, capacity, numbers);
 	for (uint64_t area = 0;; area++) {
 		uint64_t chunk = 1 + area * (EXCEPTIONS_PER_AREA + 1);
 		uint32_t in_area = 0;
