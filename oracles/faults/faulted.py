@@ -120,7 +120,7 @@ def fault_case(
         before,
         after,
         unsure,
-        fault_triggered(run, point),
+        fault_triggered(run, point) or read_failed(run, point, kinds_of(point, history.workload)),
     )
 
 
@@ -132,6 +132,12 @@ def fault_triggered(run: FaultRun, point: FaultPoint) -> bool:
     steps = [step for step in run.steps if step.index >= point.operation]
     reads, writes = any(step.bad_reads for step in steps), any(step.bad_writes for step in steps)
     return {"error-reads": reads, "delay": reads or writes, SCRIPT: reads or writes}.get(point.kind, writes)
+
+
+def read_failed(run: FaultRun, point: FaultPoint, kinds: frozenset[str]) -> bool:
+    """Whether a call was told that the device failed, where reads fail: dm-flakey ends those before they count
+    as requests (DM_MAPIO_KILL in flakey_map(), drivers/md/dm-flakey.c), writes it counts."""
+    return "error-reads" in kinds and any(told_error(step.result, step.index, point) for step in run.steps)
 
 
 def told_error(result: int, index: int, point: FaultPoint) -> bool:

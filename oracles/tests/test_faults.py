@@ -276,6 +276,30 @@ def test_dropped_writes_are_noticed_where_the_block_is_read_again():
         assert one.judge("F:drop-writes@3", one.bench.tree(), bad=[3], **gone)["contained"] == kinds
 
 
+READS_FAIL = """setup
+  write foo 0 8K
+run
+  evict foo
+  fault error-reads
+  setxattr foo user.a one
+  fault off
+"""
+
+
+def test_a_filesystem_may_stop_where_a_failed_read_was_told_and_only_there():
+    """XFS shuts down when a read fails in a transaction that has changed something; such reads are not counted."""
+    one = Faulted(READS_FAIL, "xfs")
+    gone = {"after_call": "create", "after_errno": errno.EIO}
+    assert not one.judge("F:script", one.bench.tree(), failed=[3], **gone)["contained"]
+    assert one.judge("F:script", one.bench.tree(), **gone)["contained"] == ["shut down without need"]
+
+
+def test_of_writes_that_fail_no_call_that_failed_takes_the_place_of_a_count():
+    one = Faulted(OVERWRITE, "xfs")
+    gone = {"after_call": "create", "after_errno": errno.EIO}
+    assert one.judge(FAILS, one.bench.tree(0), failed=[2], **gone)["contained"] == ["shut down without need"]
+
+
 def test_of_a_write_that_failed_with_its_filesystem_the_bytes_are_not_asked():
     """The filesystem has shut down, so the agent cannot say which inode it was."""
     source = "setup\n  write foo 0 8K\nrun\n  write foo 0 4K\n  pwrite foo 4K 4K sync\n"
