@@ -175,6 +175,16 @@ def both(one: Features, other: Features) -> Features:
     }
 
 
+def without(one: Features, other: Features) -> Features:
+    """What is in the first alone."""
+    import numpy  # noqa: PLC0415
+
+    return {
+        kind: numpy.setdiff1d(numbers_of(own), numbers_of(other.get(kind, b""))).astype("<u4").tobytes()
+        for kind, own in one.items()
+    }
+
+
 def minimized(entries: Sequence[Entry]) -> list[Entry]:
     """Of these as few as show the same: the smallest first, each that shows what none before it does. Those
     without features stay. In the order in which they came."""

@@ -14,9 +14,9 @@ to raise, and no set of edges.
 
 The workloads to begin with come first. Then each workload is a random one, or one of the corpus changed in
 one to four places. Guided, a workload enters the corpus when it shows what none before it did, and shows it
-again in a second recording: edges that threads of the kernel take now and then are no news. Sampled, the
-corpus stays what it was in the beginning, any of it is changed as often as any other, and nothing is
-counted.
+again in a second recording, where it is no more than FEW numbers: edges that threads of the kernel take now
+and then are no news. Sampled, the corpus stays what it was in the beginning, any of it is changed as often
+as any other, and nothing is counted.
 
 The number-th workload of a search has dice of its own, and the corpus changes only between batches of
 BATCH, in the order of their numbers. So the same seed gives the same search, with any number of workers, as
@@ -70,6 +70,7 @@ from harness.search.corpus import (
     read_corpus,
     read_entries,
     remove_entry,
+    without,
 )
 from harness.search.examine import Seen, Task, work
 from harness.search.features import FINDINGS, RECORDED, RECOVERED, ROLES, Features
@@ -85,6 +86,7 @@ from workloads.generate.mutated import Bench, fitting, mutated, words_for
 from workloads.workload import Workload
 
 BATCH = 12
+FEW = 6  # numbers that are new: what threads of the kernel do now and then is less than that
 RANDOM_PERCENT = 15
 LENGTHS = (8, 15, 30, 50)  # of random workloads
 PREFIXES = 120  # states of a workload
@@ -340,31 +342,31 @@ class Search:
         return not seen.trouble and bool(self.corpus.new_in(seen.features))
 
     def _confirm(self, pool: Pool[Task], again: Sequence[tuple[Task, Seen]]) -> None:
-        """Once more; what comes again is counted as one workload. Those that the search began with are
-        believed at once."""
-        seeds = len(self._order)
+        """What is unsure once more; what comes again then is news."""
+        unsure = [(task, seen) for task, seen in again if self._is_unsure(task, seen)]
         asked = [
             msgspec.structs.replace(task, seen=task.seen | {*seen.signatures}, keep=False)
-            for task, seen in again
-            if task.plan.number > seeds
+            for task, seen in unsure
         ]
-        answers = iter(self._answers(pool, asked))
+        numbers = [task.plan.number for task in asked]
+        answers = dict(zip(numbers, self._answers(pool, asked), strict=True))
         for task, seen in again:
-            if task.plan.number > seeds:
-                second = next(answers)
+            features, second = seen.features, answers.get(task.plan.number)
+            if second is not None:
                 features = both(seen.features, second.features) if not second.trouble else {}
-            else:
-                features = seen.features
             new = self.corpus.new_in(features)
-            once = self.corpus.new_in(seen.features)
-            gone = {kind: own for kind, own in once.items() if own != new.get(kind, b"")}
-            if task.plan.number > seeds:
+            if second is not None:
                 self._confirmed += bool(new)
                 self._flaky += not new
-                self.corpus.miss(_without(gone, new))
+                self.corpus.miss(without(self.corpus.new_in(seen.features), new))
             if new:
                 self._keep(task, seen, features, new)
             self.corpus.count(features)
+
+    def _is_unsure(self, task: Task, seen: Seen) -> bool:
+        """Whether its news may be an accident. Those that the search began with are believed."""
+        count = sum(len(own) // 4 for own in self.corpus.new_in(seen.features).values())
+        return task.plan.number > len(self._order) and count <= FEW
 
     def _keep(self, task: Task, seen: Seen, features: Features, new: Features) -> None:
         entry = Entry(task.workload, seen.states, features)
@@ -428,15 +430,6 @@ class Search:
             self.report = msgspec.structs.replace(self.report, minimized=len(before))
         self._before_s, self._started, self._stopped_s = self.report.seconds, time.monotonic(), 0.0
         self.save()
-
-
-def _without(features: Features, other: Features) -> Features:
-    from harness.search.corpus import bytes_of, numbers_of  # noqa: PLC0415
-
-    return {
-        kind: bytes_of(sorted(set(numbers_of(own).tolist()) - set(numbers_of(other.get(kind, b"")).tolist())))
-        for kind, own in features.items()
-    }
 
 
 def _name_of(folder: Path) -> str:
