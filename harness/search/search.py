@@ -42,6 +42,7 @@ from harness.evidence.store import (
     write_whole,
 )
 from harness.evidence.summary import experiment_folders
+from harness.experiments.interestingness import signatures_of
 from harness.experiments.plan import Plan
 from harness.guests.agent_binary import agent_binary
 from harness.guests.kernels import build_for
@@ -76,10 +77,10 @@ from harness.search.examine import Seen, Task, work
 from harness.search.features import FINDINGS, RECORDED, RECOVERED, ROLES, Features
 from kernel.fragments import check_variants
 from kernel.profiling import VARIANT
-from oracles.profiles import Profile
+from oracles.profiles import Profile, profile
 from oracles.verdict import Tier
 from reports import formats
-from reports.results import Summary, read_question
+from reports.results import Experiment, Summary, read_experiment, read_facts, read_question
 from reports.search.results import FILE, GUIDED, SAMPLED, First, Kept, Sample, SearchReport
 from workloads.generate import drawn
 from workloads.generate.mutated import Bench, fitting, mutated, words_for
@@ -90,6 +91,7 @@ FEW = 6  # numbers that are new: what threads of the kernel do now and then is l
 RANDOM_PERCENT = 15
 LENGTHS = (8, 15, 30, 50)  # of random workloads
 PREFIXES = 120  # states of a workload
+AGAIN = 3
 WITNESSES = 3  # experiments that are kept of a signature
 CORPUS = "corpus"
 SAVE_EVERY_S = 15.0
@@ -140,6 +142,8 @@ def search(
             begun.save()
         begun.end()
         progress.line(f"{begun.words()}; summing up")
+        if begun.guided:
+            begun.without_counters(progress)
         stock = progress if spec.attribute else None
         summary = finish(folder, begun.report.seconds, 0, progress, stock)
         point_latest(folder)
@@ -378,6 +382,45 @@ class Search:
 
     # --- what is left behind
 
+    def without_counters(self, progress: Progress) -> None:
+        """What was found, once more on the kernel that does not count, with all states: so the findings are
+        of the kernel that was asked about, and what is done with them needs no other builds. What does not
+        come again in AGAIN recordings is no finding; search.json has it.
+        Errors: KernelError, WorkerFailed, OSError."""
+        spec, folders = self.spec, experiment_folders(self.folder)
+        if not folders:
+            return
+        config = config_of(RunSpec((), (), (), check_variants(spec.config)), spec.profile, self._order[0])
+        kernel = build_for(spec.guest, spec.kernel, config, progress)
+        plan = msgspec.structs.replace(
+            self._plan,
+            kernel_key=kernel.provenance.key,
+            config=config,
+            state_plan=msgspec.structs.replace(self._plan.state_plan, prefixes=0),
+        )
+        left = []
+        for folder in folders:
+            with reading(folder):
+                experiment = read_experiment(folder)
+            if experiment.facts.config == config or experiment.history is None:
+                continue
+            workload = msgspec.structs.replace(experiment.history.workload, name=experiment.facts.workload)
+            number = experiment.facts.number
+            task = Task(msgspec.structs.replace(plan, number=number, workload=workload), keep=True)
+            left.append((task, signatures_in(experiment)))
+        progress.line(f"{len(left)} workloads once more, on {spec.kernel} without counters")
+        try:
+            with Pool[Task](work, [str(self.folder)] * (spec.jobs or len(processors()))) as pool:
+                for _ in range(AGAIN):
+                    answers = self._answers(pool, [task for task, _ in left])
+                    left = [
+                        (task, wanted)
+                        for (task, wanted), seen in zip(left, answers, strict=True)
+                        if not wanted <= {*seen.signatures}
+                    ]
+        except PoolFailed as error:
+            raise WorkerFailed(str(error)) from error
+
     def _sample(self) -> Sample:
         corpus = self.corpus
         return Sample(
@@ -432,9 +475,13 @@ class Search:
         self.save()
 
 
-def _name_of(folder: Path) -> str:
-    from reports.results import read_facts  # noqa: PLC0415
+def signatures_in(experiment: Experiment) -> set[str]:
+    """What its states showed."""
+    one = profile(experiment.facts.profile)
+    return set().union(*(signatures_of(one, verdicts) for verdicts in experiment.judgement.verdict_sets))
 
+
+def _name_of(folder: Path) -> str:
     with reading(folder):
         return read_facts(folder).workload
 
