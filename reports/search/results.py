@@ -18,8 +18,17 @@ GUIDED, SAMPLED = "guided", "sampled"
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """At one time. seconds: of searching. recorded, recovered: edges of the kernel's code that were taken so
-    far; roles: sequences of blocks in the log; findings: signatures. corpus: workloads."""
+    """How far a search was at one time.
+
+    seconds:   of searching.
+    workloads: examined so far.
+    states:    crash states that were judged so far.
+    recorded:  edges of the kernel's code that were taken while recording.
+    recovered: edges that were taken while recovering.
+    roles:     sequences of blocks that were seen in logs.
+    corpus:    workloads of the corpus.
+    findings:  signatures that were shown.
+    """
 
     seconds: float
     workloads: int
@@ -32,7 +41,14 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class First(msgspec.Struct, frozen=True):
-    """A signature and the workload that showed it first. made: how it was made, in words."""
+    """A signature, and what showed it first.
+
+    signature: of the finding.
+    workload:  its name.
+    number:    of the workload in the search.
+    seconds:   of searching, until it was shown.
+    made:      how the workload was made, in words.
+    """
 
     signature: str
     workload: str
@@ -42,7 +58,14 @@ class First(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A workload of the corpus. new: by kind how much it showed that was new when it came."""
+    """A workload of the corpus.
+
+    name:       of its file.
+    operations: of setup and run.
+    states:     that were examined.
+    new:        by kind how much it showed that was new when it came.
+    made:       how the workload was made, in words.
+    """
 
     name: str
     operations: int
@@ -52,19 +75,27 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class SearchReport(msgspec.Struct, frozen=True):
-    """search.json.
+    """search.json: what a search reached, kept and found.
 
-    mode:     guided or sampled.
-    kernel, profile: what was searched. config: variants of its kernel.
-    seed:     of the dice. seeds: workloads that it began with.
-    number:   of the last workload that was examined; the search goes on behind it.
-    seconds:  of searching, earlier parts of a search that went on included.
-    states:   crash states that were judged. unknown: of them without an answer. undone: workloads that could
-              not be examined; reasons: the first of them. confirmed, flaky: workloads whose news came again
-              in a second recording, and those whose news did not.
+    mode:       guided or sampled.
+    kernel:     its kernel spec.
+    profile:    its name.
+    config:     variants of the kernel that was searched.
+    seed:       of the dice.
+    seeds:      how many workloads it began with.
+    number:     of the last workload that was examined; the search goes on behind it.
+    seconds:    of searching, earlier parts of a search that went on included.
+    states:     crash states that were judged.
+    unknown:    states without an answer.
+    undone:     workloads that could not be examined.
+    reasons:    why the first of them could not.
+    confirmed:  workloads with little news that showed it again in a second recording.
+    flaky:      workloads whose news did not come again.
     edge_count: edges that the kernel has.
-    samples:  over time. first: by signature. corpus: as it is now.
-    minimized: how many workloads the corpus had before it was made small at the end.
+    samples:    over time.
+    first:      by signature what showed it first.
+    corpus:     as it is now.
+    minimized:  how many workloads the corpus had before it was made small at the end.
     """
 
     mode: str
