@@ -42,6 +42,7 @@ from workloads.workload import Workload
 SEEDS = 30
 KERNEL = "6.12"
 STOCK_RECORDINGS = 2
+PREFIXES = 40  # states of a workload: most bugs show in many
 FILE = "versus.json"
 
 
@@ -146,6 +147,7 @@ def spec_of(
         seed=seed,
         seconds=limit_s,
         jobs=1,
+        prefixes=PREFIXES,
         with_fsck="fsck" in bug.oracles,
         attribute=False,
     )
