@@ -41,7 +41,7 @@ from harness.evidence.store import (
     write_question,
     write_whole,
 )
-from harness.evidence.summary import experiment_folders
+from harness.evidence.summary import experiment_folders, shown
 from harness.experiments.interestingness import signatures_of
 from harness.experiments.plan import Plan
 from harness.guests.agent_binary import agent_binary
@@ -136,8 +136,12 @@ def search(
     folder = begun.folder
     with only_one(folder):
         remove_partial(folder)
+        begun.save()  # a search that is killed at once goes on, too
         try:
             begun.go_on(progress)
+        except (KeyboardInterrupt, SystemExit, WorkerFailed, OSError):
+            progress.line(f"continue with: powercut search --resume {shown(folder)}")
+            raise
         finally:
             begun.save()
         begun.end()
@@ -212,7 +216,7 @@ class Search:
         self._reasons = list(report.reasons)
         self._samples = list(report.samples)
         self._kept = {one.name: one for one in report.corpus}
-        self._before_s, self._started = report.seconds, time.monotonic()
+        self._before_s, self._started = report.seconds, 0.0
         self._stopped_s = 0.0
         if not self.guided:
             corpus.entries = [Entry(workload, 0, {}) for workload in self._order]
@@ -224,6 +228,8 @@ class Search:
     @property
     def seconds(self) -> float:
         """Of searching."""
+        if not self._started:
+            return self._before_s
         return self._before_s + time.monotonic() - self._started - self._stopped_s
 
     def without(self, seconds: float) -> None:
@@ -471,7 +477,7 @@ class Search:
                 if entry.workload.name not in left:
                     remove_entry(self.folder / CORPUS, entry.workload.name)
             self.report = msgspec.structs.replace(self.report, minimized=len(before))
-        self._before_s, self._started, self._stopped_s = self.report.seconds, time.monotonic(), 0.0
+        self._before_s, self._started = self.report.seconds, 0.0
         self.save()
 
 
