@@ -32,7 +32,6 @@ from pathlib import Path
 import msgspec
 
 from harness.evidence.store import (
-    NoResults,
     new_run,
     only_one,
     point_latest,
@@ -74,7 +73,7 @@ from harness.search.corpus import (
     without,
 )
 from harness.search.examine import Seen, Task, work
-from harness.search.features import FINDINGS, RECORDED, RECOVERED, ROLES, Features
+from harness.search.features import RECORDED, RECOVERED, ROLES, Features
 from kernel.fragments import check_variants
 from kernel.profiling import VARIANT
 from oracles.profiles import Profile, profile
@@ -492,4 +491,4 @@ def _name_of(folder: Path) -> str:
         return read_facts(folder).workload
 
 
-__all__ = ["FINDINGS", "GUIDED", "SAMPLED", "NoResults", "Search", "SearchSpec", "begin", "search"]
+__all__ = ["GUIDED", "SAMPLED", "Search", "SearchSpec", "begin", "search"]
