@@ -220,6 +220,7 @@ def remove_entry(folder: Path, name: str) -> None:
 
 def keep_counts(folder: Path, corpus: Corpus) -> None:
     """Errors: OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
     counts = {kind: values.tobytes() for kind, values in corpus.counts.items()}
     order = tuple(entry.workload.name for entry in corpus.entries)
     kept = _KeptCounts(

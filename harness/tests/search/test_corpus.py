@@ -123,6 +123,12 @@ def test_a_corpus_comes_back_from_its_files(tmp_path):
     assert [one.workload.name for one in read_entries(tmp_path)] == ["b"]
 
 
+def test_counts_are_kept_before_there_is_a_workload(tmp_path):
+    """A search may end before anything was kept."""
+    keep_counts(tmp_path / "corpus", begun())
+    assert read_corpus(tmp_path / "corpus").entries == []
+
+
 def test_features_of_another_kernel_do_not_count(tmp_path):
     """Their numbers mean other edges; the workload stays."""
     keep_entry(tmp_path, "layout", entry("a", recorded=[1]))
