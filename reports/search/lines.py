@@ -30,7 +30,8 @@ def search_lines(report: SearchReport, summary: Summary, folder: Path, page: Pat
             f"of {report.edge_count:,}",
             f"corpus      {number(len(report.corpus), 'workload')} that show all of it, "
             f"of {report.minimized:,}",
-            f"again       {report.confirmed:,} of {shown_twice:,} with a little that was new showed it a second time",
+            f"again       {report.confirmed:,} of {shown_twice:,} with a little that was new "
+            "showed it a second time",
         ]
     if report.undone or report.unknown:
         why = f": {report.reasons[0]}" if report.reasons else ""
