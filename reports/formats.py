@@ -35,6 +35,7 @@ FORMATS = {
     "fstests.json": 1,
     "night.json": 1,
     "coverage.json": 1,
+    "search.json": 1,
 }
 Kept = TypeVar("Kept")
 Older = dict[str, Any]

@@ -40,6 +40,7 @@ from reports.results import (
     Summary,
     Triage,
 )
+from reports.search.results import SearchReport
 from reports.text.comparison import Comparison
 from workloads.history import History
 
@@ -60,6 +61,7 @@ STRUCTS: dict[str, type] = {
     "fstests.json": FstestsRun,
     "night.json": Night,
     "coverage.json": CoverageReport,
+    "search.json": SearchReport,
     "bench.json: each of `profiles`": Speed,
     "bench.json: `huge_log`": HugeLog,
     "bench-history.jsonl": Point,

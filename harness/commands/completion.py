@@ -66,6 +66,7 @@ FREE = (
     "DAYS",
     "EXPR",
     "FINDING",
+    "H",
     "I/N",
     "MARK",
     "N",

@@ -48,6 +48,7 @@ from harness.commands.record import add_record, command_record
 from harness.commands.report import add_report, command_report
 from harness.commands.repro import add_repro, command_repro
 from harness.commands.run import add_run, command_run, settle_kernel
+from harness.commands.search import add_search, command_search
 from harness.commands.test import add_test, test
 from harness.evidence.pack import BadPack
 from harness.evidence.store import NoResults, RunInUse
@@ -202,6 +203,15 @@ def parser() -> argparse.ArgumentParser:
             "show that again.",
         )
     )
+    add_search(
+        add(
+            "search",
+            "change workloads, and keep what shows something new",
+            "Change workloads of the library and random ones again and again, record and recover each, and "
+            "keep what shows something new: code that none reached, sequences of blocks in the log, "
+            "findings. Findings are attributed, made small and kept as those of run.",
+        )
+    )
     add_record(
         add(
             "record",
@@ -352,6 +362,7 @@ COMMANDS = {
     "coverage": command_coverage,
     "judge": command_judge,
     "record": command_record,
+    "search": command_search,
     "report": command_report,
     "repro": command_repro,
     "attribute": command_attribute,

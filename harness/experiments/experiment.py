@@ -123,17 +123,30 @@ def examine(
             guest_slot.drop()
             trouble = f"{examination.stage}: {error}"
         seconds = seconds | examination.seconds(time.monotonic() - started)
-        facts = facts_of(plan, trouble or examination.trouble(), recording, log)
+        facts = whole_facts(plan, trouble, recording, log, examination, seconds, others)
+    return keep_evidence(run, plan, facts, recording, examination, setting.tally)
+
+
+def whole_facts(
+    plan: Plan,
+    trouble: str,
+    recording: Recording,
+    log: Log,
+    examination: Examination,
+    seconds: dict[str, float],
+    others: tuple[LogFigures, ...] = (),
+) -> ExperimentFacts:
+    """When judged() has come to its end. trouble: "" or what ended it early."""
     facts = msgspec.structs.replace(
-        facts,
+        facts_of(plan, trouble or examination.trouble(), recording, log),
         seconds={stage: round(value, 4) for stage, value in seconds.items()},
         other_recordings=others,
         **examination.facts(),
     )
-    if recording.live is not None:
-        every = {"O": len(facts.entries) + 1} if plan.kind == CRASH else {}
-        facts = msgspec.structs.replace(facts, planned=(facts.planned or every) | {LIVE: 1})
-    return keep_evidence(run, plan, facts, recording, examination, setting.tally)
+    if recording.live is None:
+        return facts
+    every = {"O": len(facts.entries) + 1} if plan.kind == CRASH else {}
+    return msgspec.structs.replace(facts, planned=(facts.planned or every) | {LIVE: 1})
 
 
 def add_live(ledger: Ledger, live: Live, plan: Plan) -> None:

@@ -3,7 +3,8 @@ What a kernel of the config variant gcov executed in one experiment, added up by
 
 In:       the counters that a guest tells (agent/counters.c): of the recording, of each recovered state, of a
           whole sweep of faults.
-Out:      Executed: by phase the counters of each source file, in the form that gcov reads.
+Out:      Executed: by phase the counters of each source file, in the form that gcov reads. Edges: which
+          counters are not zero at all.
 Not here: reading them (gcov.py), which files of a kernel count (kernel/profiling.py), what is made of them
           (harness/runs/coverage.py).
 
@@ -12,6 +13,7 @@ and branches from the edges (kernel/gcov/gcc_4_7.c writes them, gcc/gcov-io.h of
 counters of several recoveries add up to counters of all of them together, and gcov has to run but once.
 """
 
+import hashlib
 import struct
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
@@ -171,6 +173,31 @@ class Tally:
         return self._layout.values(told)
 
 
+class Edges:
+    """Which counters are not zero, for who asks only that: told by one guest after the other of one kernel.
+    count: how many there are. layout: equal for equal files with as many counters each; both after
+    taken()."""
+
+    def __init__(self) -> None:
+        self._layout: _Layout | None = None
+        self._bytes = 0
+        self.count = 0
+        self.layout = ""
+
+    def taken(self, told: bytes) -> bytes:
+        """The numbers of those that are not zero, in ascending order, each four bytes. Errors: NotCounted."""
+        import numpy  # noqa: PLC0415
+
+        if self._layout is None or len(told) != self._bytes:
+            layout = _Layout(told)
+            digest = hashlib.sha256(msgspec.json.encode(list(layout.counts.items()))).hexdigest()[:16]
+            if self.layout not in ("", digest):
+                raise NotCounted("two guests of one kernel told counters of different files")
+            self._layout, self._bytes, self.layout = layout, len(told), digest
+            self.count = sum(layout.counts.values())
+        return numpy.flatnonzero(self._layout.values(told)).astype("<u4").tobytes()
+
+
 def differing(states: Sequence[JudgedState]) -> Iterator[str]:
     """Of each state that brought back something else than the one before it, the state that was recovered
     for it: what an oracle had to judge anew. Each once."""
@@ -225,4 +252,4 @@ def added(one: Executed, other: Executed) -> Executed:
     return Executed(one.files | other.files, phases)
 
 
-__all__ = ["Executed", "Tally", "added", "differing", "edges_in", "keep_executed", "read_executed"]
+__all__ = ["Edges", "Executed", "Tally", "added", "differing", "edges_in", "keep_executed", "read_executed"]

@@ -57,6 +57,8 @@ from reports.results import (
     read_question,
     read_summary,
 )
+from reports.search.page import search_context
+from reports.search.results import read_search
 from reports.terminal.terminal import new_first
 from reports.text import comparison as compare
 from reports.text import glossary
@@ -83,6 +85,7 @@ SHADE_MARKS = {"first": "✕ ", "false": "! ", "also": "", "known": "", "none": 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 EXPERIMENT = "experiment.html"
 COVERAGE = "coverage.html"
+SEARCH = "search.html"
 TEMPLATE_OF = {FAULTS: "fault.html", DAMAGE: "damage.html"}
 UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
 MODEL_CELLS_SHOWN = 150  # their specs are longer
@@ -103,6 +106,8 @@ def write_report(
     question, summary, coverage = read_question(run), read_summary(run), read_coverage(run)
     pages = environment()
     pages.globals["has_coverage"] = coverage is not None
+    search = read_search(run)
+    pages.globals["has_search"] = search is not None
     pages.globals["has_known"] = any(finding.known for finding in summary.findings)
     with whole_folder(run / "report") as folder:
         digests = write_experiments(pages, folder, run, summary)
@@ -112,6 +117,9 @@ def write_report(
         if coverage:
             name = run.resolve().name
             write_page(pages, folder / COVERAGE, COVERAGE, run=name, **coverage_context(coverage))
+        if search:
+            of_search = search_context(search, summary.findings, pages_of_findings(summary, digests))
+            write_page(pages, folder / SEARCH, SEARCH, run=run.resolve().name, **of_search)
         if pages.globals["has_known"]:
             sections = known_sections(summary.findings, bug_texts)
             finding_pages = pages_of_findings(summary, digests)
@@ -666,6 +674,7 @@ def environment() -> jinja2.Environment:
         tier_words=glossary.TIER_WORDS,
         has_known=False,
         has_coverage=False,
+        has_search=False,
         anchor=anchor,
         own_trouble=OWN_TROUBLE,
         css_name=css_name,

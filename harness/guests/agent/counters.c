@@ -44,6 +44,22 @@ static bool is_wanted(const char *path)
 	       (!strcmp(own, "/fs/ext4/") && strstr(path, "/fs/jbd2/"));
 }
 
+/* Whether this folder is that of a filesystem that is not asked for: fs/xfs of a kernel whose fs/btrfs is. */
+static bool is_of_another(const char *path, int type, const struct FTW *place)
+{
+	static const char *const counted[] = { "btrfs", "ext4", "f2fs", "iomap", "jbd2", "xfs" };
+	char folder[32];
+
+	if (type != FTW_D || place->base < 4 || strncmp(path + place->base - 4, "/fs/", 4))
+		return false;
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
+		snprintf(folder, sizeof(folder), "/fs/%s/", counted[i]);
+		if (!strcmp(path + place->base, counted[i]) && !is_wanted(folder))
+			return true;
+	}
+	return false;
+}
+
 static int keep_one(const char *path, const struct stat *status, int type, struct FTW *place)
 {
 	static char bytes[1 << 20];
@@ -51,9 +67,10 @@ static int keep_one(const char *path, const struct stat *status, int type, struc
 	ssize_t got;
 
 	(void)status;
-	(void)place;
+	if (is_of_another(path, type, place))
+		return FTW_SKIP_SUBTREE;
 	if (type != FTW_F || length < 5 || strcmp(path + length - 5, ".gcda") || !is_wanted(path))
-		return 0;
+		return FTW_CONTINUE;
 	int file = open(path, O_RDONLY);
 
 	while (file >= 0 && (got = read(file, bytes + size, sizeof(bytes) - size)) > 0)
@@ -63,14 +80,14 @@ static int keep_one(const char *path, const struct stat *status, int type, struc
 	close(file);
 	put(&kept, "%s %zu\n", path + strlen(COUNTERS), size);
 	put_bytes(&kept, bytes, size);
-	return 0;
+	return FTW_CONTINUE;
 }
 
 void counters_keep(const char *filesystem)
 {
 	kept.length = 0;
 	snprintf(own, sizeof(own), "/fs/%s/", filesystem);
-	nftw(COUNTERS, keep_one, 16, FTW_PHYS);
+	nftw(COUNTERS, keep_one, 16, FTW_PHYS | FTW_ACTIONRETVAL);
 }
 
 const struct text *counters_kept(void)

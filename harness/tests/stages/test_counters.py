@@ -1,11 +1,12 @@
 """Counters of one experiment are added up by phase, and gcov reads the sums."""
 
+import struct
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from harness.stages.counters import Tally, added, differing, edges_in, keep_executed, read_executed
+from harness.stages.counters import Edges, Tally, added, differing, edges_in, keep_executed, read_executed
 from harness.stages.gcov import NotCounted, source_counts
 from harness.tests.stages.counted_program import compiled, counters_after
 from kernel.make import OBJECTS
@@ -139,3 +140,19 @@ def test_kept_counters_are_small_where_little_ran(notes):
     executed = tally.executed([])
     assert executed.phases == {RECORDED: {}}
     assert msgspec.msgpack.encode(executed)
+
+
+def test_edges_are_the_counters_that_are_not_zero(notes):
+    """In the order in which the files have them; another kernel's are refused."""
+    edges = Edges()
+    few, some = (
+        struct.unpack(f"<{len(raw) // 4}I", raw) for raw in map(edges.taken, (told(notes, 1), told(notes, 5)))
+    )
+    assert set(few) < set(some)
+    assert list(some) == sorted(some)
+    assert max(some) < edges.count
+    again = Edges()
+    assert again.taken(told(notes, 5)) == struct.pack(f"<{len(some)}I", *some)
+    assert again.layout == edges.layout
+    with pytest.raises(NotCounted, match="two guests"):
+        edges.taken(told(notes, 5).replace(b"fs/a.gcda", b"fs/abc.gcda", 1))

@@ -1,0 +1,1 @@
+"""Guided search: workloads are changed, and kept where they show something new."""
