@@ -35,6 +35,8 @@ FORMATS = {
     "fstests.json": 1,
     "night.json": 1,
     "coverage.json": 1,
+    "campaign.json": 1,
+    "state.json": 1,
 }
 Kept = TypeVar("Kept")
 Older = dict[str, Any]
