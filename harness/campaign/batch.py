@@ -42,7 +42,7 @@ from workloads.workload import Workload
 class Done(msgspec.Struct, frozen=True):
     """key: of the batch. witnesses: packed folders of experiments, by their number. tools: the version of
     mkfs.
-    seconds: from its beginning to its end."""
+    seconds: from its beginning to its end. sent: when that was, by the clock of the worker."""
 
     key: str
     rows: tuple[Row, ...]
@@ -50,6 +50,7 @@ class Done(msgspec.Struct, frozen=True):
     worker: str
     tools: str
     seconds: float
+    sent: float
 
 
 def examine(batch: Batch, worker: str, going: Callable[[], bool] = lambda: True) -> Done:
@@ -62,7 +63,7 @@ def examine(batch: Batch, worker: str, going: Callable[[], bool] = lambda: True)
         tools = tool_version(profile(batch.profile))
     except (OSError, PoolFailed, KernelError, NoGuest) as error:
         raise BatchFailed(f"{error}") from error
-    return Done(batch.key, rows, witnesses, worker, tools, round(time.monotonic() - started, 2))
+    return Done(batch.key, rows, witnesses, worker, tools, round(time.monotonic() - started, 2), time.time())
 
 
 def _examine(

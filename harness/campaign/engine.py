@@ -87,7 +87,7 @@ def needed_by(batch: Batch) -> dict[str, float]:
 
 
 def slots_of(asked: CampaignFile) -> int:
-    return asked.slots or len(processors())
+    return len(processors()) if asked.slots is None else asked.slots
 
 
 def quiet() -> None:
@@ -131,7 +131,8 @@ def _local(asked: CampaignFile) -> LocalCluster:
         processes=True,
         host=host or "127.0.0.1",
         scheduler_port=int(port or 0),
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
         memory_limit=0,
         resources=resources(),
         silence_logs=logging.CRITICAL,

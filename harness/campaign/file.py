@@ -29,9 +29,10 @@ DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 LOCAL = "local"
 SCHEDULERS = ("tcp://", "tls://", "ssh://")
 JOBQUEUES = ("slurm", "pbs", "sge", "lsf", "htcondor", "oar")
+FOLLOW = ("attribute", "repeat", "minimize")
 # Who works, where and for how long changes nothing of what is found: these may differ when a campaign goes
 # on.
-FREE = ("scheduler", "slots", "listen", "remote_python", "time")
+FREE = ("follow", "scheduler", "slots", "listen", "remote_python", "time")
 
 
 class BadCampaign(Exception):
@@ -58,12 +59,16 @@ class CampaignFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guest:     what the kernels run in: uml or qemu.
     batch:     how many numbers a batch has; 0 means so many as take about two minutes.
     witnesses: of how many workloads the whole evidence is kept for each finding on each kernel and profile.
+    follow:    what is done with new findings meanwhile, one after the other: "attribute", which needs a
+               kernel for each fix of a known bug that it tries; "repeat"; "minimize". It takes one more guest
+               on the machine of the head.
     results:   the folder of the campaign; a relative one is relative to the file. It is campaigns/NAME when
                it is left out, by the name of the file.
     scheduler: who deals out the batches: "local", workers on this machine; "tcp://HOST:PORT", a Dask
                scheduler that runs already; "ssh://HOST,HOST", workers that are started by ssh; "slurm" or
                another of dask-jobqueue, as its own configuration says.
-    slots:     guests at once on each machine; 0 means as many as it has processors.
+    slots:     guests at once on this machine, or on each that is started by ssh; as many as it has processors
+               when it is left out. 0: only workers that join do the work.
     listen:    with "local", HOST:PORT on which `powercut campaign worker` of other machines finds this one;
                no other machine can join when it is left out.
     remote_python: with "ssh://", the Python of Powercut's environment on those machines.
@@ -85,9 +90,10 @@ class CampaignFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guest: str = "uml"
     batch: int = 0
     witnesses: int = 3
+    follow: tuple[str, ...] = FOLLOW
     results: str = ""
     scheduler: str = LOCAL
-    slots: int = 0
+    slots: int | None = None
     listen: str = ""
     remote_python: str = ""
     time: str = ""
@@ -180,10 +186,11 @@ def _check(asked: CampaignFile, where: _Text) -> None:
     _each(asked.models, MODELS, "crash model", where, "models")
     _each(asked.profiles, [one.name for one in PROFILES], "profile", where, "profiles")
     _each(asked.config, known_variants(), "config variant", where, "config")
+    _each(asked.follow, FOLLOW, "step", where, "follow")
     _each((asked.tier,), [one.value for one in Tier], "tier", where, "tier")
     _each((asked.guest,), ("uml", "qemu"), "guest for campaigns", where, "guest")
     for key in ("sample", "budget", "prefixes", "batch", "slots"):
-        if getattr(asked, key) < 0:
+        if (getattr(asked, key) or 0) < 0:
             raise BadCampaign(f"{where.at(key)}: {key} is below 0")
     if not 1 <= asked.witnesses <= 100:
         raise BadCampaign(f"{where.at('witnesses')}: witnesses is not from 1 to 100")

@@ -36,6 +36,7 @@ from harness.campaign.engine import (
 )
 from harness.campaign.evidence import Evidence
 from harness.campaign.file import LOCAL, CampaignFile
+from harness.campaign.followups import Followups
 from harness.campaign.identity import here
 from harness.campaign.luggage import Luggage, packed
 from harness.campaign.results import campaign, write_page
@@ -45,7 +46,7 @@ from harness.campaign.table import Table, keys_done, write_batch
 from harness.campaign.trouble import AuditBroken, BatchFailed, Unfit
 from harness.evidence.pack import unpack
 from harness.evidence.store import PARTIAL, only_one, write_pretty
-from harness.evidence.summary import shown
+from harness.evidence.summary import experiment_folders, shown
 from harness.local.progress import Progress
 from harness.runs.run import AUDIT_FAILED, WorkerFailed, require_room
 from reports.campaigns.lines import progress_words
@@ -59,6 +60,7 @@ TELL_S = 10.0
 SUM_UP_S = 60.0
 ALONE_S = 60.0  # without a worker, until that is told
 RESULT_S = 60.0
+CLOCK_S = 60.0  # a batch may wait for us so long
 TROUBLES = 50
 Connect = Callable[[CampaignFile], AbstractContextManager[Client]]
 
@@ -78,11 +80,23 @@ def work_through(
             if head.todo:
                 with connect(kept.asked) as client:
                     head.go(client)
+            head.look_into()
         finally:
             found = head.finish()
         if head.failure:
             raise WorkerFailed(head.failure)
     return found
+
+
+def on_our_clock(done: Done, now: float) -> tuple[Row, ...]:
+    """The rows, their times those of the head where the clock of the worker is another."""
+    late_s = now - done.sent
+    if abs(late_s) < CLOCK_S:
+        return done.rows
+    return tuple(
+        msgspec.structs.replace(row, ended=round(row.ended + late_s, 3)) if row.ended else row
+        for row in done.rows
+    )
 
 
 class Out(msgspec.Struct):
@@ -100,6 +114,7 @@ class Head:
         self._task = task
         self.folder, self.kept, self.progress = folder, kept, progress
         self.evidence = Evidence(folder, kept)
+        self.followups = Followups(folder, kept.asked.follow, progress)
         self.todo: deque[Batch] = deque()
         self.failure = ""
         self._out: dict[str, Out] = {}
@@ -223,8 +238,9 @@ class Head:
         self._failures[done.worker] = 0
         if done.key in keys_done(self.folder):
             return
-        self.evidence.take(done.rows, done.witnesses)
-        write_batch(self.folder, done.key, done.rows)
+        rows = on_our_clock(done, time.time())
+        self.evidence.take(rows, done.witnesses)
+        write_batch(self.folder, done.key, rows)
 
     def _failed(self, client: Client, batch: Batch, reason: str) -> None:
         self._trouble(reason)
@@ -273,14 +289,30 @@ class Head:
         if now - self._told < max(TELL_S, 20 * self._page_s):
             return
         self.write_state(running=True)
+        self.followups.look()
         if self.evidence.changed and now - self._summed > max(SUM_UP_S, 20 * self._page_s):
-            self.evidence.sum_up(self._spent())
-            self._summed = time.monotonic()
+            self._sum_up()
         found = campaign(self.folder, running=True)
         write_page(self.folder, found, TELL_S)
         self.progress.line(progress_words(found))
         self._told = time.monotonic()
         self._page_s = self._told - now
+
+    def _sum_up(self) -> None:
+        self.followups.note(self.evidence.sum_up(self._spent()))
+        self._summed = time.monotonic()
+
+    def look_into(self) -> None:
+        """What is still to be learnt of new findings when all batches are done; not of a campaign that was
+        stopped. Errors: NoResults, OSError."""
+        if self.failure or (self.folder / STOP).exists():
+            return
+        if self.kept.asked.follow and experiment_folders(self.evidence.run):
+            self._sum_up()
+        while self.followups.busy and not (self.folder / STOP).exists():
+            self.followups.look()
+            self._tell()
+            time.sleep(LOOK_S)
 
     def _spent(self) -> float:
         return self._spent_s + time.time() - self._began
@@ -295,6 +327,7 @@ class Head:
 
     def finish(self) -> Campaign:
         """Errors: NoResults, OSError."""
+        self.followups.end()
         self._workers = ()
         self.write_state(running=False)
         if self.evidence.changed:

@@ -17,6 +17,7 @@ from typing import Any
 from harness.campaign.batches import wanted
 from harness.campaign.campaign import Kept, State, read, read_state
 from harness.campaign.evidence import FOLDER
+from harness.campaign.followups import learnt
 from harness.campaign.rows import EQUAL, UNKNOWN
 from harness.campaign.table import FOLDER as BATCHES
 from harness.campaign.table import SUFFIX, Table, keys_done
@@ -149,7 +150,7 @@ def _cells(kept: Kept, totals: list[dict[str, Any]]) -> Iterable[CampaignCell]:
 
 
 def _findings(folder: Path, table: Table) -> Iterable[CampaignFinding]:
-    summed = _summed_up(folder)
+    summed, followed = _summed_up(folder), learnt(folder)
     for row in table.rows(
         "SELECT one.signature AS signature, kernel, list_sort(list(DISTINCT profile)) AS profiles, "
         "sum(one.count)::BIGINT AS states, count(*) AS experiments, min(ended) AS first, "
@@ -159,7 +160,10 @@ def _findings(folder: Path, table: Table) -> Iterable[CampaignFinding]:
         "GROUP BY one.signature, kernel ORDER BY one.signature, kernel LIMIT ?",
         FINDINGS,
     ):
-        finding = summed.get((row["kernel"], row["signature"]))
+        key = row["kernel"], row["signature"]
+        finding = summed.get(key)
+        place, after = followed.get(key, (folder, finding))
+        known = (finding.known if finding else ()) or (after.known if after else ())
         yield CampaignFinding(
             signature=row["signature"],
             kernel=row["kernel"],
@@ -169,8 +173,9 @@ def _findings(folder: Path, table: Table) -> Iterable[CampaignFinding]:
             first_seen=moment(row["first"]),
             **row["witness"],
             id=finding.id if finding else "",
-            known=tuple(one.id for one in finding.known) if finding else (),
-            learnt=tuple(_learnt(finding)) if finding else (),
+            known=tuple(one.id for one in known),
+            learnt=tuple(_learnt(after)) if after else (),
+            minimal=_minimal(folder, place, after) if after else "",
         )
 
 
@@ -191,6 +196,12 @@ def _learnt(finding: Finding) -> Iterable[str]:
         yield rerun_words(finding.after.repeats)
     if finding.after.minimal:
         yield f"made small: {finding.after.minimal}"
+
+
+def _minimal(folder: Path, place: Path, finding: Finding) -> str:
+    """The page of the smallest workload, as the campaign's own page leads there."""
+    page = place / "minimal" / "latest" / "report" / "index.html"
+    return f"../{page.relative_to(folder)}" if finding.after.minimal and page.exists() else ""
 
 
 def _parts(table: Table, started: float) -> Iterable[CampaignPart]:

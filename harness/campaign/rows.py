@@ -32,17 +32,34 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One experiment; of a workload that an earlier one equals, only that. The same in every campaign of the
-    same file, but for the columns after `found`.
+    """One experiment; of a workload that an earlier one equals, only that.
 
-    number:     of the workload in its bounds. answer: holds, broken, unknown or equal.
-    experiment: its number in the whole campaign. operations: of the workload, setup included.
-    entries:    of the log. states: planned ones; recovered and identical are those examined.
-    judged_holds, judged_broken, judged_unknown: verdicts.
-    trouble:    why it could not be done.
-    found:      the findings that it shows.
-    checked, proven: answers of the checker that it gave, and that were proven from those.
-    ended:      seconds since 1970, by the clock of the worker.
+    bounds:         of the workload, such as "ace:2".
+    number:         of the workload in its bounds.
+    kernel:         the kernel, as the file names it.
+    profile:        the profile.
+    workload:       its name.
+    answer:         holds, broken, unknown, or equal: an earlier workload of the bounds is the same.
+    experiment:     its number in the whole campaign; the folder of its evidence has this name.
+    operations:     of the workload, its setup included.
+    entries:        of the log.
+    states:         planned ones.
+    recovered:      states that were recovered and judged.
+    identical:      states with the bytes of an earlier one.
+    unknown:        states that could not be judged, or not all of them.
+    judged_holds:   verdicts that are HOLDS.
+    judged_broken:  verdicts that are BROKEN.
+    judged_unknown: verdicts that are UNKNOWN.
+    trouble:        why the experiment could not be done.
+    found:          the findings that it shows: signature, first state, its place in the log, and how many
+                    states show it.
+    checked:        answers that the checker gave.
+    proven:         answers of the checker that were proven from earlier ones.
+    record_s:       seconds of recording.
+    recover_s:      seconds of recovery.
+    judge_s:        seconds of judging.
+    ended:          when the experiment ended, in seconds since 1970.
+    worker:         who did it.
     """
 
     bounds: str

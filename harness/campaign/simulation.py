@@ -89,7 +89,9 @@ class Pretend:
     def __call__(self, raw: bytes) -> bytes:
         batch = msgspec.msgpack.decode(raw, type=Batch)
         time.sleep(self._seconds)
-        return msgspec.msgpack.encode(Done(batch.key, made_rows(batch), {}, "made", "", self._seconds))
+        return msgspec.msgpack.encode(
+            Done(batch.key, made_rows(batch), {}, "made", "", self._seconds, time.time())
+        )
 
 
 def made_campaign(folder: Path, asked: CampaignFile) -> Kept:
@@ -114,7 +116,8 @@ def of_threads(workers: int) -> Callable[[CampaignFile], contextlib.AbstractCont
                 processes=False,
                 protocol="tcp",
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
                 memory_limit=0,
                 resources=resources(),
             ) as cluster,

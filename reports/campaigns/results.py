@@ -37,7 +37,8 @@ class CampaignCell(msgspec.Struct, frozen=True):
 class CampaignFinding(msgspec.Struct, frozen=True):
     """One signature on one kernel. states, experiments: that show it. first_seen: as "2026-11-26 17:05 UTC".
     workload, bounds, number, operations, state: of the shortest witness. id: in the folder of the evidence,
-    "" when it is not summed up yet. known: IDs of bugs. learnt: sentences of what was done with it."""
+    "" when it is not summed up yet. known: IDs of bugs. learnt: sentences of what was done with it. minimal:
+    the page of the smallest workload, as a link."""
 
     signature: str
     kernel: str
@@ -53,6 +54,7 @@ class CampaignFinding(msgspec.Struct, frozen=True):
     id: str = ""
     known: tuple[str, ...] = ()
     learnt: tuple[str, ...] = ()
+    minimal: str = ""
 
 
 class CampaignWorker(msgspec.Struct, frozen=True):

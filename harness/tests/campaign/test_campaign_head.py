@@ -1,6 +1,7 @@
 """The head: whatever becomes of a task, each batch is there at the end, once."""
 
 import contextlib
+import time
 
 import msgspec
 import pytest
@@ -10,7 +11,7 @@ from harness.campaign.batch import Done
 from harness.campaign.batches import Batch
 from harness.campaign.campaign import STOP, read, read_state
 from harness.campaign.file import CampaignFile
-from harness.campaign.head import FAILURES, TRIES, Head, work_through
+from harness.campaign.head import FAILURES, TRIES, Head, on_our_clock, work_through
 from harness.campaign.luggage import Luggage
 from harness.campaign.results import campaign
 from harness.campaign.simulation import Pretend, made_campaign, made_rows, of_threads
@@ -124,9 +125,9 @@ def test_a_batch_that_comes_twice_is_kept_once(folder):
     batch = made_batches(folder)[0]
     head = Head(folder, made_kept(folder), Progress(quiet=True))
     head.prepare()
-    head._keep(Done(batch.key, made_rows(batch), {}, "one", "", 1.0))
+    head._keep(Done(batch.key, made_rows(batch), {}, "one", "", 1.0, time.time()))
     first = (folder / "batches" / f"{batch.key}.parquet").stat()
-    head._keep(Done(batch.key, made_rows(batch), {}, "two", "", 1.0))
+    head._keep(Done(batch.key, made_rows(batch), {}, "two", "", 1.0, time.time()))
     assert (folder / "batches" / f"{batch.key}.parquet").stat().st_ino == first.st_ino
 
 
@@ -186,6 +187,14 @@ def test_a_proven_answer_that_was_wrong_ends_the_campaign_and_both_disks_are_kep
         go(folder, engine)
     assert (folder / "audit-failed" / "now").read_bytes() == b"now"
     assert campaign(folder).state == "stopped"
+
+
+def test_a_worker_whose_clock_is_wrong_is_put_right(folder):
+    rows = made_rows(made_batches(folder)[0])
+    done = Done("key", rows, {}, "one", "", 1.0, sent=time.time() - 7200)
+    moved = [new.ended - old.ended for new, old in zip(on_our_clock(done, time.time()), rows, strict=True)]
+    assert all(7190 < one < 7210 or one == 0 for one in moved)
+    assert on_our_clock(msgspec.structs.replace(done, sent=time.time()), time.time()) == rows
 
 
 def test_two_heads_on_one_folder_are_refused(folder):
