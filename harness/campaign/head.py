@@ -127,6 +127,7 @@ class Head:
         self._spent_s = before.spent_s + max(0.0, before.updated - before.began) if before else 0.0
         self._troubles: list[str] = list(before.troubles) if before else []
         self._workers: tuple[str, ...] = ()
+        self._places = 0  # for guests, of all workers
         self._told = self._summed = self._had_worker = time.monotonic()
         self._page_s = 0.0
 
@@ -179,8 +180,9 @@ class Head:
     def _look_at_workers(self, client: Client) -> None:
         try:
             info = client.scheduler_info(n_workers=-1)["workers"]
-        except (OSError, TimeoutError, KeyError):
-            info = {}
+        except (OSError, TimeoutError, KeyError):  # a scheduler that is busy, or starts anew
+            return
+        self._places = sum(one["nthreads"] for one in info.values())
         names = tuple(sorted(name_in(one) for one in info.values()))
         for name in names:
             if name not in self._workers:
@@ -204,7 +206,7 @@ class Head:
 
     def _give(self, client: Client) -> None:
         """To each worker one, and a few that wait: none is idle while this loop sleeps."""
-        wanted = len(self._workers) + -(-len(self._workers) // 4)
+        wanted = self._places + -(-self._places // 4)
         while self.todo and len(self._out) < wanted:
             batch = self.todo.popleft()
             self._attempts += 1

@@ -5,10 +5,10 @@ In:       how many numbers, workers and seconds.
 Out:      rows as of a campaign; how many batches a second, and what the head itself needed for each.
 Not here: experiments.
 
-    python -m harness.campaign.simulation [--workers 40] [--batches 4000] [--rows 600] [--seconds 0.5]
+    python -m harness.campaign.simulation [--places 40] [--batches 4000] [--rows 600] [--seconds 0.5]
 
-The scheduler, the head, its files and its page are the real ones; a batch sleeps and makes its rows up. The
-workers are threads of this process that have a connection of their own to the scheduler, as a machine has.
+The scheduler, the head, its files and its page are the real ones; a batch makes its rows up and sleeps. A
+worker is a process with ten places.
 """
 
 import argparse
@@ -38,6 +38,7 @@ from harness.evidence.store import write_pretty
 from harness.local.progress import Progress
 
 BROKEN_PERCENT = 3
+PLACES = 10  # of a process
 EQUAL_PERCENT = 20  # of ACE's numbers of length 2
 
 
@@ -103,23 +104,27 @@ def made_campaign(folder: Path, asked: CampaignFile) -> Kept:
     return kept
 
 
-def of_threads(workers: int) -> Callable[[CampaignFile], contextlib.AbstractContextManager[Client]]:
-    """A cluster in this process."""
+def of_threads(
+    places: int, processes: bool = False
+) -> Callable[[CampaignFile], contextlib.AbstractContextManager[Client]]:
+    """A cluster with so many places, in this process, or in some of its own."""
 
     @contextlib.contextmanager
     def connect(_asked: CampaignFile) -> Iterator[Client]:
         quiet()
+        threads = PLACES if processes else 1
+        offered = {name: float(threads) for name in resources()}
         with (
             LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=False,
+                n_workers=-(-places // threads),
+                threads_per_worker=threads,
+                processes=processes,
                 protocol="tcp",
                 host="127.0.0.1",
                 dashboard_address="127.0.0.1:0",
                 scheduler_kwargs={"dashboard": False},
                 memory_limit=0,
-                resources=resources(),
+                resources=offered,
             ) as cluster,
             Client(cluster, set_as_default=False) as client,  # type: ignore[no-untyped-call]
         ):
@@ -130,7 +135,7 @@ def of_threads(workers: int) -> Callable[[CampaignFile], contextlib.AbstractCont
 
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m harness.campaign.simulation", description=__doc__)
-    parser.add_argument("--workers", type=int, default=40)
+    parser.add_argument("--places", type=int, default=40, help="for guests")
     parser.add_argument("--batches", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=600, help="numbers of a batch")
     parser.add_argument("--seconds", type=float, default=0.0, help="of sleep of a batch")
@@ -140,7 +145,7 @@ def main(words: Sequence[str]) -> int:
         folder = Path(place) / "made"
         made_campaign(folder, file)
         began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
-        work_through(folder, progress, Pretend(asked.seconds), of_threads(asked.workers))
+        work_through(folder, progress, Pretend(asked.seconds), of_threads(asked.places, processes=True))
         spent, cpu = time.monotonic() - began, resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
         begun = time.monotonic()
         found = campaign(folder)
@@ -150,7 +155,7 @@ def main(words: Sequence[str]) -> int:
             table.rows("SELECT bounds, answer, count(*), sum(states) FROM experiments GROUP BY ALL")
         print(
             f"{asked.batches / spent:.1f} batches and {found.done / spent:.0f} numbers a second with "
-            f"{asked.workers} workers; {1000 * cpu / asked.batches:.1f} ms of processor a batch; "
+            f"{asked.places} places; {1000 * cpu / asked.batches:.1f} ms of processor a batch; "
             f"{found.kept_bytes / found.done:.1f} bytes a number; all figures of {found.done:,} in "
             f"{asked_s:.2f} s, one query in {time.monotonic() - begun:.2f} s"
         )

@@ -61,7 +61,7 @@ class Engine:
         return Future(self.outcomes.pop(0) if self.outcomes else lambda: task(raw))
 
     def scheduler_info(self, n_workers):
-        return {"workers": {f"tcp://{one}": {"name": one} for one in self.workers}}
+        return {"workers": {f"tcp://{one}": {"name": one, "nthreads": 1} for one in self.workers}}
 
     def retire_workers(self, addresses, **_how):
         self.workers = [one for one in self.workers if f"tcp://{one}" not in addresses]
