@@ -35,6 +35,7 @@ from reports import formats
 FILE, STATE, STOP = "campaign.json", "state.json", "stop"
 # Rows of a million experiments, a hundred witnesses, the page; less than this is not started with.
 ROOM_BYTES = 512 << 20
+BY = "by `results` in the file"
 
 
 class Build(msgspec.Struct, frozen=True):
@@ -91,7 +92,7 @@ def create(asked: CampaignFile, path: Path, progress: Progress) -> Path:
             f"{shown(folder)} has this campaign already. Go on with it: "
             f"powercut campaign resume {shown(folder)}"
         )
-    require_room(folder, ROOM_BYTES)
+    require_room(folder, ROOM_BYTES, BY)
     guest = prefer(asked.guest, asked.kernels[0], asked.config, progress)
     builds = []
     for word in asked.kernels:

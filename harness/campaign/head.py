@@ -24,7 +24,7 @@ from distributed.scheduler import KilledWorker
 
 from harness.campaign.batch import Done
 from harness.campaign.batches import Batch
-from harness.campaign.campaign import STATE, STOP, Kept, State, read, read_state
+from harness.campaign.campaign import BY, STATE, STOP, Kept, State, read, read_state
 from harness.campaign.engine import (
     Task,
     connected,
@@ -49,6 +49,7 @@ from harness.evidence.store import PARTIAL, only_one, write_pretty
 from harness.evidence.summary import experiment_folders, shown
 from harness.local.progress import Progress
 from harness.runs.run import AUDIT_FAILED, WorkerFailed, require_room
+from oracles.profiles import profile
 from reports.campaigns.lines import progress_words
 from reports.campaigns.results import Campaign
 
@@ -71,7 +72,7 @@ def work_through(
     """All that is left. task: does a batch; connect: leads to those who work. Tests have others.
     Errors: RunInUse, NoRoom, NoEngine, WorkerFailed, AuditBroken, OSError."""
     kept = read(folder)
-    require_room(folder, ROOM_BYTES)
+    require_room(folder, ROOM_BYTES, BY)
     with only_one(folder):
         (folder / STOP).unlink(missing_ok=True)
         head = Head(folder, kept, progress, task)
@@ -127,6 +128,7 @@ class Head:
         self._spent_s = before.spent_s + max(0.0, before.updated - before.began) if before else 0.0
         self._troubles: list[str] = list(before.troubles) if before else []
         self._workers: tuple[str, ...] = ()
+        self._toolless: set[str] = set()
         self._places = 0  # for guests, of all workers
         self._told = self._summed = self._had_worker = time.monotonic()
         self._page_s = 0.0
@@ -183,6 +185,7 @@ class Head:
         except (OSError, TimeoutError, KeyError):  # a scheduler that is busy, or starts anew
             return
         self._places = sum(one["nthreads"] for one in info.values())
+        self._look_at_tools({name for one in info.values() for name in one.get("resources", {})})
         names = tuple(sorted(name_in(one) for one in info.values()))
         for name in names:
             if name not in self._workers:
@@ -200,6 +203,15 @@ class Head:
             else:
                 self._had_worker = now
                 self.progress.line("there is no worker. Start some: powercut campaign worker ADDRESS")
+
+    def _look_at_tools(self, offered: set[str]) -> None:
+        """Batches that no worker can do would wait for ever, without a word of the scheduler."""
+        wanted = {profile(name).filesystem for name in self.kept.asked.profiles}
+        if not offered or self._toolless == (lacking := wanted - offered):
+            return
+        self._toolless = lacking
+        for name in sorted(lacking):
+            self._trouble(f"no worker has the tools of {name}: its batches wait for one that has")
 
     def _last_words(self, what: str) -> str:
         return f"{what}. {self._troubles[-1]}" if self._troubles else what

@@ -49,6 +49,7 @@ class Engine:
     def __init__(self, *outcomes, workers=("one", "two")):
         self.outcomes, self.workers = list(outcomes), list(workers)
         self.batches, self.keys = [], []
+        self.tools = ("guest", "btrfs")
 
     @contextlib.contextmanager
     def connect(self, _asked):
@@ -61,7 +62,8 @@ class Engine:
         return Future(self.outcomes.pop(0) if self.outcomes else lambda: task(raw))
 
     def scheduler_info(self, n_workers):
-        return {"workers": {f"tcp://{one}": {"name": one, "nthreads": 1} for one in self.workers}}
+        known = {"nthreads": 1, "resources": dict.fromkeys(self.tools, 1)}
+        return {"workers": {f"tcp://{one}": {"name": one, **known} for one in self.workers}}
 
     def retire_workers(self, addresses, **_how):
         self.workers = [one for one in self.workers if f"tcp://{one}" not in addresses]
@@ -158,6 +160,12 @@ def test_a_batch_that_always_fails_is_left_out_and_the_campaign_is_not_whole(fol
     assert engine.batches.count(poison) == TRIES
     assert (found.state, found.done, found.exit != 0) == ("stopped", 40, True)
     assert "left out" in found.troubles[-1]
+
+
+def test_batches_that_no_worker_has_tools_for_are_told(folder):
+    engine = Engine()
+    engine.tools = ("guest", "xfs")
+    assert any("no worker has the tools of btrfs" in one for one in go(folder, engine).troubles)
 
 
 def test_without_workers_on_this_machine_the_campaign_ends_with_the_reason(folder, monkeypatch):
