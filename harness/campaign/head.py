@@ -42,7 +42,7 @@ from harness.campaign.luggage import Luggage, packed
 from harness.campaign.results import campaign, write_page
 from harness.campaign.rows import Row
 from harness.campaign.table import FOLDER as BATCHES
-from harness.campaign.table import Table, keys_done, write_batch
+from harness.campaign.table import Table, keys_done, merge, write_batch
 from harness.campaign.trouble import AuditBroken, BatchFailed, Unfit
 from harness.evidence.pack import unpack
 from harness.evidence.store import PARTIAL, only_one, write_pretty
@@ -139,9 +139,10 @@ class Head:
         for left in (self.folder / BATCHES).glob(f"*{PARTIAL}"):
             left.unlink()
         self.evidence.prepare()
+        merge(self.folder)
         every = self.kept.batches()
         done = keys_done(self.folder)
-        with Table(self.folder, done & {one.key for one in every}) as table:
+        with Table(self.folder) as table:
             for row in table.rows(
                 "SELECT * FROM experiments WHERE len(found) > 0 OR answer = 'unknown' OR unknown > 0"
             ):
@@ -255,6 +256,7 @@ class Head:
         rows = on_our_clock(done, time.time())
         self.evidence.take(rows, done.witnesses)
         write_batch(self.folder, done.key, rows)
+        merge(self.folder)
 
     def _failed(self, client: Client, batch: Batch, reason: str) -> None:
         self._trouble(reason)
@@ -308,7 +310,8 @@ class Head:
             self._sum_up()
         found = campaign(self.folder, running=True)
         write_page(self.folder, found, TELL_S)
-        self.progress.line(progress_words(found))
+        if self._out:  # else what is looked into was said when it began
+            self.progress.line(progress_words(found))
         self._told = time.monotonic()
         self._page_s = self._told - now
 

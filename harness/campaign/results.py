@@ -54,7 +54,7 @@ def campaign(folder: Path, running: bool = False) -> Campaign:
     planned = {one.key for one in kept.batches()}
     now = time.time()
     alive = state is not None and state.running and now - state.updated < SILENT_S
-    with Table(folder, done & planned) as table:
+    with Table(folder) as table:
         totals = table.rows(
             "SELECT kernel, profile, bounds, count(*) AS done, count(*) FILTER (answer = ?) AS equal, "
             "sum(states)::BIGINT AS states, sum(recovered)::BIGINT AS recovered, "

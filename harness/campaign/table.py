@@ -2,7 +2,8 @@
 The rows of a campaign: a file for each batch, and what is asked of all of them.
 
 In:       rows of a batch.
-Out:      batches/KEY.parquet, there whole or not at all; Table: totals, findings, and any question in SQL.
+Out:      batches/KEY.parquet, there whole or not at all; merge(), many of them in one file; Table: totals,
+          findings, and any question in SQL.
 Not here: what a row says (rows.py), the page (reports/pages/campaign.py).
 
 The files are Parquet, written and read by DuckDB. It is one package without others, which writes Parquet and
@@ -11,9 +12,10 @@ has no SQL. Any other program that reads Parquet reads them, too.
 """
 
 import contextlib
+import functools
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ from harness.evidence.store import PARTIAL
 
 FOLDER = "batches"
 SUFFIX = ".parquet"
+MERGED = "merged-"  # before the key of the first batch in it
+MERGE = 64  # files of one batch
 SHOWN = "STRUCT(signature VARCHAR, state VARCHAR, place INTEGER, count INTEGER)[]"
 COLUMNS = {
     "bounds": "VARCHAR",
@@ -86,7 +90,60 @@ def place_of(campaign: Path, key: str) -> Path:
 
 def keys_done(campaign: Path) -> set[str]:
     """Of the batches that are there."""
-    return {path.stem for path in (campaign / FOLDER).glob(f"*{SUFFIX}")}
+    merged, single = files_of(campaign)
+    return {*single, *(key for path in merged for key in contained(path))}
+
+
+def files_of(campaign: Path) -> tuple[list[Path], dict[str, Path]]:
+    """Merged files; and by key those of one batch that no merged file has."""
+    paths = sorted((campaign / FOLDER).glob(f"*{SUFFIX}"))
+    merged = [path for path in paths if path.name.startswith(MERGED)]
+    there = {key for path in merged for key in contained(path)}
+    single = {path.stem: path for path in paths if not path.name.startswith(MERGED)}
+    return merged, {key: path for key, path in single.items() if key not in there}
+
+
+@functools.cache
+def contained(merged: Path) -> tuple[str, ...]:
+    """The keys of the batches in a merged file, which never changes. Errors: OSError."""
+    with connected() as database:
+        known = f"parquet_kv_metadata({quoted(str(merged))})"
+        query = f"SELECT decode(value) FROM {known} WHERE decode(key) = 'batches'"
+        try:
+            [(keys,)] = database.execute(query).fetchall()
+        except duckdb.IOException as error:
+            raise OSError(f"{merged}: {error}") from error
+    return tuple(str(keys).split())
+
+
+def merge(campaign: Path, least: int = MERGE) -> None:
+    """When there are so many files of one batch, one of them all: a query over a million rows in 1,700 files
+    takes twenty times as long as in one. The merged file appears whole, and names what it has; until the
+    others are gone they do not count. Errors: OSError."""
+    merged, single = files_of(campaign)
+    for path in (campaign / FOLDER).glob(f"*{SUFFIX}"):  # of a head that was killed between the two
+        if path not in merged and path.stem not in single:
+            path.unlink()
+    if len(single) < least:
+        return
+    place = campaign / FOLDER / f"{MERGED}{min(single)}{SUFFIX}"
+    aside = place.with_name(place.name + PARTIAL)
+    listed = ", ".join(quoted(str(path)) for path in single.values())
+    try:
+        with connected() as database:
+            database.execute(
+                f"COPY (SELECT * FROM read_parquet([{listed}]) ORDER BY experiment) TO {quoted(str(aside))} "
+                f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{batches: '{' '.join(sorted(single))}'}})"
+            )
+        with aside.open("rb") as file:
+            os.fsync(file.fileno())
+        aside.replace(place)
+    except duckdb.IOException as error:
+        raise OSError(f"{place}: {error}") from error
+    finally:
+        aside.unlink(missing_ok=True)
+    for path in single.values():
+        path.unlink()
 
 
 def write_batch(campaign: Path, key: str, rows: Sequence[Row]) -> Path:
@@ -127,35 +184,55 @@ def quoted(text: str) -> str:
 
 
 class Table:
-    """Use as a context. All rows of the batches that were there at its beginning."""
+    """Use as a context. All rows that are there."""
 
-    def __init__(self, campaign: Path, batches: Iterable[str] | None = None) -> None:
+    def __init__(self, campaign: Path) -> None:
         self._campaign = campaign
-        self._keys = keys_done(campaign) if batches is None else set(batches)
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> "Table":
         self._database = self._stack.enter_context(connected())
-        files = [str(place_of(self._campaign, key)) for key in sorted(self._keys)]
-        if files:
-            listed = ", ".join(map(quoted, files))
-            self._database.execute(f"CREATE VIEW experiments AS SELECT * FROM read_parquet([{listed}])")
-        else:
-            columns = ", ".join(f'"{name}" {kind}' for name, kind in COLUMNS.items())
-            self._database.execute(f"CREATE TABLE experiments ({columns})")
+        self._look()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
 
+    def _look(self) -> None:
+        """Which files there are."""
+        merged, single = files_of(self._campaign)
+        if files := [*merged, *single.values()]:
+            listed = ", ".join(quoted(str(path)) for path in files)
+            rows = f"SELECT * FROM read_parquet([{listed}])"
+        else:
+            columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in COLUMNS.items())
+            rows = f"SELECT {columns} WHERE false"
+        self._database.execute(f"CREATE OR REPLACE VIEW experiments AS {rows}")
+
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """Errors: duckdb.Error when the query is wrong; OSError."""
-        try:
-            cursor = self._database.execute(query, list(values))
-        except duckdb.IOException as error:
-            raise OSError(f"{self._campaign}: {error}") from error
+        cursor = self._execute(query, list(values))
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def _execute(self, query: str, values: list[Any]) -> duckdb.DuckDBPyConnection:
+        """Once more where the head has merged the files meanwhile. Errors: as rows()."""
+        try:
+            return self._database.execute(query, values)
+        except duckdb.IOException:
+            self._look()
+        except RuntimeError as error:  # what it makes of Ctrl-C and SIGTERM
+            if "interrupted" not in str(error).lower():
+                raise
+            raise KeyboardInterrupt from None
+        try:
+            return self._database.execute(query, values)
+        except duckdb.IOException as error:
+            raise OSError(f"{self._campaign}: {error}") from error
+        except RuntimeError as error:  # what it makes of Ctrl-C and SIGTERM
+            if "interrupted" not in str(error).lower():
+                raise
+            raise KeyboardInterrupt from None
 
     def as_text(self, target: Path, counted: bool = True) -> None:
         """As CSV in the order of the experiments, what tells neither of time nor of machines. counted: with
@@ -164,12 +241,11 @@ class Table:
         names = ", ".join((*VERDICTS, *(COUNTED if counted else ()), f"to_json({shown}) AS found"))
         aside = target.with_name(target.name + PARTIAL)
         try:
-            self._database.execute(
+            self._execute(
                 f"COPY (SELECT {names} FROM experiments ORDER BY experiment) TO {quoted(str(aside))} "
-                "(FORMAT csv, HEADER)"
+                "(FORMAT csv, HEADER)",
+                [],
             )
             aside.replace(target)
-        except duckdb.IOException as error:
-            raise OSError(f"{target}: {error}") from error
         finally:
             aside.unlink(missing_ok=True)

@@ -214,12 +214,12 @@ def stop(arguments: argparse.Namespace) -> int:
 def report(arguments: argparse.Namespace) -> int:
     from harness.campaign.campaign import folder_of, read  # noqa: PLC0415
     from harness.campaign.results import campaign, write_page  # noqa: PLC0415
-    from harness.campaign.table import Table, keys_done  # noqa: PLC0415
+    from harness.campaign.table import Table  # noqa: PLC0415
 
     folder = folder_of(arguments.campaign)
     if arguments.csv or arguments.sql:
-        planned = {one.key for one in read(folder).batches()}
-        with Table(folder, keys_done(folder) & planned) as table:
+        read(folder)
+        with Table(folder) as table:
             if arguments.csv:
                 table.as_text(arguments.csv, counted=not arguments.verdicts_only)
             if arguments.sql:

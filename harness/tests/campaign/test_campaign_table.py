@@ -6,7 +6,7 @@ from harness.campaign.batches import batches
 from harness.campaign.file import CampaignFile
 from harness.campaign.rows import BROKEN, HOLDS, UNKNOWN, Row, Shown, Witnesses, row_of
 from harness.campaign.simulation import made_rows
-from harness.campaign.table import FOLDER, Table, keys_done, write_batch
+from harness.campaign.table import FOLDER, Table, keys_done, merge, write_batch
 from harness.evidence.store import PARTIAL
 from harness.tests.made_run import EMPTY, ENTRY_COUNT, judged, keep, seen
 
@@ -74,6 +74,32 @@ def test_the_text_is_the_same_whoever_did_the_batches_and_in_whatever_order(fold
 def test_what_was_half_written_is_no_batch(folder):
     (folder / FOLDER / f"x.parquet{PARTIAL}").write_bytes(b"PAR1")
     assert keys_done(folder) == set()
+
+
+def test_merged_rows_are_the_same_rows_and_name_their_batches(folder):
+    for one in BATCHES:
+        write_batch(folder, one.key, made_rows(one))
+    with Table(folder) as table:
+        table.as_text(folder / "before.csv")
+        merge(folder, least=2)
+        table.as_text(folder / "meanwhile.csv")
+    with Table(folder) as table:
+        table.as_text(folder / "after.csv")
+    assert len(list((folder / FOLDER).iterdir())) == 1
+    assert keys_done(folder) == {one.key for one in BATCHES}
+    before = (folder / "before.csv").read_bytes()
+    assert before == (folder / "after.csv").read_bytes() == (folder / "meanwhile.csv").read_bytes()
+
+
+def test_a_merge_that_was_killed_counts_nothing_twice(folder):
+    for one in BATCHES:
+        write_batch(folder, one.key, made_rows(one))
+    merge(folder, least=2)
+    write_batch(folder, BATCHES[0].key, made_rows(BATCHES[0]))  # as if it were not yet removed
+    with Table(folder) as table:
+        assert table.rows("SELECT count(*) AS n FROM experiments") == [{"n": 400}]
+    merge(folder)
+    assert len(list((folder / FOLDER).iterdir())) == 1
 
 
 def test_the_shortest_witnesses_are_kept_in_whatever_order_they_come():
