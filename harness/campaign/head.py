@@ -349,6 +349,7 @@ class Head:
         self.write_state(running=False)
         if self.evidence.changed:
             self.evidence.sum_up(self._spent())
+        merge(self.folder, least=2)
         found = campaign(self.folder)
         write_page(self.folder, found)
         return found
