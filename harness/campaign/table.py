@@ -22,6 +22,7 @@ from typing import Any
 import duckdb
 import msgspec
 
+from harness.campaign.file import BadCampaign
 from harness.campaign.rows import Row
 from harness.evidence.store import PARTIAL
 
@@ -208,6 +209,13 @@ class Table:
             columns = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in COLUMNS.items())
             rows = f"SELECT {columns} WHERE false"
         self._database.execute(f"CREATE OR REPLACE VIEW experiments AS {rows}")
+
+    def asked(self, query: str) -> list[dict[str, Any]]:
+        """Of a query that a user wrote. Errors: BadCampaign when it is wrong; OSError."""
+        try:
+            return self.rows(query)
+        except duckdb.Error as error:
+            raise BadCampaign(f"--sql: {error}") from error
 
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """Errors: duckdb.Error when the query is wrong; OSError."""

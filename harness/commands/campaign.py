@@ -223,7 +223,7 @@ def report(arguments: argparse.Namespace) -> int:
             if arguments.csv:
                 table.as_text(arguments.csv, counted=not arguments.verdicts_only)
             if arguments.sql:
-                sys.stdout.buffer.write(msgspec.json.encode(table.rows(arguments.sql)) + b"\n")
+                sys.stdout.buffer.write(msgspec.json.encode(table.asked(arguments.sql)) + b"\n")
         return EXIT_HOLDS
     found = campaign(folder)
     page = write_page(folder, found)

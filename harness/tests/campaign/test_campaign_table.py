@@ -3,7 +3,7 @@
 import pytest
 
 from harness.campaign.batches import batches
-from harness.campaign.file import CampaignFile
+from harness.campaign.file import BadCampaign, CampaignFile
 from harness.campaign.rows import BROKEN, HOLDS, UNKNOWN, Row, Shown, Witnesses, row_of
 from harness.campaign.simulation import made_rows
 from harness.campaign.table import FOLDER, Table, keys_done, merge, write_batch
@@ -69,6 +69,11 @@ def test_the_text_is_the_same_whoever_did_the_batches_and_in_whatever_order(fold
     with Table(folder) as table:
         table.as_text(folder / "second.csv")
     assert (folder / "first.csv").read_bytes() == (folder / "second.csv").read_bytes()
+
+
+def test_a_query_that_is_wrong_is_bad_input(folder):
+    with Table(folder) as table, pytest.raises(BadCampaign, match="--sql"):
+        table.asked("SELEC")
 
 
 def test_what_was_half_written_is_no_batch(folder):
