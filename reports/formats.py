@@ -36,6 +36,8 @@ FORMATS = {
     "night.json": 1,
     "coverage.json": 1,
     "search.json": 1,
+    "campaign.json": 1,
+    "state.json": 1,
 }
 Kept = TypeVar("Kept")
 Older = dict[str, Any]

@@ -195,8 +195,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     checks:     how the checker's answers were got: run, by the checker; proven, from an earlier answer;
                 audited, those of the proven for which the checker ran, too.
     proofs:     how states were done that have no earlier one's bytes: recovered; proven, by an earlier
-                recovery; audited, those of the proven that were recovered, too; unsteady, those of the audited
-                whose disk, and that of the earlier state, come back in more ways than one.
+                recovery; audited, those of the proven that were recovered, too; unsteady, those of the
+                audited whose disk, and that of the earlier state, come back in more ways than one.
     queue:      of a recording on a real disk; None where there is none, or the kernel has no tracepoints.
     """
 

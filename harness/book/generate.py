@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.book import (
+    campaign,
     command_line,
     faults_and_damage,
     findings,
@@ -41,6 +42,7 @@ GENERATORS: tuple[Generator, ...] = (
     programs.generated,
     run_files.generated,
     nightly.generated,
+    campaign.generated,
     findings.generated,
     fstests_audit.generated,
     fstests.generated,

@@ -45,7 +45,7 @@ def default_of(field: msgspec.structs.FieldInfo) -> str:
     if field.required:
         return "must be given"
     value = list(field.default) if isinstance(field.default, tuple) else field.default
-    return code(json.dumps(value)) if value not in ("", []) else ""
+    return code(json.dumps(value)) if value not in ("", [], None) else ""
 
 
 def schema() -> str:

@@ -52,7 +52,7 @@ LISTED: dict[str, tuple[str, Sequence[str]]] = {
     "GROUP,...": ("_powercut_groups", CRASH_GROUPS),
     "FS,...": ("_powercut_filesystems", tuple(MKFS)),
 }
-FOLDERS = ("DIR", "PATH")
+FOLDERS = ("CAMPAIGN", "DIR", "PATH")
 FILES = ("FILE", "IMAGE", "LOG", "PROGRAM", "SCRIPT")
 # By metavar: nothing to choose from.
 FREE = (
@@ -73,6 +73,7 @@ FREE = (
     "NAME",
     "NUMBER",
     "PERCENT",
+    "QUERY",
     "REV",
     "SECONDS",
     "SIZE",

@@ -17,11 +17,14 @@ import sys
 from harness.bench.history import NoHistory
 from harness.bisect.bisect import BadBisect, add_bisect
 from harness.bisect.git import NotBisected
+from harness.campaign.file import BadCampaign
+from harness.campaign.trouble import AuditBroken, NoEngine, Unfit
 from harness.commands import perf
 from harness.commands.arguments import positive
 from harness.commands.attribute import add_attribute, command_attribute
 from harness.commands.bench import add_bench, command_bench
 from harness.commands.bisect import command_bisect
+from harness.commands.campaign import add_campaign, command_campaign
 from harness.commands.compare import (
     add_compare,
     command_compare,
@@ -91,6 +94,7 @@ from workloads.text import BadWorkload
 BAD_INPUT = (
     BadBisect,
     BadBounds,
+    BadCampaign,
     BadEntry,
     BadExperiment,
     BadHost,
@@ -118,10 +122,12 @@ BAD_INPUT = (
 )
 NOT_DONE = (
     AgentError,
+    AuditBroken,
     AuditFailed,
     GuestTrouble,
     KernelError,
     LostGuest,
+    NoEngine,
     NoFilesystemTool,
     NoGuest,
     NoRoom,
@@ -134,6 +140,7 @@ NOT_DONE = (
     perf.NoTools,
     RemoteFailed,
     RunInUse,
+    Unfit,
     Unreachable,
     WorkerFailed,
 )
@@ -334,6 +341,15 @@ def parser() -> argparse.ArgumentParser:
             "night that was stopped goes on.",
         )
     )
+    add_campaign(
+        add(
+            "campaign",
+            "examine whole bounds of generated workloads, on many machines",
+            "Examine all generated workloads of given bounds, or a sample spread over them, on the kernels "
+            "and profiles that a file names. The work is dealt out in batches to this machine and to others. "
+            "What is done is kept in a few bytes an experiment, and never done again.",
+        )
+    )
     add_test(
         add(
             "test",
@@ -375,6 +391,7 @@ COMMANDS = {
     "list": command_list,
     "fstests": command_fstests,
     "nightly": command_nightly,
+    "campaign": command_campaign,
     "generate": command_generate,
     "import": command_import,
     "doctor": command_doctor,

@@ -22,8 +22,7 @@ from harness.nightly.night import do_night
 from harness.nightly.plan import candidates
 from harness.nightly.results import last_lines, write_pages_again
 from harness.runs.run import RunSpec
-from reports.nights.lines import duration
-from reports.text.counting import number
+from reports.text.counting import duration, number
 
 
 def add_nightly(command: argparse.ArgumentParser) -> None:

@@ -25,6 +25,9 @@ BAD_INPUT = 2
 CANNOT = 3  # the exit status of an experiment that could not be done
 INTERRUPTED = 130
 APT_LISTS = Path("/var/lib/apt/lists")
+# By command, what it needs of pyproject.toml's optional dependencies. Each list holds the shorter ones, so
+# that an environment grows and is never made back and forth.
+EXTRAS = {"campaign": ("campaign",), "test": ("campaign", "dev")}
 NO_TESTS = (
     "`powercut test` runs Powercut's own tests. They are part of a checkout and not of an installation.\n"
     "Clone the repository and run ./powercut test in it."
@@ -39,7 +42,7 @@ def enter(root: Path, arguments: Sequence[str]) -> int:
     """Does not return when the way is free. Errors: none; the exit status and a message."""
     arguments, yes = take_yes(arguments)
     try:
-        needed = environment.requirements(root, with_dev=packages.command(arguments) == "test")
+        needed = environment.requirements(root, EXTRAS.get(packages.command(arguments), ()))
         place = environment.find(root, needed)
         if place is None and names_only(arguments):
             return CANNOT  # a shell that completes a word makes no environment

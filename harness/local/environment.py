@@ -1,7 +1,7 @@
 """
 The virtual environment that Powercut runs in: found, or made whole from pyproject.toml.
 
-In:       the checkout's root, and whether the tools for developing are wanted too.
+In:       the checkout's root, and which optional parts of it are wanted too.
 Out:      the path of an environment whose stamp says that it has what is required.
 Not here: Debian's packages (packages.py), going through the door (door.py).
 
@@ -36,10 +36,11 @@ class NoEnvironment(Exception):
     """It could not be made; the message says what was tried, what was said, and the fix."""
 
 
-def requirements(root: Path, with_dev: bool) -> list[str]:
-    """As pyproject.toml lists them."""
+def requirements(root: Path, extras: Sequence[str]) -> list[str]:
+    """As pyproject.toml lists them, with those of its optional parts."""
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    return [*project["dependencies"], *(project["optional-dependencies"]["dev"] if with_dev else ())]
+    optional = project.get("optional-dependencies", {}) if extras else {}
+    return [*project["dependencies"], *(one for extra in extras for one in optional[extra])]
 
 
 def find(root: Path, needed: Sequence[str]) -> Path | None:

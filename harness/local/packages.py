@@ -139,6 +139,8 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))
     if first == "fstests":
         return (*for_guests((option(arguments, "--fs") or DEFAULT_PROFILES).split(",")), *FSTESTS)
+    if first == "campaign":
+        return for_campaign(arguments)
     if first == "host":
         return (*(AGENT if {"claim", "release"} & set(arguments) else ()), SSH)
     if first == "kernel" and {"build", "show"} & set(arguments):
@@ -148,6 +150,19 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         marker = option(arguments, "-m")
         beside = for_perf(["--perf"]) if marker == "perf" else MARKED.get(marker, ())
         return (*for_tests(), *beside)
+    return ()
+
+
+def for_campaign(arguments: Sequence[str]) -> tuple[Requirement, ...]:
+    """To start one, what its file names. A worker may lack tools of some profiles, and says so itself."""
+    import tomllib  # noqa: PLC0415  only here
+
+    if "worker" in arguments:
+        return AGENT
+    for word in arguments if {"start", "resume"} & set(arguments) else ():
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            profiles = tomllib.loads(Path(word).read_text()).get("profiles", [DEFAULT_PROFILES])
+            return for_guests(f"{one}" for one in profiles)
     return ()
 
 

@@ -2,13 +2,15 @@
 The line of a TOML file that has a key, for messages.
 
 In:       the text, which tomllib reads, and the path of a key: ("nuc1", "claims", 0, "role").
-Out:      line_of(): its line, from 1; complaint(): the path that msgspec complains of.
+Out:      line_of(): its line, from 1; complaint(): the path that msgspec complains of;
+          near(): what may have been meant.
 Not here: reading the file; no TOML library of Python keeps lines.
 """
 
+import difflib
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -59,3 +61,10 @@ def _has(content: Any, path: Sequence[str | int]) -> bool:
         except (KeyError, IndexError, TypeError):
             return False
     return True
+
+
+def near(word: str, names: Iterable[str]) -> str:
+    """A sentence that suggests one, or lists all."""
+    known = list(names)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(known)}"

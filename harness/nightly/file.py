@@ -6,7 +6,6 @@ Out:      NightFile; BadNightFile, which names the line and what may have been m
 Not here: the command line of one run, which decides whether guests, models and options are any (night.py).
 """
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from harness.local.toml_lines import complaint, line_of
+from harness.local.toml_lines import complaint, line_of, near
 from kernel.fragments import known_variants
 from kernel.word import RELEASES
 from oracles.profiles import PROFILES
@@ -192,13 +191,6 @@ def _require_known(
                     else "It belongs into a table [[kernel]]"
                 )
             raise BadNightFile(f"{where.at(*table, key)}: there is no key {key!r}. {hint}")
-
-
-def near(word: str, names: Iterable[str]) -> str:
-    """A sentence that suggests one, or lists all."""
-    known = list(names)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(known)}"
 
 
 def _check(asked: NightFile, where: _Text) -> None:

@@ -21,7 +21,7 @@ from harness.nightly.history import Chosen, History, Last
 from reports.nights.results import GENERATED
 from workloads import library, programs, text
 from workloads.generate import space
-from workloads.generate.space import Asked
+from workloads.generate.space import Asked, stride
 from workloads.program import Program
 from workloads.workload import Workload
 
@@ -30,7 +30,6 @@ NIGHTS = 3  # what failed in the last so many nights comes first
 GUESS_S = 0.3  # of an experiment, before one is measured: 320 of the library on btrfs, 49 s on two processors
 MARGIN = 1.3  # so much more is planned than the budget is likely to hold
 GENERATED_MAX = 1000  # in one run: 100 MiB of results while it goes on
-GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -173,14 +172,6 @@ def rotation(bounds: str, seed: int, start: int) -> Iterator[tuple[int, Workload
         workload = space.made(asked, (seed + place * step) % total)
         if workload is not None:
             yield place, workload
-
-
-def stride(total: int) -> int:
-    """Far, and with no divisor in common with the total: so every place is met once in `total` steps."""
-    step = max(1, round(total * GOLDEN))
-    while math.gcd(step, total) != 1:
-        step += 1
-    return step
 
 
 def _failed_generated(

@@ -328,18 +328,18 @@ def write_pages(folder: Path) -> None:
     write_ktap(folder)
 
 
-def require_room(folder: Path, needed_bytes: int) -> None:
-    """Errors: NoRoom."""
+def require_room(folder: Path, needed_bytes: int, by: str = "with --out") -> None:
+    """by: how another folder is named. Errors: NoRoom."""
     existing = folder
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise NoRoom(f"{existing} cannot be written. Name another folder for results with --out")
+        raise NoRoom(f"{existing} cannot be written. Name another folder for results {by}")
     free = shutil.disk_usage(existing).free
     if free < needed_bytes:
         raise NoRoom(
             f"{existing} has only {free >> 20} MiB free, and {needed_bytes >> 20} MiB are needed "
-            "for results. Free some space, or name another folder with --out"
+            f"for results. Free some space, or name another folder {by}"
         )
 
 

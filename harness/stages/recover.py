@@ -611,7 +611,7 @@ class Recovery:
     def _several_times(self, spec: str) -> set[bytes]:
         folder = self._folder / "again"
         folder.mkdir(exist_ok=True)
-        found = set()
+        found: set[bytes] = set()
         for _ in range(TIMES):
             alone = Recovery(
                 self._guest_slot,

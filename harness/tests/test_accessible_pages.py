@@ -13,6 +13,7 @@ from harness.tests.bench.test_bench_history import point
 from harness.tests.experiments.test_damage_pages import damage_report
 from harness.tests.experiments.test_fault_pages import fault_report
 from oracles.judge import EVERY_ORACLE
+from reports.pages.campaign import write_campaign
 from reports.pages.html import write_perf_page, write_report
 from reports.pages.nights import write_night, write_nights
 from reports.results import read_summary
@@ -21,6 +22,7 @@ from reports.tests.make_compare import make_compare
 from reports.tests.make_nights import night, nights
 from reports.tests.make_perf import make_perf
 from reports.tests.make_run import change_summary, make_run
+from reports.tests.test_campaign_page import CAMPAIGN
 from reports.tests.test_sweep_pages import FALSE, KNOWN, MISSED, SEEN, sweep
 
 pytestmark = needs_browser
@@ -59,12 +61,18 @@ def of_nights(folder: Path) -> Path:
     return folder
 
 
+def of_a_campaign(folder: Path) -> Path:
+    write_campaign(folder, CAMPAIGN, "../evidence/report/")
+    return folder / "report"
+
+
 REPORTS: dict[str, tuple[Callable[[Path], Path], tuple[str, ...]]] = {
     "run": (
         with_known_findings,
         ("index", "experiment-0001", "experiment-0005", "finding-F1", "known", "glossary"),
     ),
     "sweep": (of_a_sweep, ("index",)),
+    "campaign": (of_a_campaign, ("index",)),
     "compare": (lambda run: write_report(make_compare(run)), ("compare",)),
     "perf": (lambda run: write_perf_page(run, make_perf()), ("perf",)),
     "faults": (fault_report, ("index", "experiment-0001", "finding-F1")),

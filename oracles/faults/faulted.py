@@ -135,8 +135,8 @@ def fault_triggered(run: FaultRun, point: FaultPoint) -> bool:
 
 
 def read_failed(run: FaultRun, point: FaultPoint, kinds: frozenset[str]) -> bool:
-    """Whether a call was told that the device failed, where reads fail: dm-flakey ends those before they count
-    as requests (DM_MAPIO_KILL in flakey_map(), drivers/md/dm-flakey.c), writes it counts."""
+    """Whether a call was told that the device failed, where reads fail: dm-flakey ends those before they
+    count as requests (DM_MAPIO_KILL in flakey_map(), drivers/md/dm-flakey.c), writes it counts."""
     return "error-reads" in kinds and any(told_error(step.result, step.index, point) for step in run.steps)
 
 

@@ -287,7 +287,8 @@ run
 
 
 def test_a_filesystem_may_stop_where_a_failed_read_was_told_and_only_there():
-    """XFS shuts down when a read fails in a transaction that has changed something; such reads are not counted."""
+    """XFS shuts down when a read fails in a transaction that has changed something; such reads are not
+    counted."""
     one = Faulted(READS_FAIL, "xfs")
     gone = {"after_call": "create", "after_errno": errno.EIO}
     assert not one.judge("F:script", one.bench.tree(), failed=[3], **gone)["contained"]

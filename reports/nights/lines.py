@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reports.nights.results import FLAKY, GONE, SAME, Night, NightFinding
-from reports.text.counting import number
+from reports.text.counting import duration, number
 from reports.text.tree_words import visible
 
 MEANINGS = {0: "nothing new", 1: "new findings", 3: "trouble: not everything could be tested"}
@@ -81,10 +81,3 @@ def _new(one: NightFinding, results: Path) -> Iterator[str]:
         yield visible(f"           note:     {one.note}")
     if one.todo:
         yield f"           not yet:  {one.todo.replace(' ', ', ')}"
-
-
-def duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if minutes < 1:
-        return f"{seconds:.0f} s"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"

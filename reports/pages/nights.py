@@ -17,7 +17,7 @@ import jinja2
 
 from oracles.verdict import Answer
 from reports.drawings.charts import FAINT, INK, KIND_COLOURS, Chart, svg
-from reports.nights.lines import MEANINGS, duration
+from reports.nights.lines import MEANINGS
 from reports.nights.results import (
     FLAKY,
     GENERATED,
@@ -32,6 +32,7 @@ from reports.nights.results import (
     Nights,
 )
 from reports.pages.html import environment, write_page
+from reports.text.counting import duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

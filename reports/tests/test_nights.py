@@ -8,7 +8,7 @@ from kcidb_io.schema import LATEST
 
 from reports.ci import kcidb
 from reports.ci.nights import junit_xml, ktap
-from reports.nights.lines import duration, lines, subject
+from reports.nights.lines import lines, subject
 from reports.pages.nights import write_night, write_nights
 from reports.tests.make_nights import (
     HASH,
@@ -23,6 +23,7 @@ from reports.tests.make_nights import (
     quiet,
 )
 from reports.tests.test_html import Page
+from reports.text.counting import duration
 
 BROKEN_BUILD = kernel(trouble="fs/btrfs/super.c:1: error: no", build="FAIL", compiler="", build_s=0.0)
 NOT_FETCHED = kernel("other", hash="", word="", build="", trouble="git fetch: no route to host")

@@ -10,6 +10,7 @@ numbers drawn. Which number makes which workload is fixed. There is no end of ra
 sample is asked for, and holds the numbers from 0 on of its seed.
 """
 
+import math
 import random
 from collections.abc import Iterator
 
@@ -22,6 +23,7 @@ ENUMERATED = ("ace", *own.BOUNDS)
 DRAWN = (drawn.BOUNDS, drawn.THREADED)
 BOUNDS = (*ENUMERATED, *DRAWN)
 LENGTH_MAX = 3  # of those that are enumerated
+GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 class BadBounds(Exception):
@@ -119,6 +121,14 @@ def made(asked: Asked, number: int) -> Workload | None:
     if asked.bounds == "ace":
         return ace.workload(asked.length, number)
     return own.workload(asked.bounds, asked.length, number)
+
+
+def stride(total: int) -> int:
+    """Far, and with no divisor in common with the total: so every place is met once in `total` steps."""
+    step = max(1, round(total * GOLDEN))
+    while math.gcd(step, total) != 1:
+        step += 1
+    return step
 
 
 def _drawn(asked: Asked) -> Iterator[Workload]:

@@ -161,8 +161,8 @@ def test_the_tools_for_developing_are_asked_for_only_when_wanted(tmp_path) -> No
     (tmp_path / "pyproject.toml").write_text(
         '[project]\ndependencies = ["rich"]\n[project.optional-dependencies]\ndev = ["pytest"]\n'
     )
-    assert requirements(tmp_path, with_dev=False) == ["rich"]
-    assert requirements(tmp_path, with_dev=True) == ["rich", "pytest"]
+    assert requirements(tmp_path, ()) == ["rich"]
+    assert requirements(tmp_path, ("dev",)) == ["rich", "pytest"]
 
 
 def test_when_pip_fails_its_last_lines_and_the_fix_are_said(tmp_path) -> None:

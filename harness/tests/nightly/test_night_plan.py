@@ -14,11 +14,11 @@ from harness.nightly.plan import (
     candidates,
     hash_of,
     rotation,
-    stride,
     tonight,
 )
 from harness.tests.nightly.test_night_history import ran
 from workloads import text
+from workloads.generate.space import stride
 from workloads.library import load
 
 NAMES = ("replace-by-rename", "truncate-then-fsync", "punch-hole-then-fsync", "append-fsync-repeated")

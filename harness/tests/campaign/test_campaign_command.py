@@ -1,0 +1,73 @@
+"""`powercut campaign`: what is refused, and with which words."""
+
+import msgspec
+import pytest
+
+from harness.campaign.campaign import FILE, folder_of, read
+from harness.campaign.file import parse
+from harness.campaign.identity import Identity
+from harness.campaign.simulation import made_campaign
+from harness.evidence.store import write_pretty
+
+TEXT = 'bounds = ["random:4"]\nsample = 60\n'
+
+
+@pytest.fixture
+def week(tmp_path, monkeypatch):
+    """The folder of a campaign whose file is beside it; the current folder is theirs."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "week.toml"
+    file.write_text(TEXT)
+    folder = tmp_path / "campaigns" / "week"
+    kept = made_campaign(folder, parse(TEXT, file))
+    write_pretty(folder / FILE, msgspec.structs.replace(kept, name="week", file=str(file)))
+    return folder
+
+
+def test_check_says_what_the_file_asks_for(tmp_path, powercut):
+    (tmp_path / "a.toml").write_text(TEXT)
+    status, out, _ = powercut("campaign", "start", tmp_path / "a.toml", "--check")
+    assert status == 0
+    assert "random:4: 60 numbers" in out
+
+
+def test_a_campaign_is_found_by_its_name_its_file_and_its_folder(week):
+    assert folder_of("week").resolve() == folder_of("week.toml") == folder_of(str(week)) == week
+
+
+def test_a_file_that_changed_is_refused_with_the_difference(week, powercut):
+    (week.parent.parent / "week.toml").write_text(TEXT.replace("60", "70"))
+    status, _, said = powercut("campaign", "resume", "week", "--quiet")
+    assert status == 2
+    assert "sample: was 60, is now 70" in said
+
+
+def test_another_powercut_is_refused_by_name(week, powercut):
+    kept = read(week)
+    other = (Identity("0.1.0", "abcdef0", "0123456789ab"),)
+    write_pretty(week / FILE, msgspec.structs.replace(kept, identities=other))
+    status, _, said = powercut("campaign", "resume", "week", "--quiet")
+    assert status == 2
+    assert "made by powercut 0.1.0 (abcdef0, source 0123456789ab)" in said
+
+
+def test_a_second_start_says_how_to_go_on(week, powercut):
+    status, _, said = powercut("campaign", "start", "week.toml", "--quiet")
+    assert status == 2
+    assert "powercut campaign resume" in said
+
+
+def test_what_does_not_run_cannot_be_stopped(week, powercut):
+    status, _, said = powercut("campaign", "stop", "week")
+    assert (status, "is not running" in said) == (2, True)
+
+
+def test_the_status_of_a_campaign_that_never_ran_is_no_pass(week, powercut):
+    status, out, _ = powercut("campaign", "status", "week")
+    assert status == 3
+    assert "0 of 60 drawn" in out
+
+
+def test_a_word_that_is_no_campaign_is_told(week, powercut):
+    status, _, said = powercut("campaign", "status", "month")
+    assert (status, "there is no campaign 'month'" in said) == (2, True)

@@ -1,0 +1,1 @@
+"""What a campaign found, as data and in lines."""
