@@ -16,8 +16,8 @@ class BatchFailed(Exception):
 
 
 class AuditBroken(Exception):
-    """The checker answered, or a state came back, otherwise than was proven: nothing that was proven can be believed. disks: the
-    folder with both disks, packed."""
+    """The checker answered, or a state came back, otherwise than was proven: nothing that was proven can be
+    believed. disks: the folder with both disks, packed."""
 
     def __init__(self, message: str, disks: bytes) -> None:
         super().__init__(message, disks)

@@ -30,7 +30,7 @@ def test_a_row_says_what_the_experiment_said(tmp_path):
     assert (row.answer, row.number, row.states) == (BROKEN, 7, ENTRY_COUNT + 1)
     assert row.recovered + row.identical + row.proven == row.states
     assert [one.state for one in row.found] == [f"O:{ENTRY_COUNT}"] * len(row.found)
-    assert (row.checked, row.proven) == (2, 3)
+    assert (row.checked, row.unasked) == (2, 3)
     assert row_of(BATCHES[0], 8, keep(tmp_path, 2), "w").answer == HOLDS
 
 
