@@ -156,6 +156,8 @@ COUNTS = "EXT4-5"
 FIRST_NAME = "EXT4-6"
 ATTRIBUTES = "EXT4-7"
 GROWN = "EXT4-17"
+FLUSHED = "EXT4-18"
+INELIGIBLE = "EXT4-19"
 BLOCKS = "EXT4-1"
 LEFT_OUT = "EXT4-8"
 DIRECTORY_LOST = ("durable: object lost (directory above fsynced file)",)
@@ -228,6 +230,28 @@ FAST_COMMIT = (
             "reused-name-beside-many-new-names",
             "unlink-beside-many-new-names",
         )
+    ),
+    _fast_commit(
+        FLUSHED,
+        "fsync-after-thaw",
+        ("durable: preallocation lost (fsynced file)", "durable: size lost (fsynced file)"),
+        ("6.12", "7.2"),
+    ),
+    _fast_commit(
+        FLUSHED,
+        "remounted-read-only",
+        (
+            "durable: name lost (hard-linked fsynced file)",
+            "durable: preallocation lost (fsynced file)",
+            "durable: size lost (fsynced file)",
+        ),
+        ("6.12", "7.2"),
+    ),
+    _fast_commit(
+        INELIGIBLE,
+        "direct-dsync-beside-new-symlink",
+        ("durable: name lost (fdatasynced file)",),
+        ("6.12", "7.2"),
     ),
     _fast_commit(
         FIRST_NAME,
@@ -649,6 +673,8 @@ FIXES = (
     Fix("fix/ext4-replay-leaves-out-a-file-without-names", "ext4", (NAMELESS,), FAST),
     Fix("fix/ext4-fast-commit-waits-for-its-blocks", "ext4", (BLOCKS,), FAST),
     Fix("fix/ext4-fsync-makes-a-fast-commit-of-its-own", "ext4", (UNDER_WAY,), FAST),
+    Fix("fix/jbd2-no-fast-commit-into-an-empty-journal", "ext4", (FLUSHED,), FAST),
+    Fix("fix/ext4-ineligible-means-not-synced", "ext4", (INELIGIBLE,), FAST),
     Fix("fix/ext4-no-fast-commit-of-blocks-behind-the-end", "ext4", (EXTENDED,), FAST),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,)),
