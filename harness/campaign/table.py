@@ -130,21 +130,12 @@ def merge(campaign: Path, least: int = MERGE) -> None:
     if len(single) < least:
         return
     place = campaign / FOLDER / f"{MERGED}{min(single)}{SUFFIX}"
-    aside = place.with_name(place.name + PARTIAL)
     listed = ", ".join(quoted(str(path)) for path in single.values())
-    try:
-        with connected() as database:
-            database.execute(
-                f"COPY (SELECT * FROM read_parquet([{listed}]) ORDER BY experiment) TO {quoted(str(aside))} "
-                f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{batches: '{' '.join(sorted(single))}'}})"
-            )
-        with aside.open("rb") as file:
-            os.fsync(file.fileno())
-        aside.replace(place)
-    except duckdb.IOException as error:
-        raise OSError(f"{place}: {error}") from error
-    finally:
-        aside.unlink(missing_ok=True)
+    with _appearing(place) as (aside, database):
+        database.execute(
+            f"COPY (SELECT * FROM read_parquet([{listed}]) ORDER BY experiment) TO {quoted(str(aside))} "
+            f"(FORMAT parquet, COMPRESSION zstd, KV_METADATA {{batches: '{' '.join(sorted(single))}'}})"
+        )
     for path in single.values():
         path.unlink()
 
@@ -152,16 +143,25 @@ def merge(campaign: Path, least: int = MERGE) -> None:
 def write_batch(campaign: Path, key: str, rows: Sequence[Row]) -> Path:
     """Errors: OSError."""
     place = place_of(campaign, key)
-    aside = place.with_name(place.name + PARTIAL)
     columns = ", ".join(f"'{name}': '{kind}'" for name, kind in COLUMNS.items())
+    with _appearing(place) as (aside, database), tempfile.NamedTemporaryFile(suffix=".json") as lines:
+        lines.write(b"\n".join(msgspec.json.encode(row) for row in rows))
+        lines.flush()
+        database.execute(
+            f"COPY (SELECT * FROM read_json({quoted(lines.name)}, format = 'newline_delimited', "
+            f"columns = {{{columns}}})) TO {quoted(str(aside))} (FORMAT parquet, COMPRESSION zstd)"
+        )
+    return place
+
+
+@contextlib.contextmanager
+def _appearing(place: Path) -> Iterator[tuple[Path, duckdb.DuckDBPyConnection]]:
+    """A name to write to, which becomes `place` when it is whole, and a database to write it with.
+    Errors: OSError."""
+    aside = place.with_name(place.name + PARTIAL)
     try:
-        with tempfile.NamedTemporaryFile(suffix=".json") as lines, connected() as database:
-            lines.write(b"\n".join(msgspec.json.encode(row) for row in rows))
-            lines.flush()
-            database.execute(
-                f"COPY (SELECT * FROM read_json({quoted(lines.name)}, format = 'newline_delimited', "
-                f"columns = {{{columns}}})) TO {quoted(str(aside))} (FORMAT parquet, COMPRESSION zstd)"
-            )
+        with connected() as database:
+            yield aside, database
         with aside.open("rb") as file:
             os.fsync(file.fileno())
         aside.replace(place)
@@ -169,7 +169,6 @@ def write_batch(campaign: Path, key: str, rows: Sequence[Row]) -> Path:
         raise OSError(f"{place}: {error}") from error
     finally:
         aside.unlink(missing_ok=True)
-    return place
 
 
 @contextlib.contextmanager
