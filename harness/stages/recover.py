@@ -604,7 +604,7 @@ class Recovery:
                 continue
             raise AuditFailed(
                 f"{one.spec} was proven to come back as {one.earlier}, and comes back otherwise, also "
-                f"{len(found)} times more: {difference(one.found, one.proven, self._begun_ns)}",
+                f"{TIMES} times more: {difference(one.found, one.proven, self._begun_ns)}",
                 self._both_disks(one.spec, one.earlier),
             )
 
@@ -635,7 +635,11 @@ class Recovery:
         for name, one in ((NOW, spec), (THEN, earlier)):
             with Rebuilding(self._base, self._log, self._recoveries) as disks:
                 disks.move(parse_spec(one, self._log))
-                (folder / name).write_bytes(disks.disk.image)
+                with (folder / name).open("wb") as file:
+                    file.truncate(disks.disk.size_bytes)
+                    for block in disks.disk.nonzero_blocks():
+                        file.seek(block * BLOCK_BYTES)
+                        file.write(disks.disk.block(block))
         return folder
 
     def _whole(self, request: Request, report: bytes, changes: Sequence[DiskWrite]) -> bytes:
