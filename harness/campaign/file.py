@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from harness.local.toml_lines import complaint, line_of, near
+from harness.local.toml_lines import TomlText, complaint, near
 from harness.stages.checks import AUDIT_PERCENT
 from harness.stages.explore import DEFAULT_BUDGET
 from kernel.fragments import known_variants
@@ -123,7 +123,7 @@ def parse(text: str, path: Path) -> CampaignFile:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadCampaign(f"{path}: {error}") from error
-    where = _Text(path, text)
+    where = TomlText(path, text)
     names = [field.name for field in msgspec.structs.fields(CampaignFile)]
     for key in found:
         if key not in names:
@@ -132,8 +132,7 @@ def parse(text: str, path: Path) -> CampaignFile:
         asked = msgspec.convert(found, CampaignFile)
     except msgspec.ValidationError as error:
         said, keys = complaint(error)
-        place = where.at(*keys) if keys else f"{path}"
-        raise BadCampaign(f"{place}: {said}") from error
+        raise BadCampaign(f"{where.at(*keys)}: {said}") from error
     _check(asked, where)
     folder = path.resolve().parent / Path(asked.results or f"campaigns/{path.stem}").expanduser()
     return msgspec.structs.replace(asked, results=str(folder.resolve()))
@@ -165,17 +164,7 @@ def _shown(value: Any) -> str:
 # --- what may be in it ---------------------------------------------------------------------------
 
 
-class _Text(msgspec.Struct, frozen=True):
-    """The file as it stands, for messages."""
-
-    path: Path
-    text: str
-
-    def at(self, *keys: str | int) -> str:
-        return f"{self.path}: line {line_of(self.text, keys)}"
-
-
-def _check(asked: CampaignFile, where: _Text) -> None:
+def _check(asked: CampaignFile, where: TomlText) -> None:
     """Errors: BadCampaign."""
     for key in ("bounds", "kernels", "profiles", "models"):
         values = getattr(asked, key)
@@ -210,7 +199,7 @@ def _check(asked: CampaignFile, where: _Text) -> None:
     _check_engine(asked, where)
 
 
-def _check_engine(asked: CampaignFile, where: _Text) -> None:
+def _check_engine(asked: CampaignFile, where: TomlText) -> None:
     """Errors: BadCampaign."""
     words = (LOCAL, *JOBQUEUES)
     if asked.scheduler not in words and not asked.scheduler.startswith(SCHEDULERS):
@@ -227,7 +216,7 @@ def _check_engine(asked: CampaignFile, where: _Text) -> None:
         raise BadCampaign(f"{where.at('remote_python')}: remote_python is for ssh:// alone. Leave it out")
 
 
-def _each(words: tuple[str, ...], known: Any, what: str, where: _Text, key: str) -> None:
+def _each(words: tuple[str, ...], known: Any, what: str, where: TomlText, key: str) -> None:
     """Errors: BadCampaign."""
     names = list(known)
     for word in words:

@@ -2,7 +2,8 @@
 The line of a TOML file that has a key, for messages.
 
 In:       the text, which tomllib reads, and the path of a key: ("nuc1", "claims", 0, "role").
-Out:      line_of(): its line, from 1; complaint(): the path that msgspec complains of;
+Out:      line_of(): its line, from 1; TomlText, which says it with the file;
+          complaint(): the path that msgspec complains of;
           near(): what may have been meant.
 Not here: reading the file; no TOML library of Python keeps lines.
 """
@@ -11,12 +12,24 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 _AT = re.compile(r" - at `\$(?P<path>.*)`$")
 _STEP = re.compile(r"\.(?P<key>\w+)|\[(?P<index>\d+)\]")
+
+
+class TomlText(msgspec.Struct, frozen=True):
+    """A file as it stands, for messages."""
+
+    path: Path
+    text: str
+
+    def at(self, *keys: str | int) -> str:
+        """Of a key that is left out, the line of its table; no line of the whole."""
+        return f"{self.path}: line {line_of(self.text, keys)}" if keys else f"{self.path}"
 
 
 def complaint(error: msgspec.ValidationError) -> tuple[str, list[str | int]]:

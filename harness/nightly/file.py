@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from harness.local.toml_lines import complaint, line_of, near
+from harness.local.toml_lines import TomlText, complaint, near
 from kernel.fragments import known_variants
 from kernel.word import RELEASES
 from oracles.profiles import PROFILES
@@ -31,17 +31,6 @@ LONGEST_S = 7 * 24 * 3600
 
 class BadNightFile(Exception):
     """The file cannot be read as one of ours; the message names file, line and the fix."""
-
-
-class _Text(msgspec.Struct, frozen=True):
-    """The file as it stands, for messages."""
-
-    path: Path
-    text: str
-
-    def at(self, *keys: str | int) -> str:
-        """Of a key that is left out, the line of its table; no line of the whole."""
-        return f"{self.path}: line {line_of(self.text, keys)}" if keys else f"{self.path}"
 
 
 class NightKernel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,7 +126,7 @@ def parse(text: str, path: Path) -> NightFile:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadNightFile(f"{path}: {error}") from error
-    where = _Text(path, text)
+    where = TomlText(path, text)
     _known_keys(found, where)
     try:
         asked = msgspec.convert(found, NightFile)
@@ -165,7 +154,7 @@ def seconds(duration: str | float) -> float:
 # --- what may be in it ---------------------------------------------------------------------------
 
 
-def _known_keys(found: Mapping[str, Any], where: _Text) -> None:
+def _known_keys(found: Mapping[str, Any], where: TomlText) -> None:
     """Errors: BadNightFile."""
     _require_known(found, NightFile, where, ())
     tables = found.get("kernel", [])
@@ -177,7 +166,7 @@ def _known_keys(found: Mapping[str, Any], where: _Text) -> None:
 
 
 def _require_known(
-    found: Mapping[str, Any], kind: type[msgspec.Struct], where: _Text, table: tuple[str | int, ...]
+    found: Mapping[str, Any], kind: type[msgspec.Struct], where: TomlText, table: tuple[str | int, ...]
 ) -> None:
     names = [field.name for field in msgspec.structs.fields(kind)]
     for key in found:
@@ -193,7 +182,7 @@ def _require_known(
             raise BadNightFile(f"{where.at(*table, key)}: there is no key {key!r}. {hint}")
 
 
-def _check(asked: NightFile, where: _Text) -> None:
+def _check(asked: NightFile, where: TomlText) -> None:
     """Errors: BadNightFile."""
     for key in ("budget", "after"):
         try:
@@ -225,7 +214,7 @@ def _check(asked: NightFile, where: _Text) -> None:
             )
 
 
-def _check_kernel(kernel: NightKernel, number: int, where: _Text) -> None:
+def _check_kernel(kernel: NightKernel, number: int, where: TomlText) -> None:
     """Errors: BadNightFile."""
     if not NAME.fullmatch(kernel.name):
         raise BadNightFile(
@@ -251,7 +240,7 @@ def _check_kernel(kernel: NightKernel, number: int, where: _Text) -> None:
         )
 
 
-def _each(words: Iterable[str], known: Iterable[str], what: str, where: _Text, *keys: str | int) -> None:
+def _each(words: Iterable[str], known: Iterable[str], what: str, where: TomlText, *keys: str | int) -> None:
     """Errors: BadNightFile."""
     names = list(known)
     for word in words:
@@ -259,7 +248,7 @@ def _each(words: Iterable[str], known: Iterable[str], what: str, where: _Text, *
             raise BadNightFile(f"{where.at(*keys)}: there is no {what} {word!r}. {near(word, names)}")
 
 
-def _check_bounds(text: str, where: _Text) -> None:
+def _check_bounds(text: str, where: TomlText) -> None:
     """Errors: BadNightFile."""
     try:
         space.parse_space(text)

@@ -13,7 +13,10 @@ concurrent.futures' pool is broken for good when one worker dies; multiprocessin
 """
 
 import contextlib
+import ctypes
 import multiprocessing
+import os
+import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -21,6 +24,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+PR_SET_PDEATHSIG = 1  # prctl(2)
 TRIES = 2
 # Workers that die one after the other without an answer: then it is not the tasks.
 DEATHS_MAX = 8
@@ -85,6 +89,14 @@ class Member(Generic[Task]):
             self.process.kill()
         self.process.join()
         self.line.close()
+
+
+def end_with_parent() -> None:
+    """Of a worker process, first of all: it ends with the one that started it, and at once, for the janitor
+    kills the guest and removes what is half written (workspace.py). Ctrl-C is the parent's."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
 
 
 class Pool(Generic[Task]):

@@ -10,12 +10,10 @@ or the death of its parent, takes its guest and its scratch folder with it (work
 """
 
 import contextlib
-import ctypes
 import errno
 import os
 import platform
 import shutil
-import signal
 import time
 import traceback
 import zlib
@@ -59,7 +57,7 @@ from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.attribution import attribute_new, unclaimed
 from harness.runs.coverage import cover
-from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said
+from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said, end_with_parent
 from harness.runs.recoveries import again
 from harness.runs.reruns import rerun_new
 from harness.stages.checks import AUDIT_PERCENT, AuditFailed
@@ -98,7 +96,6 @@ from workloads.text import format as format_workload
 from workloads.text import format_operation as words
 from workloads.workload import Workload
 
-PR_SET_PDEATHSIG = 1  # prctl(2)
 # What an experiment leaves, pages included; a run that has less than this is not started.
 EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
@@ -552,10 +549,7 @@ def done_already(plan: Plan, folder: Path) -> Outcome | None:
 
 def work(settings: Worker, line: Connection) -> None:
     """A worker process: experiments until there are no more."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # At once: the janitor kills the guest and removes what is half written (workspace.py).
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
+    end_with_parent()
     try:
         with workspace() as space, Workbench(settings, space) as bench:
             while True:

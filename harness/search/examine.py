@@ -11,9 +11,6 @@ execute is among what is counted as recovered: it is the same for all.
 """
 
 import contextlib
-import ctypes
-import os
-import signal
 import time
 import traceback
 from multiprocessing.connection import Connection
@@ -32,8 +29,8 @@ from harness.guests.guest import GuestSlot
 from harness.hosts.hosts import BadHost
 from harness.hosts.ssh import Unreachable
 from harness.local.workspace import workspace
-from harness.runs.pool import Said
-from harness.runs.run import PR_SET_PDEATHSIG, guest_spec, require_scratch
+from harness.runs.pool import Said, end_with_parent
+from harness.runs.run import guest_spec, require_scratch
 from harness.search.features import FINDINGS, RECORDED, RECOVERED, ROLES, Features, hashed, role_features
 from harness.stages.counters import Edges
 from harness.stages.gcov import COUNT, OF_RECORDING, since_count, told
@@ -198,9 +195,7 @@ class Examiner:
 
 def work(run: str, line: Connection) -> None:
     """A worker process: tasks until there are no more."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(1))  # at once, as runs/run.py work()
+    end_with_parent()
     try:
         with Examiner(Path(run)) as examiner:
             while True:

@@ -27,7 +27,7 @@ import msgspec
 
 from harness.guests.checker_reads import blocks_read
 from harness.guests.filesystem import check_filesystem
-from harness.states.disk import BLOCK_BYTES, ZERO_BLOCK, copy_sparse
+from harness.states.disk import ZERO_BLOCK, copy_sparse, write_sparse
 from oracles.fsck import ERROR_LINES
 from oracles.observation import Fsck
 from oracles.profiles import Profile
@@ -155,11 +155,7 @@ class Checks:
         folder.mkdir(exist_ok=True)
         (folder / NOW).touch()
         copy_sparse(image, folder / NOW)
-        with (folder / THEN).open("wb") as then:
-            then.truncate(self._profile.size_bytes)
-            for block, content in proof.content.items():
-                then.seek(block * BLOCK_BYTES)
-                then.write(content)
+        write_sparse(folder / THEN, self._profile.size_bytes, proof.content.items())
         (folder / THEN_BLOCKS).write_text("".join(f"{block}\n" for block in sorted(proof.content)))
         return folder
 

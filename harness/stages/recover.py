@@ -55,6 +55,7 @@ from harness.states.disk import (
     DiskWrite,
     data_blocks,
     open_image,
+    write_sparse,
     writes_of,
 )
 from harness.states.log import Log, open_log
@@ -635,11 +636,9 @@ class Recovery:
         for name, one in ((NOW, spec), (THEN, earlier)):
             with Rebuilding(self._base, self._log, self._recoveries) as disks:
                 disks.move(parse_spec(one, self._log))
-                with (folder / name).open("wb") as file:
-                    file.truncate(disks.disk.size_bytes)
-                    for block in disks.disk.nonzero_blocks():
-                        file.seek(block * BLOCK_BYTES)
-                        file.write(disks.disk.block(block))
+                disk = disks.disk
+                blocks = ((block, disk.block(block)) for block in disk.nonzero_blocks())
+                write_sparse(folder / name, disk.size_bytes, blocks)
         return folder
 
     def _whole(self, request: Request, report: bytes, changes: Sequence[DiskWrite]) -> bytes:

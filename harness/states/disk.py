@@ -198,6 +198,15 @@ def nonzero_runs(offset: int, content: bytes) -> Iterator[tuple[int, bytes]]:
         yield offset + start, content[start:]
 
 
+def write_sparse(target: Path, size_bytes: int, blocks: Iterable[tuple[int, bytes]]) -> None:
+    """A file of that size with these blocks, by number, and holes elsewhere. Errors: OSError."""
+    with target.open("wb") as file:
+        file.truncate(size_bytes)
+        for block, content in blocks:
+            file.seek(block * BLOCK_BYTES)
+            file.write(content)
+
+
 def copy_sparse(source: Path, target: Path) -> None:
     """Copy what is not zero; the target keeps its inode, and becomes as large as the source."""
     with target.open("r+b") as writer:

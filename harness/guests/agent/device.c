@@ -265,6 +265,28 @@ bool device_message(const char *name, const char *text)
 	return !dm(DM_TARGET_MSG, name, 0);
 }
 
+/* A message and its answer, in a request of so many bytes; "" where it has none, NULL with errno where it failed. */
+static const char *asked_in(char *bytes, size_t size, const char *name, const char *text)
+{
+	struct dm_ioctl *header = (void *)bytes;
+	struct dm_target_msg *message = (void *)(bytes + sizeof(*header));
+
+	memset(header, 0, sizeof(*header));
+	header->version[0] = 4;
+	header->data_size = size;
+	header->data_start = sizeof(*header);
+	name_in(header, name);
+	message->sector = 0;
+	strcpy(bytes + sizeof(*header) + sizeof(*message), text); /* message->message */
+	if (ioctl(control, DM_TARGET_MSG, header))
+		return NULL;
+	if (header->flags & DM_BUFFER_FULL_FLAG) {
+		errno = EOVERFLOW;
+		return NULL;
+	}
+	return header->flags & DM_DATA_OUT_FLAG ? bytes + header->data_start : "";
+}
+
 /* The same of a message that answers, as those of device mapper itself do, which begin with @; NULL, with errno. */
 const char *device_asked(const char *name, const char *text)
 {
@@ -272,22 +294,8 @@ const char *device_asked(const char *name, const char *text)
 		struct dm_ioctl header;
 		char bytes[1 << 20];
 	} long_request;
-	struct dm_target_msg *message = (void *)(long_request.bytes + sizeof(long_request.header));
 
-	memset(&long_request.header, 0, sizeof(long_request.header));
-	long_request.header.version[0] = 4;
-	long_request.header.data_size = sizeof(long_request);
-	long_request.header.data_start = sizeof(long_request.header);
-	name_in(&long_request.header, name);
-	message->sector = 0;
-	strcpy(message->message, text);
-	if (ioctl(control, DM_TARGET_MSG, &long_request))
-		return NULL;
-	if (long_request.header.flags & DM_BUFFER_FULL_FLAG) {
-		errno = EOVERFLOW;
-		return NULL;
-	}
-	return long_request.header.flags & DM_DATA_OUT_FLAG ? long_request.bytes + long_request.header.data_start : "";
+	return asked_in(long_request.bytes, sizeof(long_request), name, text);
 }
 
 bool device_try_remove(const char *name)
@@ -610,35 +618,22 @@ void state_device_readahead(bool wanted)
 	read_option = wanted ? "" : " no_readahead";
 }
 
-static char found[1 << 14];
-
-/* What the target answers, in `found`; a longer answer than that is asked for by device_asked(). */
+/*
+ * What the target answers; it stands until the next answer. Device mapper copies a request whole, so a short one is tried
+ * first.
+ */
 static const char *target_asked(const char *text)
 {
 	static union {
 		struct dm_ioctl header;
-		char bytes[sizeof(found)];
+		char bytes[1 << 14];
 	} short_request;
-	struct dm_target_msg *message = (void *)(short_request.bytes + sizeof(short_request.header));
+	const char *found = asked_in(short_request.bytes, sizeof(short_request), "state", text);
 
-	memset(&short_request.header, 0, sizeof(short_request.header));
-	short_request.header.version[0] = 4;
-	short_request.header.data_size = sizeof(short_request);
-	short_request.header.data_start = sizeof(short_request.header);
-	name_in(&short_request.header, "state");
-	message->sector = 0;
-	strcpy(message->message, text);
-	if (ioctl(control, DM_TARGET_MSG, &short_request))
+	if (!found && errno == EOVERFLOW)
+		found = device_asked("state", text);
+	if (!found)
 		die(text);
-	if (short_request.header.flags & DM_BUFFER_FULL_FLAG) {
-		const char *answer = device_asked("state", text);
-
-		if (!answer)
-			die(text);
-		return answer;
-	}
-	snprintf(found, sizeof(found), "%s",
-		 short_request.header.flags & DM_DATA_OUT_FLAG ? short_request.bytes + short_request.header.data_start : "");
 	return found;
 }
 
