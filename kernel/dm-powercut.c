@@ -110,7 +110,7 @@ static unsigned int sectors_between(unsigned int start, unsigned int end)
 	return (WHOLE >> (BLOCK_SECTORS - (end >> SECTOR_SHIFT))) & ~((1U << (start >> SECTOR_SHIFT)) - 1);
 }
 
-/* Copy `length` bytes between a bio and what was written, from `sector` on. False where memory is short. */
+/* Copy between a bio and what was written, from `sector` on. False where memory is short. */
 static bool copy(struct powercut *powercut, struct bio *bio, sector_t sector, bool to_disk)
 {
 	struct bio_vec piece;

@@ -2,39 +2,55 @@
 The device mapper target of ours that holds the disk of a crash state while it is recovered.
 
 In:       a source tree that is ours alone, before it is compiled.
-Out:      the tree with dm-powercut.c in drivers/md/.
+Out:      the tree with dm-powercut.c in drivers/md/ and jbd2-readahead.h in fs/jbd2/.
 Not here: what the target does (dm-powercut.c), who uses it (harness/guests/agent/device.c).
 
-No file of the kernel changes but the Makefile of that folder, and no option: it is compiled where device
-mapper is. Kernels that Powercut did not build are without; there dm-snapshot stands in for it."""
+No file of the kernel changes but the Makefiles of these folders, and no option: the target is compiled where
+device mapper is. Kernels that Powercut did not build are without; there dm-snapshot stands in for it."""
 
 import functools
 import hashlib
 from pathlib import Path
+from typing import NamedTuple
 
 from kernel.files import replace
 
-SOURCE = Path(__file__).with_name("dm-powercut.c")
-FOLDER = "drivers/md"
-LINE = b"\nobj-$(CONFIG_BLK_DEV_DM) += dm-powercut.o\n"
+HERE = Path(__file__).parent
+
+
+class Addition(NamedTuple):
+    """A file of ours in a folder of the kernel, and the line of that folder's Makefile that names it."""
+
+    source: Path
+    folder: str
+    line: bytes
+
+
+TARGET = Addition(HERE / "dm-powercut.c", "drivers/md", b"\nobj-$(CONFIG_BLK_DEV_DM) += dm-powercut.o\n")
+READAHEAD = Addition(
+    HERE / "jbd2-readahead.h",
+    "fs/jbd2",
+    b"\nCFLAGS_recovery.o += -include $(srctree)/fs/jbd2/jbd2-readahead.h\n",
+)
+ADDITIONS = (TARGET, READAHEAD)
 
 
 @functools.cache
 def digest() -> str:
     """Of what is put in: another kernel where it differs."""
-    return hashlib.sha256(SOURCE.read_bytes() + LINE).hexdigest()
+    return hashlib.sha256(b"".join(one.source.read_bytes() + one.line for one in ADDITIONS)).hexdigest()
 
 
 def put(tree: Path) -> None:
     """Once or again. The tree may share its files with others by hard links, which keep the old content."""
-    folder = tree / FOLDER
-    makefile = folder / "Makefile"
-    if not makefile.is_file():  # no kernel that could compile it
-        return
-    target, content = folder / SOURCE.name, SOURCE.read_bytes()
-    if not target.is_file() or target.read_bytes() != content:
-        target.unlink(missing_ok=True)
-        target.write_bytes(content)
-    rules = makefile.read_bytes()
-    if LINE not in rules:
-        replace(makefile, rules + LINE)
+    for one in ADDITIONS:
+        makefile = tree / one.folder / "Makefile"
+        if not makefile.is_file():  # no kernel that could compile it
+            continue
+        added, content = makefile.with_name(one.source.name), one.source.read_bytes()
+        if not added.is_file() or added.read_bytes() != content:
+            added.unlink(missing_ok=True)
+            added.write_bytes(content)
+        rules = makefile.read_bytes()
+        if one.line not in rules:
+            replace(makefile, rules + one.line)

@@ -131,7 +131,7 @@ def plans(batch: Batch, made: dict[int, Workload]) -> list[Plan]:
     asked = run_spec(batch, tuple(made.values()))
     kernels = {(batch.kernel, batch.config): by_key(batch.guest, batch.kernel_key)}
     return [
-        msgspec.structs.replace(plan, number=experiment_number(batch, number))
+        msgspec.structs.replace(plan, number=experiment_number(batch, number), sparing=True)
         for number, plan in zip(made, plans_of(asked, kernels, batch.guest, agent_hash()), strict=True)
     ]
 

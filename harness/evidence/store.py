@@ -215,7 +215,7 @@ def image_entries(image: Path) -> Iterator[Entry]:
         for block in [*data_blocks(image), -1]:
             if count and (block != start + count or count == 256):
                 data = os.pread(file.fileno(), count * BLOCK_BYTES, start * BLOCK_BYTES)
-                if data.strip(b"\0"):
+                if data != bytes(len(data)):
                     sectors = BLOCK_BYTES // SECTOR_BYTES
                     yield Entry(start * sectors, len(data) // SECTOR_BYTES, 0, data)
                 count = 0

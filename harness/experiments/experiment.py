@@ -42,7 +42,8 @@ from harness.stages.record import Recording
 from harness.states.log import SECTOR_BYTES, Log, open_log
 from kernel.profiling import VARIANT
 from oracles.spec import LIVE
-from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, LogFigures
+from oracles.verdict import Answer
+from reports.results import CRASH, DAMAGE, FAULTS, ExperimentFacts, Judgement, LogFigures
 from reports.text.figures import log_figures
 from workloads.history import History
 from workloads.text import format as format_workload
@@ -169,17 +170,26 @@ def keep_evidence(
 ) -> Outcome:
     """The experiment's folder. Errors: OSError."""
     lines = ["== while recording ==", *recording.kernel_log, *examination.kernel_log()]
+    judgement = examination.ledger.judgement()
     with experiment_folder(run, plan.number) as folder:
-        compress_file(recording.log, folder / "log.zst")
-        keep_base(recording.base, folder)
-        if recording.trace is not None:
-            compress_file(recording.trace, folder / "trace.json.zst")
-        if examination.recoveries is not None:
-            keep_recoveries(examination.recoveries, folder)
-        if tally and (executed := tally.executed(examination.ledger.judgement().states)):
+        if not plan.sparing or facts.trouble or not is_quiet(judgement):
+            compress_file(recording.log, folder / "log.zst")
+            keep_base(recording.base, folder)
+            if recording.trace is not None:
+                compress_file(recording.trace, folder / "trace.json.zst")
+            if examination.recoveries is not None:
+                keep_recoveries(examination.recoveries, folder)
+        if tally and (executed := tally.executed(judgement.states)):
             keep_executed(folder, plan.kernel_key, executed)
         write_in(folder, plan, run, facts, recording.history, examination.ledger, "\n".join(lines))
     return Outcome(plan.number, facts.trouble)
+
+
+def is_quiet(judgement: Judgement) -> bool:
+    """Whether there were states, and every verdict on them is HOLDS."""
+    return bool(judgement.states) and all(
+        verdict.answer is Answer.HOLDS for verdicts in judgement.verdict_sets for verdict in verdicts
+    )
 
 
 def facts_of(

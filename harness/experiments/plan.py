@@ -34,7 +34,8 @@ class Plan(msgspec.Struct, frozen=True):
     """number: from 1. kernel: its kernel spec. kernel_key: that kernel's, built with the variants config.
     agent: the agent's hash. recordings: how often the log is recorded; the last one is recovered, the others
     are only counted. guest: of spec.KINDS. state_plan: crash models, and how many states of each. kind: of
-    results.KINDS. log_bytes: of the log device. device: under the recording. audit_percent: of Audit."""
+    results.KINDS. log_bytes: of the log device. device: under the recording. audit_percent: of Audit.
+    sparing: of an experiment in which everything HOLDS the log and the disks are not kept."""
 
     number: int
     kernel: str
@@ -52,6 +53,7 @@ class Plan(msgspec.Struct, frozen=True):
     log_bytes: int = LOG_BYTES
     device: Device = Device()
     audit_percent: float = AUDIT_PERCENT
+    sparing: bool = False
 
     @property
     def audit(self) -> Audit:

@@ -15,19 +15,19 @@ can a clean answer grow old: e2fsck holds the times in the superblock against th
 not in the future stays so.
 """
 
+import bisect
 import random
 import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from harness.guests.checker_reads import blocks_read
 from harness.guests.filesystem import check_filesystem
-from harness.states.disk import ZERO_BLOCK, copy_sparse, write_sparse
+from harness.states.disk import BLOCK_BYTES, ZERO_BLOCK, DiskWrite, copy_sparse, write_sparse
 from oracles.fsck import ERROR_LINES
 from oracles.observation import Fsck
 from oracles.profiles import Profile
@@ -69,15 +69,25 @@ AUDIT = Audit()
 AsFile = Callable[[], AbstractContextManager[Path]]
 
 
-class RecoveredDisk(NamedTuple):
-    """The disk as recovery left it, by block: what the state had, zeros where nothing is named, and what
-    recovery changed of it."""
+class RecoveredDisk:
+    """The disk as recovery left it. state: what the state had, by block, zeros where nothing is named.
+    changes: whole blocks that recovery wrote, none twice; XFS writes 500, of which few are asked for."""
 
-    state: dict[int, bytes]
-    changed: dict[int, bytes]
+    __slots__ = ("_changes", "_starts", "_state")
+
+    def __init__(self, state: dict[int, bytes], changes: Iterable[DiskWrite]) -> None:
+        self._state = state
+        self._changes = sorted(changes, key=lambda write: write.offset)
+        self._starts = [write.offset // BLOCK_BYTES for write in self._changes]
 
     def block(self, number: int) -> bytes:
-        return self.changed.get(number) or self.state.get(number, ZERO_BLOCK)
+        index = bisect.bisect_right(self._starts, number) - 1
+        if index >= 0:
+            write, at = self._changes[index], (number - self._starts[index]) * BLOCK_BYTES
+            if at < write.length:
+                assert write.data is not None
+                return write.data[at : at + BLOCK_BYTES]
+        return self._state.get(number, ZERO_BLOCK)
 
 
 class CleanAnswer:

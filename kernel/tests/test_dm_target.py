@@ -15,37 +15,44 @@ from kernel.tests.tinytree import make_tree
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
     made = make_tree(tmp_path / "tree")
-    (made / dm_target.FOLDER).mkdir(parents=True)
-    (made / dm_target.FOLDER / "Makefile").write_text("obj-y += dm.o\n")
+    for one in dm_target.ADDITIONS:
+        (made / one.folder).mkdir(parents=True)
+        (made / one.folder / "Makefile").write_text("obj-y += own.o\n")
     return made
 
 
-def copy_of(name: str) -> Path:
-    (found,) = cache.root().glob(f"objects/*/linux/{dm_target.FOLDER}/{name}")
+def copy_of(path: str) -> Path:
+    (found,) = cache.root().glob(f"objects/*/linux/{path}")
     return found
 
 
 @pytest.mark.parametrize("arch", ["um", "x86_64"])
-def test_the_target_is_in_our_copy_alone(tree: Path, arch: Arch) -> None:
+def test_what_is_added_is_in_our_copy_alone(tree: Path, arch: Arch) -> None:
     build(str(tree), arch=arch)
-    assert copy_of("dm-powercut.c").read_bytes() == dm_target.SOURCE.read_bytes()
-    assert copy_of("Makefile").read_bytes() == b"obj-y += dm.o\n" + dm_target.LINE
-    assert [path.name for path in (tree / dm_target.FOLDER).iterdir()] == ["Makefile"]
+    for one in dm_target.ADDITIONS:
+        assert copy_of(f"{one.folder}/{one.source.name}").read_bytes() == one.source.read_bytes()
+        assert copy_of(f"{one.folder}/Makefile").read_bytes() == b"obj-y += own.o\n" + one.line
+        assert [path.name for path in (tree / one.folder).iterdir()] == ["Makefile"]
+
+
+def times_below(tree: Path) -> list[tuple[Path, int]]:
+    folders = (tree / one.folder for one in dm_target.ADDITIONS)
+    return [(path, path.stat().st_mtime_ns) for folder in folders for path in sorted(folder.iterdir())]
 
 
 def test_put_again_it_stays_as_it_is(tree: Path) -> None:
     """make would compile what has a new time."""
     dm_target.put(tree)
-    before = [(path, path.stat().st_mtime_ns) for path in sorted((tree / dm_target.FOLDER).iterdir())]
+    before = times_below(tree)
     dm_target.put(tree)
-    assert [(path, path.stat().st_mtime_ns) for path in sorted((tree / dm_target.FOLDER).iterdir())] == before
+    assert times_below(tree) == before
 
 
 def test_what_shares_its_files_by_hard_links_keeps_them(tree: Path, tmp_path: Path) -> None:
     other = tmp_path / "Makefile of another copy"
-    os.link(tree / dm_target.FOLDER / "Makefile", other)
+    os.link(tree / dm_target.TARGET.folder / "Makefile", other)
     dm_target.put(tree)
-    assert other.read_text() == "obj-y += dm.o\n"
+    assert other.read_text() == "obj-y += own.o\n"
 
 
 def test_another_target_is_another_kernel_and_compiles_nothing_else(

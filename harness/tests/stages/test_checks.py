@@ -24,7 +24,7 @@ from harness.stages.checks import (
     RecoveredDisk,
     in_order,
 )
-from harness.states.disk import BLOCK_BYTES, nonzero_blocks
+from harness.states.disk import BLOCK_BYTES, DiskWrite, nonzero_blocks
 from oracles.observation import Fsck
 from oracles.profiles import Profile, profile
 
@@ -45,7 +45,11 @@ class Scene:
         self.files = 0
 
     def answer(self, state: dict[int, str], changed: dict[int, str] | None = None) -> Fsck:
-        disk = RecoveredDisk(*({n: content(each) for n, each in it.items()} for it in (state, changed or {})))
+        blocks = {n: content(each) for n, each in state.items()}
+        changes = [
+            DiskWrite(n * BLOCK_BYTES, BLOCK_BYTES, content(each)) for n, each in (changed or {}).items()
+        ]
+        disk = RecoveredDisk(blocks, changes)
         self.image.write_bytes(b"".join(disk.block(number) for number in range(COUNT)))
         return self.checks.answer(disk, self.as_file)
 
@@ -141,7 +145,7 @@ def test_an_answer_that_the_audit_does_not_find_again_ends_the_run(tmp_path: Pat
     scene.answer({})
     os.utime(scene.image, (1, 1))
     with pytest.raises(AuditFailed, match=r"date \+%s -r was proven .*Found: exit 0, '1\\n'"):
-        scene.checks.answer(RecoveredDisk({}, {}), scene.as_file)
+        scene.checks.answer(RecoveredDisk({}, []), scene.as_file)
 
 
 def test_both_disks_of_an_audit_that_failed_can_be_looked_at(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from harness.stages.elsewhere import unknown_history
 from harness.stages.recover import (
     BATCH_BYTES,
     BATCH_STATES,
+    PART_SHIFT,
     SLOT_BYTES,
     WANT_ATTRIBUTE_HASHES,
     WANT_CHANGES,
@@ -24,6 +25,7 @@ from harness.stages.recover import (
     pack,
     split_requests,
     walk_flags,
+    whole_runs,
 )
 from harness.states.crash import states
 from harness.states.disk import BLOCK_BYTES, BadEntry, DiskWrite
@@ -428,6 +430,22 @@ def test_an_answer_may_be_as_long_as_the_agents_buffer() -> None:
 
 def request(*sizes: int) -> Request:
     return Request(State(0), 0, tuple(DiskWrite(0, size, bytes(size)) for size in sizes))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "runs"),
+    [
+        ([], []),
+        ([7], [(0, 1)]),
+        ([7, 8, 9, 11], [(0, 3), (3, 4)]),
+        ([7, 8 | 1 << PART_SHIFT, 9], [(0, 1), (1, 2), (2, 3)]),
+        ([7 | 1 << PART_SHIFT, 8 | 1 << PART_SHIFT], [(0, 1), (1, 2)]),
+    ],
+)
+def test_neighbours_in_an_answer_are_one_run_but_parts_stand_alone(
+    numbers: list[int], runs: list[tuple[int, int]]
+) -> None:
+    assert list(whole_runs(numbers)) == runs
 
 
 def test_a_request_is_headers_in_whole_sectors_and_then_data() -> None:
