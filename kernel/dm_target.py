@@ -1,12 +1,13 @@
 """
-The device mapper target of ours that holds the disk of a crash state while it is recovered.
+What each kernel for a guest gets of ours: the device mapper targets that hold the disk of a crash state while
+it is recovered, and that tell the devices of a recording apart.
 
 In:       a source tree that is ours alone, before it is compiled.
-Out:      the tree with dm-powercut.c in drivers/md/ and jbd2-readahead.h in fs/jbd2/.
-Not here: what the target does (dm-powercut.c), who uses it (harness/guests/agent/device.c).
+Out:      the tree with dm-powercut.c and dm-powercut-slice.c in drivers/md/ and jbd2-readahead.h in fs/jbd2/.
+Not here: what the targets do (these files), who uses them (harness/guests/agent/device.c, slices.c).
 
-No file of the kernel changes but the Makefiles of these folders, and no option: the target is compiled where
-device mapper is. Kernels that Powercut did not build are without; there dm-snapshot stands in for it."""
+No file of the kernel changes but the Makefiles of these folders, and no option: the targets are compiled
+where device mapper is. Kernels that Powercut did not build are without; there dm-snapshot stands in."""
 
 import functools
 import hashlib
@@ -27,12 +28,15 @@ class Addition(NamedTuple):
 
 
 TARGET = Addition(HERE / "dm-powercut.c", "drivers/md", b"\nobj-$(CONFIG_BLK_DEV_DM) += dm-powercut.o\n")
+SLICE = Addition(
+    HERE / "dm-powercut-slice.c", "drivers/md", b"\nobj-$(CONFIG_BLK_DEV_DM) += dm-powercut-slice.o\n"
+)
 READAHEAD = Addition(
     HERE / "jbd2-readahead.h",
     "fs/jbd2",
     b"\nCFLAGS_recovery.o += -include $(srctree)/fs/jbd2/jbd2-readahead.h\n",
 )
-ADDITIONS = (TARGET, READAHEAD)
+ADDITIONS = (TARGET, SLICE, READAHEAD)
 
 
 @functools.cache

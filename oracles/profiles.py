@@ -29,6 +29,10 @@ class Profile(msgspec.Struct, frozen=True):
     read_only_first: recovery begins with a mount that must not recover and may not write; the mount that
                 recovers is read-only, and only the second mount may write.
     room_bytes: at the end of the device, behind what mkfs gets: where the filesystem can grow to.
+    devices:    bytes of each, of a filesystem on several. In mkfs and fsck "%0", "%1" stand for their
+                images, in mount_options ("logdev=%1") for the devices; device 0 is mounted. They lie one
+                behind the other on the disk, and size_bytes has one block more.
+    redundant:  any one of the devices may be lost.
     setup:      operations, as a workload's text has them, that come before the setup of each workload.
     """
 
@@ -47,6 +51,21 @@ class Profile(msgspec.Struct, frozen=True):
     setup: str = ""
     read_only_first: bool = False
     room_bytes: int = 0
+    devices: tuple[int, ...] = ()
+    redundant: bool = False
+
+    @property
+    def device_sectors(self) -> tuple[int, ...]:
+        """Of each of several devices, 512 B."""
+        return tuple(size_bytes // 512 for size_bytes in self.devices)
+
+    @property
+    def agent_options(self) -> str:
+        """The mount options as the agent reads them (guests/agent/slices.c)."""
+        if not self.devices:
+            return self.mount_options
+        slices = "slices=" + "+".join(map(str, self.device_sectors))
+        return f"{slices},{self.mount_options}" if self.mount_options else slices
 
     @property
     def atomic_bytes(self) -> int:
@@ -78,6 +97,11 @@ _F2FS_SIZE_BYTES = 64 << 20
 _XFS_CHECK = ("xfs_repair", "-n", "-P", "-o", "bhash=512", "-o", "phase2_threads=0")
 # mkfs.xfs 6.1 refuses a smaller device, and a log of less than 64 MiB (which it zeroes).
 _XFS_SIZE_BYTES = 300 << 20
+
+# Behind several devices: where FLUSHes are told to (harness/states/devices.py).
+_TOLD_BYTES = 4096
+_EXT4_JOURNAL_BYTES = 8 << 20
+_XFS_LOG_BYTES = 64 << 20
 
 # More than a block group of ext4 (128 MiB) is not needed: one that was cut off at the end grows, too.
 _ROOM_BYTES = 64 << 20
@@ -230,6 +254,30 @@ PROFILES = (
         setup=_USED,
     ),
     Profile(
+        "btrfs-raid1",
+        "btrfs",
+        ("mkfs.btrfs", "-q", "-f", "-d", "raid1", "-m", "raid1", "%0", "%1"),
+        "btrfs-progs",
+        (*_BTRFS_CHECK, "%0"),
+        mount_options="device=%0,device=%1",
+        size_bytes=2 * _BTRFS_SIZE_BYTES + _TOLD_BYTES,
+        promises=promises.BTRFS,
+        devices=(_BTRFS_SIZE_BYTES, _BTRFS_SIZE_BYTES),
+        redundant=True,
+    ),
+    Profile(
+        "btrfs-raid0",
+        "btrfs",
+        # Data are spread over both, and nothing of them is there twice.
+        ("mkfs.btrfs", "-q", "-f", "-d", "raid0", "-m", "raid1", "%0", "%1"),
+        "btrfs-progs",
+        (*_BTRFS_CHECK, "%0"),
+        mount_options="device=%0,device=%1",
+        size_bytes=2 * _BTRFS_SIZE_BYTES + _TOLD_BYTES,
+        promises=promises.BTRFS,
+        devices=(_BTRFS_SIZE_BYTES, _BTRFS_SIZE_BYTES),
+    ),
+    Profile(
         "ext4",
         "ext4",
         _EXT4_MKFS,
@@ -318,6 +366,31 @@ PROFILES = (
         size_bytes=_EXT4_SIZE_BYTES + _ROOM_BYTES,
         promises=promises.EXT4,
         room_bytes=_ROOM_BYTES,
+    ),
+    Profile(
+        "ext4-journal-device",
+        "ext4",
+        # A journal on a device of its own. 4 KiB blocks on both, as they must be equal.
+        (*_EXT4_MKFS, "-b", "4096", "-O", "^has_journal", "%0"),
+        "e2fsprogs",
+        (*_EXT4_CHECK, "-j", "%1", "%0"),
+        mount_options="journal_path=%1",
+        size_bytes=_EXT4_SIZE_BYTES + _EXT4_JOURNAL_BYTES + _TOLD_BYTES,
+        promises=promises.EXT4,
+        devices=(_EXT4_SIZE_BYTES, _EXT4_JOURNAL_BYTES),
+    ),
+    Profile(
+        "ext4-journal-device-ordered",
+        "ext4",
+        # New blocks are data that the commit waits for and flushes, and not reserved ones that are converted
+        # after the write (ext4_should_dioread_nolock()): the ordering of the two devices is jbd2's.
+        (*_EXT4_MKFS, "-b", "4096", "-O", "^has_journal", "%0"),
+        "e2fsprogs",
+        (*_EXT4_CHECK, "-j", "%1", "%0"),
+        mount_options="journal_path=%1,dioread_lock",
+        size_bytes=_EXT4_SIZE_BYTES + _EXT4_JOURNAL_BYTES + _TOLD_BYTES,
+        promises=promises.EXT4,
+        devices=(_EXT4_SIZE_BYTES, _EXT4_JOURNAL_BYTES),
     ),
     Profile(
         "ext4-used",
@@ -438,6 +511,17 @@ PROFILES = (
         size_bytes=_XFS_SIZE_BYTES + _ROOM_BYTES,
         promises=promises.XFS,
         room_bytes=_ROOM_BYTES,
+    ),
+    Profile(
+        "xfs-log-device",
+        "xfs",
+        ("mkfs.xfs", "-q", "-f", "-l", "logdev=%1,size=64m", "%0"),
+        "xfsprogs",
+        (*_XFS_CHECK, "-l", "%1", "%0"),
+        mount_options="logdev=%1",
+        size_bytes=_XFS_SIZE_BYTES + _XFS_LOG_BYTES + _TOLD_BYTES,
+        promises=promises.XFS,
+        devices=(_XFS_SIZE_BYTES, _XFS_LOG_BYTES),
     ),
     Profile(
         "xfs-used",

@@ -21,6 +21,7 @@ MODELS = {
     "R": "reordered: any subset of the volatile writes since the last FLUSH is lost",
     "T": "torn: one write is cut at a sector boundary",
     "N": "nested: the power fails again during recovery",
+    "M": "members: of several devices one is behind, gone, or as it was",
 }
 
 # What a device must do for a state of that model alone to come about; of O every device is capable.
@@ -28,11 +29,15 @@ PRESUMES = {
     "R": "a volatile write cache that is written back in any order; FLUSH and FUA are honoured",
     "T": "a write of several sectors that the power failure cuts between two of them",
     "N": "a second power failure while the filesystem recovers from the first",
+    "M": "several devices, each with a write cache of its own; of those that are redundant one may be lost",
 }
 
+LATE, GONE = -1, -2  # of a device in model M, in place of the prefix that it shows
+
 BLOCK_BYTES, SECTOR_BYTES = 4096, 512
+MEMBER_FORMS = "M:12/1.late or M:12/0.gone,1.late or M:12/1.old7"
 DAMAGE_FORMS = "D:O:12/7680^1234 or D:O:12/7680.3=0"
-FORMS = f"O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; {DAMAGE_FORMS}"
+FORMS = f"O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; {MEMBER_FORMS}; {DAMAGE_FORMS}"
 SPECS_HELD = 4096  # parsed ones: a state is asked for its place more than once
 
 
@@ -78,6 +83,8 @@ class State(msgspec.Struct, frozen=True):
     torn:    the entry of which only the first `sectors` (512 B) did, -1 for none (T).
     nested:  entries of the log of this state's own recovery that are on the disk, too; -1 for a state that
              was not recovered before (N).
+    members: devices that are not as the others (M), each with the prefix that it shows, LATE or GONE. `lost`
+             has their writes, where the log is known (harness/states/crash.py settled()).
     damage:  what was then done to the disk at rest (Damage), of no model.
     """
 
@@ -87,11 +94,14 @@ class State(msgspec.Struct, frozen=True):
     sectors: int = 0
     nested: int = -1
     damage: Damage | None = None
+    members: tuple[tuple[int, int], ...] = ()
 
     @property
     def model(self) -> str:
         if self.damage is not None:
             return "D"
+        if self.members:
+            return "M"
         if self.nested >= 0:
             return "N"
         if self.torn >= 0:
@@ -102,6 +112,8 @@ class State(msgspec.Struct, frozen=True):
     def spec(self) -> str:
         if self.damage is not None:
             return f"D:{self.undamaged.spec}/{self.damage.spec}"
+        if self.members:
+            return f"M:{self.prefix}/{','.join(f'{device}.{_since(at)}' for device, at in self.members)}"
         if self.nested >= 0:
             return f"N:{self.outer.spec}/O:{self.nested}"
         if self.torn == self.prefix - 1 >= 0:
@@ -126,6 +138,10 @@ class State(msgspec.Struct, frozen=True):
         return min((*self.lost[:1], self.torn if self.torn >= 0 else self.prefix, self.prefix))
 
 
+def _since(at: int) -> str:
+    return {LATE: "late", GONE: "gone"}.get(at, f"old{at}")
+
+
 @functools.lru_cache(SPECS_HELD)
 def parse(spec: str) -> State:
     """The state of that name, of whichever log. Errors: BadSpec."""
@@ -144,7 +160,24 @@ def parse(spec: str) -> State:
         if torn < 0:
             raise BadSpec(f"{spec}: an empty prefix has no last write that could be torn")
         return State(prefix, torn=torn, sectors=int(match[3]))
+    if match := re.fullmatch(r"M:(\d+)/(\d\.(?:late|gone|old\d+)(?:,\d\.(?:late|gone|old\d+))*)", spec):
+        return State(int(match[1]), members=_members(spec, int(match[1]), match[2]))
     raise BadSpec(f"{spec!r} is not a state. Write one such as {FORMS}")
+
+
+def _members(spec: str, prefix: int, text: str) -> tuple[tuple[int, int], ...]:
+    found: dict[int, int] = {}
+    for part in text.split(","):
+        device, _, word = part.partition(".")
+        at = {"late": LATE, "gone": GONE}.get(word)
+        if at is None:
+            at = int(word.removeprefix("old"))
+        if int(device) in found:
+            raise BadSpec(f"{spec}: device {device} is named twice")
+        if at > prefix:
+            raise BadSpec(f"{spec}: entry {at} is after the end of the prefix, so no device can be as old")
+        found[int(device)] = at
+    return tuple(found.items())
 
 
 def _damaged(spec: str) -> State:
@@ -245,12 +278,22 @@ def disk_words(spec: str) -> str:
         return ""
 
 
+def _member_words(device: int, at: int) -> str:
+    if at == LATE:
+        return f"device {device} without what it was sent since its own last FLUSH"
+    if at == GONE:
+        return f"device {device} is gone"
+    return f"device {device} as it was after {_entries(str(at), 'log ')}"
+
+
 def _words(state: State) -> str:
     if state.damage is not None:
         return f"{_words(state.undamaged)}; then {state.damage.words}"
     if state.nested >= 0:
         return f"{_words(state.outer)}; then {_entries(str(state.nested))} that its recovery wrote"
     words = _entries(str(state.prefix), "log ")
+    if state.members:
+        return "; ".join([words, *(_member_words(device, at) for device, at in state.members)])
     if state.lost:
         words += f" without {_ranges(state.lost).replace(',', ', ')}"
     if state.torn >= 0:

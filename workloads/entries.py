@@ -10,6 +10,8 @@ import enum
 
 import msgspec
 
+ALL_DEVICES = -1
+
 
 class EntryFlag(enum.IntEnum):
     """drivers/md/dm-log-writes.c, LOG_*_FLAG. Several together are an int: as IntFlag each & took 2 us, now
@@ -29,9 +31,11 @@ class EntrySummary(msgspec.Struct, frozen=True, array_like=True):
     sector:       where it begins, in sectors of 512 B.
     sector_count: how long it is.
     mark:         the text of a mark, "" of other entries.
+    device:       of a filesystem on several, which one; of a FLUSH ALL_DEVICES where that is not known.
     """
 
     flags: int
     sector: int
     sector_count: int
     mark: str = ""
+    device: int = 0

@@ -261,7 +261,7 @@ def timed(guest_slot: GuestSlot, command: str) -> float:
 
 def bare_s(guest_slot: GuestSlot, one: Profile, device: str) -> float:
     """Seconds a round of the bare loop."""
-    options = one.mount_options or "-"
+    options = one.agent_options or "-"
     return timed(guest_slot, f"bare {device} {one.filesystem} {options} {BARE_ROUNDS}") / BARE_ROUNDS
 
 
@@ -410,7 +410,7 @@ def restart_loop(guest_slot: GuestSlot, one: Profile, recording: Recording) -> f
     guest = guest_slot.guest()
     guest.load(DISK, recording.base)
     guest.write(LOG, 0, recording.log.read_bytes())
-    options = one.mount_options or "-"
+    options = one.agent_options or "-"
     total = 0.0
     for point in range(RESTART_POINTS):
         first = int((point + 0.5) * recording.history.entry_count / RESTART_POINTS)

@@ -25,6 +25,9 @@ STATES = (
     ("T:812-805/3", "another volatile write torn"),
     ("N:O:812/O:7", "the recovery of a state cut"),
     ("N:R:812-803/O:7", "the recovery of a state of another model cut"),
+    ("M:812/1.late", "of several devices one is behind"),
+    ("M:812/0.gone,1.late", "one is lost, and another is behind"),
+    ("M:812/1.old300", "one comes back as it was"),
     ("D:O:812/7680^1234", "a bit flipped"),
     ("D:O:812/7680.3=0", "a sector zeroed"),
 )

@@ -42,7 +42,9 @@ GUEST = "guest"
 BACK_OFF_S = 5.0
 CONFIG = {
     "distributed.worker.daemon": False,  # a worker has children: the guests' process
-    "distributed.scheduler.worker-ttl": "120s",
+    # By the wall clock: after a laptop slept, no worker would have been heard of for too long. One that dies
+    # closes its connection, and one that is cut off loses it (distributed.comm.timeouts.tcp).
+    "distributed.scheduler.worker-ttl": None,
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,

@@ -158,6 +158,7 @@ ATTRIBUTES = "EXT4-7"
 GROWN = "EXT4-17"
 FLUSHED = "EXT4-18"
 INELIGIBLE = "EXT4-19"
+DATA_DEVICE = "EXT4-20"
 BLOCKS = "EXT4-1"
 LEFT_OUT = "EXT4-8"
 DIRECTORY_LOST = ("durable: object lost (directory above fsynced file)",)
@@ -314,6 +315,13 @@ GROWING = ("grown-between-fsyncs", "grown-and-used-at-once")
 UNCLEAN = ("fsck: not clean (filesystem)",)
 
 KNOWN = (
+    *(
+        KnownBug(DATA_DEVICE, ("6.12",), "ext4", workload, (signature,), ("ext4-journal-device",), maybe=True)
+        for workload, signature in (
+            ("append-fsync-repeated", "durable: data lost (fsynced file)"),
+            ("append-fdatasync-repeated", "durable: data lost (fdatasynced file)"),
+        )
+    ),
     # Only where xfs_repair of this machine is older than 7.0.0.
     KnownBug("XFS-5", ("6.12", "7.2"), "xfs", "large-attribute-set-beside-an-fsync", UNCLEAN, maybe=True),
     # Only where xfs_repair of this machine has not the check of v6.10.
@@ -649,6 +657,12 @@ class Fix(msgspec.Struct, frozen=True):
 # In the order in which they are tried: those first that mend what the log holds, then those that commit in
 # its place, and so hide what else it may hold.
 FIXES = (
+    Fix(
+        "fix/jbd2-fsync-flushes-the-data-device",
+        "ext4",
+        (DATA_DEVICE,),
+        ("ext4-journal-device",),
+    ),
     Fix("fix/btrfs-rename-logs-the-name-that-replaces-a-logged-one", "btrfs", (REPLACED,)),
     Fix("fix/btrfs-rename-notes-the-replaced-name", "btrfs", (REPLACED_NAME,)),
     Fix("fix/btrfs-conflicting-inode-logs-its-directories", "btrfs", (REPLACED_NAME,)),

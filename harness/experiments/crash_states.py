@@ -55,7 +55,14 @@ class CrashStates:
             setting.tally.add_state if setting.tally else None,
             proving=setting.proving,
         )
-        self._explorer = Explorer(state_plan, setting.profile.atomic_bytes, log, setting.scratch, enough)
+        self._explorer = Explorer(
+            state_plan,
+            setting.profile.atomic_bytes,
+            log,
+            setting.scratch,
+            enough,
+            setting.profile.redundant,
+        )
         self._judging_s = 0.0
 
     @property

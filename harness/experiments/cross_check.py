@@ -109,7 +109,7 @@ def _cross(
         copy_sparse(pristine, base)
         write_log(scratch / "cross.log", log.entries(0, cut))
     asks = walk_flags_of_words(op.word for op in (*workload.setup, *workload.run))
-    options = profile.mount_options or "-"
+    options = profile.agent_options or "-"
     walk = guest.ask(f"dropped {asks} {profile.filesystem} {options}", 60)
     theirs = msgspec.json.decode(guest.read(OUTBOX, 0, int(walk[1])), type=DroppedWalk)
     recovery = Recovery(guest_slot, profile, False, scratch, asks)

@@ -347,6 +347,9 @@ def open_shell(kernel: Path, image: Path, experiment: Experiment) -> int:
     """A guest with the host's programs and the state's disk on /dev/ubda, its console ours."""
     one = profile(experiment.facts.profile)
     options = f"-o {one.mount_options} " if one.mount_options else ""
+    if one.devices:  # for the reader to cut: losetup has an offset and a size
+        sizes = ", ".join(f"%{number} {size >> 20} MiB" for number, size in enumerate(one.devices))
+        options = f"(its devices lie one behind the other: {sizes}) {options}"
     init = image.parent / "shell-init"
     init.write_text(SHELL_INIT.format(filesystem=one.filesystem, options=options))
     init.chmod(0o755)

@@ -66,6 +66,11 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
             f"{finding.id} was shown by a program, and only a workload in words can be exported. "
             f"The program itself shows it, and so does {itself(finding)}"
         )
+    if profile(experiment.facts.profile).devices:
+        raise NoExport(
+            f"{finding.id} was shown on several devices, and no exported program has more than one. "
+            f"Use {itself(finding)}"
+        )
     kind = {FAULTS: failed, DAMAGE: damaged}.get(experiment.facts.kind, crashed)
     if is_live(finding.state):
         kind = died

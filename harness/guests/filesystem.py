@@ -9,22 +9,31 @@ The checker runs as a host process beside the guest: btrfs check costs 2.4 ms of
 13 ms in a UML guest (a page fault costs 60 us in it), and it runs while the guest recovers the next state.
 """
 
+import contextlib
+import functools
+import itertools
 import os
 import re
 import select
 import shutil
 import signal
 import subprocess
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harness.guests.checker_reads import environment
-from harness.states.disk import copy_sparse
+from harness.states.disk import BLOCK_BYTES, copy_sparse, data_runs
+from harness.states.members import SUPERBLOCKS_AT
 from oracles.observation import Fsck
 from oracles.profiles import Profile
 
 # Debian keeps mkfs and fsck where an ordinary user's PATH does not look.
 SYSTEM_PATH = "/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin:/usr/local/bin"
 FSCK_TIMEOUT_S = 60
+# Of ext4 with 4 KiB blocks: where the superblock lies and its UUID, where that of the journal lies, and whose
+# journal it is (s_nr_users and s_users in include/linux/jbd2.h).
+SUPERBLOCK_AT, UUID_AT, JOURNAL_AT, USERS_AT, USER_AT = 1024, 0x68, 4096, 0x40, 0x100
 # The last line of fsck.f2fs: the one part of an answer that says nothing of the image.
 ELAPSED = re.compile(r"^Done: [0-9.]+ secs$", re.MULTILINE)
 
@@ -47,12 +56,99 @@ def _environment() -> dict[str, str]:
 
 def make_filesystem(profile: Profile, image: Path) -> None:
     """A fresh filesystem of the profile in `image`, which is replaced. Errors: NoFilesystemTool, OSError."""
+    if profile.devices:
+        _make_on_devices(profile, image)
+        return
     with image.open("wb") as file:
         file.truncate(profile.size_bytes - profile.room_bytes)
     run_tool([find_tool(profile.mkfs[0], profile.package), *profile.mkfs[1:], str(image)])
     if profile.room_bytes:
         os.truncate(image, profile.size_bytes)
     _dig_holes(image)
+
+
+def _make_on_devices(profile: Profile, image: Path) -> None:
+    with _images(profile, image) as images:
+        for device, size_bytes in zip(images, profile.devices, strict=True):
+            with device.open("wb") as file:
+                file.truncate(size_bytes)
+        program = find_tool(profile.mkfs[0], profile.package)
+        run_tool([program, *_named(profile.mkfs[1:], images)])
+        if profile.filesystem == "ext4":
+            _join_journal(profile, *images)
+        with image.open("wb") as file:
+            file.truncate(profile.size_bytes)
+            starts = itertools.accumulate(profile.devices, initial=0)
+            for device, start in zip(images, starts, strict=False):
+                for offset, content in data_runs(device):
+                    file.seek(start + offset)
+                    file.write(content)
+
+
+@contextlib.contextmanager
+def _images(profile: Profile, image: Path) -> Iterator[list[Path]]:
+    """Files beside the image for its devices, gone afterwards."""
+    images = [image.with_name(f"{image.name}.{number}") for number in range(len(profile.devices))]
+    try:
+        yield images
+    finally:
+        for device in images:
+            device.unlink(missing_ok=True)
+
+
+def _without_missing(profile: Profile, images: Sequence[Path]) -> Sequence[Path]:
+    """The images; where the filesystem can be without the first, from the first on that has a superblock."""
+    if not profile.redundant:
+        return images
+    for number, image in enumerate(images):
+        with image.open("rb") as file:
+            file.seek(SUPERBLOCKS_AT[0])
+            if file.read(BLOCK_BYTES).strip(b"\0"):
+                return [*images[number:], *images[:number]]
+    return images
+
+
+def _cut_out(profile: Profile, image: Path, images: Sequence[Path]) -> None:
+    starts = [sum(profile.devices[:number]) for number in range(len(images))]
+    ends = [start + size_bytes for start, size_bytes in zip(starts, profile.devices, strict=True)]
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(device.open("wb")) for device in images]
+        for file, size_bytes in zip(files, profile.devices, strict=True):
+            file.truncate(size_bytes)
+        for offset, content in data_runs(image):
+            for file, start, end in zip(files, starts, ends, strict=True):
+                low, high = max(offset, start), min(offset + len(content), end)
+                if low < high:
+                    file.seek(low - start)
+                    file.write(content[low - offset : high - offset])
+
+
+def _named(words: Iterable[str], images: Sequence[Path]) -> list[str]:
+    """With the images for "%0", "%1"."""
+    return [
+        functools.reduce(lambda text, at: text.replace(f"%{at}", str(images[at])), range(len(images)), word)
+        for word in words
+    ]
+
+
+def _join_journal(profile: Profile, image: Path, journal: Path) -> None:
+    """Make an image the journal of an ext4 without one. mke2fs and tune2fs take a block device alone
+    (EXT2_ET_JOURNAL_NOT_BLOCK in lib/ext2fs/mkjournal.c), and ext2fs_add_journal_device() there does this."""
+    debugfs = find_tool("debugfs", profile.package)
+    run_tool(
+        [find_tool("mke2fs", profile.package), "-q", "-F", "-b", "4096", "-O", "journal_dev", str(journal)]
+    )
+    with image.open("rb") as file, journal.open("r+b") as other:
+        file.seek(SUPERBLOCK_AT + UUID_AT)
+        user = file.read(16)
+        other.seek(SUPERBLOCK_AT + UUID_AT)
+        identity = uuid.UUID(bytes=other.read(16))
+        other.seek(JOURNAL_AT + USERS_AT)
+        other.write((1).to_bytes(4, "big"))
+        other.seek(JOURNAL_AT + USER_AT)
+        other.write(user)
+    for request in ("feature has_journal", f"ssv journal_uuid {identity}", "ssv journal_inum 0"):
+        run_tool([debugfs, "-w", "-R", request, str(image)])
 
 
 def _dig_holes(image: Path) -> None:
@@ -110,13 +206,24 @@ def _run_checker(command: list[str], preloaded: dict[str, str]) -> tuple[int, by
 def check_filesystem(profile: Profile, image: Path, reads: Path | None = None) -> Fsck:
     """The checker's answer on an image that nothing has mounted. reads: a file where it leaves what it read
     of the image, for checker_reads.blocks_read(). Errors: NoFilesystemTool, AgentError."""
-    command = [find_tool(profile.fsck[0], profile.package), *profile.fsck[1:], str(image)]
-    preloaded = environment(image, reads) if reads is not None else {}
+    program = find_tool(profile.fsck[0], profile.package)
+    if not profile.devices:
+        preloaded = environment(image, reads) if reads is not None else {}
+        return _answer([program, *profile.fsck[1:], str(image)], preloaded, [image])
+    with _images(profile, image) as images:
+        _cut_out(profile, image, images)
+        words = _named(profile.fsck[1:], _without_missing(profile, images))
+        return _answer([program, *words], {}, images)
+
+
+def _answer(command: list[str], preloaded: dict[str, str], images: Sequence[Path]) -> Fsck:
     try:
         status, said = _run_checker(command, preloaded)
         if status == -signal.SIGKILL:  # by somebody, as the OOM killer: it has no answer of its own
             status, said = _run_checker(command, preloaded)
     except subprocess.TimeoutExpired:
         return Fsck(exit=-1, output=f"it did not answer within {FSCK_TIMEOUT_S} s", timed_out=True)
-    output = said.decode("latin-1").replace(str(image), "IMAGE")
+    output = said.decode("latin-1")
+    for image in images:
+        output = output.replace(str(image), f"IMAGE{image.suffix if len(images) > 1 else ''}")
     return Fsck(exit=status, output=ELAPSED.sub("Done: SECONDS secs", output))

@@ -78,7 +78,7 @@ class MeasuredGuest:
         make_filesystem(profile, fresh)
         self.guest.load(DISK, fresh)
         fresh.unlink()
-        options = profile.mount_options or "-"
+        options = profile.agent_options or "-"
         answer = self.guest.ask(f"enter {profile.filesystem} {options}", timeout_s=MOUNT_TIMEOUT_S)
         if int(answer[1]):
             raise NotMeasured(

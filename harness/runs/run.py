@@ -175,6 +175,7 @@ def run(
         for workload in part.workloads:
             require_sectors(workload, part.profile)
     require_for_programs(run_spec)
+    require_for_devices(run_spec)
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     guest = prefer(run_spec.guest, parts_of(run_spec)[0].kernel, run_spec.config, progress)
@@ -351,6 +352,18 @@ def require_for_programs(run_spec: RunSpec) -> None:
         )
     if programs and run_spec.kind != CRASH:
         raise BadSelection(f"{programs[0]} is a program: leave --faults and --damage out")
+
+
+def require_for_devices(run_spec: RunSpec) -> None:
+    """Of a filesystem on several devices what was tried: crash models, in guests of this machine. Errors:
+    BadSelection."""
+    several = [part.profile.name for part in parts_of(run_spec) if part.profile.devices]
+    if several and run_spec.kind != CRASH:
+        raise BadSelection(f"{several[0]} has several devices: leave --faults and --damage out")
+    if several and family(run_spec.guest) == SSH:
+        raise BadSelection(
+            f"{several[0]} has several devices, and a machine reached by ssh has one. Leave --guest out"
+        )
 
 
 def require_sectors(workload: Workload, profile: Profile) -> None:

@@ -138,7 +138,7 @@ class Checks:
 
     def _run(self, disk: RecoveredDisk, image: Path) -> Fsck:
         self.counts[RUN] += 1
-        if self._profile.filesystem not in PROVABLE:
+        if self._profile.filesystem not in PROVABLE or self._profile.devices:
             return check_filesystem(self._profile, image)
         self._reads.unlink(missing_ok=True)
         fsck = check_filesystem(self._profile, image, self._reads)

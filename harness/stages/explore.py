@@ -15,6 +15,7 @@ import msgspec
 from harness.stages.recover import MOUNTED, Recovered, Recovery
 from harness.states.crash import DEFAULT_MODELS, states
 from harness.states.log import SECTOR_BYTES, Log
+from harness.states.members import Members
 from harness.states.nested import FOLDER, Nesting, Recoveries
 from harness.states.reorder import Reordering
 from harness.states.spread import even
@@ -49,7 +50,7 @@ def may_write(report: bytes) -> bool:
 
 class Explorer:
     """recovered() of one log; planned and coverage are whole when it has ended. enough: asked before each
-    state of model O; True ends them."""
+    state of model O; True ends them. redundant: of the profile."""
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Explorer:
         log: Log,
         scratch: Path,
         enough: Callable[[], bool] = lambda: False,
+        redundant: bool = False,
     ) -> None:
         self.planned: dict[str, int] = {}
         self._coverage: list[Coverage] = []
@@ -65,6 +67,7 @@ class Explorer:
         self._atomic_bytes = state_plan.atomic_bytes or atomic_bytes
         self._log = log
         self._enough = enough
+        self._redundant = redundant
         self.recoveries = scratch / FOLDER
         # By the state that was recovered for it the last prefix with that disk: to it most was promised.
         self._outer: dict[str, State] = {}
@@ -97,6 +100,11 @@ class Explorer:
             self.planned["T"] = tearing.count
             self._coverage.append(tearing.coverage)
             found.append(tearing.states())
+        if "M" in self._state_plan.models:
+            members = Members(self._log, self._log.devices, self._redundant, budget)
+            self.planned["M"] = members.count
+            self._coverage.append(members.coverage)
+            found.append(members.states())
         return itertools.chain.from_iterable(found)
 
     def _ordered(self) -> Iterator[State]:

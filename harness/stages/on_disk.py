@@ -41,7 +41,7 @@ class OnDisk:
         profile = self._profile
         words = guest.ask(
             f"ondisk {self._asks} {profile.size_bytes // SECTOR_BYTES} {profile.filesystem} "
-            f"{profile.mount_options or '-'}",
+            f"{profile.agent_options or '-'}",
             timeout_s=COPY_S,
         )
         if words[:1] != ["report"]:

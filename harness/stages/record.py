@@ -13,7 +13,7 @@ cached, as it would in life.
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -24,7 +24,8 @@ from harness.guests.symbols import with_functions
 from harness.stages.live import Live, died, live_of
 from harness.stages.queue import queue_facts
 from harness.states.disk import open_disk, writes_of
-from harness.states.log import Log, open_log, write_log
+from harness.states.flushes import is_told, told_apart
+from harness.states.log import Entry, Log, open_log, write_log
 from harness.states.overtaken import overtaken, suspects
 from oracles.profiles import Profile
 from reports.results import FAST, Device, QueueFacts
@@ -100,7 +101,7 @@ def program(profile: Profile, workload: Workload) -> str:
 
 
 def program_head(profile: Profile, parallel: bool = False) -> str:
-    return f"{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}\t{int(parallel)}"
+    return f"{profile.filesystem}\t{profile.agent_options}\t{profile.size_bytes // 512}\t{int(parallel)}"
 
 
 def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
@@ -232,7 +233,7 @@ def _split(
     kernel: str,
     folder: Path,
 ) -> Recording:
-    part = cut(log, pristine, folder)
+    part = cut(log, pristine, folder, profile.device_sectors)
     steps = [_step(answer, workload) for answer in report.steps]
     setup_count = len(workload.setup)
     try:
@@ -262,20 +263,28 @@ class Part(msgspec.Struct, frozen=True):
     marks: dict[str, int]
 
 
-def cut(log: Log, pristine: Path, folder: Path, first: str = "run", last: str = "end") -> Part:
-    """What lies between two marks of a log that began with the disk `pristine`, as files of the folder.
-    Errors: BadLog, BadEntry, OSError."""
-    run, end = log.mark_index(first), log.mark_index(last)
+def cut(log: Log, pristine: Path, folder: Path, devices: Sequence[int] = ()) -> Part:
+    """What lies between the marks "run" and "end" of a log that began with the disk `pristine`, as files of
+    the folder. devices: sectors of each, where there are several. Errors: BadLog, BadEntry, OSError."""
+    run, end = log.mark_index("run"), log.mark_index("end")
     base = folder / "base"
     with open_disk(base, pristine) as disk:
         for entry in log.entries(0, run):
             for write in writes_of(entry):
                 disk.apply(write)
     kept = folder / "recorded.log"
-    write_log(kept, log.entries(run + 1, end))
-    inside = ((index - run - 1, text) for index, text in log.marks.items() if run < index < end)
-    marks = {word: index for index, text in inside for word in text.split(",")}  # tracer.c: two at one place
-    return Part(base, kept, end - run - 1, marks)
+    entries = log.entries(run + 1, end)
+    if devices:
+        entries = told_apart(entries, devices, is_told(log, devices))
+    marks: dict[str, int] = {}
+
+    def noted() -> Iterator[Entry]:
+        for index, entry in enumerate(entries):
+            if entry.mark:  # tracer.c: two at one place
+                marks.update(dict.fromkeys(entry.mark.split(","), index))
+            yield entry
+
+    return Part(base, kept, write_log(kept, noted()), marks)
 
 
 def _step(answer: StepReport, workload: Workload) -> Step:

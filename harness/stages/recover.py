@@ -300,7 +300,7 @@ class Session:
         self._half = 1 - self._half
         self.guest.write(INBOX, offset, body)
         profile = self._profile
-        options = profile.mount_options or "-"
+        options = profile.agent_options or "-"
         self.guest.say(
             f"check {offset} {len(body)} {profile.size_bytes // SECTOR} {profile.filesystem} {options}"
         )
@@ -464,7 +464,7 @@ class Recovery:
             guest.write(DISK, write.offset, write.data)
         ahead.dirty.clear()
         profile = self._profile
-        options = profile.mount_options or "-"
+        options = profile.agent_options or "-"
         words = guest.ask(f"recovery {profile.size_bytes // SECTOR} {profile.filesystem} {options}")
         if words[:1] != ["recovery"]:
             raise GuestTrouble(f"expected the end of a recovery, got {words}")

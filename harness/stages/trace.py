@@ -52,7 +52,7 @@ class Took(msgspec.Struct, frozen=True):
 def program_text(profile: Profile, program: Program, untraced: bool = False) -> str:
     """The program as agent/start.c reads it."""
     lines = [
-        f"mount\t{profile.filesystem}\t{profile.mount_options}\t{profile.size_bytes // 512}",
+        f"mount\t{profile.filesystem}\t{profile.agent_options}\t{profile.size_bytes // 512}",
         f"seconds\t{program.timeout_s:g}",
         *(["within\t1"] if program.within else []),
         *(["untraced\t1"] if untraced else []),

@@ -22,8 +22,8 @@ from typing import Protocol
 
 import msgspec
 
-from oracles.spec import BLOCK_BYTES, MODELS, BadSpec, State, parse
-from workloads.entries import EntryFlag, EntrySummary
+from oracles.spec import BLOCK_BYTES, GONE, LATE, MODELS, BadSpec, State, parse
+from workloads.entries import ALL_DEVICES, EntryFlag, EntrySummary
 
 DEFAULT_MODELS = ("O",)
 
@@ -63,32 +63,42 @@ def is_volatile(entry: EntrySummary) -> bool:
     return writes(entry) and not entry.flags & EntryFlag.FUA
 
 
+def covers(flush: EntrySummary, device: int) -> bool:
+    """Whether it is a FLUSH, and one of that device."""
+    return bool(flush.flags & EntryFlag.FLUSH) and flush.device in (device, ALL_DEVICES)
+
+
 def cuts(entries: Iterable[EntrySummary]) -> Iterator[Cut]:
     """
     The fullest prefixes of every window: its end, and wherever a write with FUA or a mark comes between,
     for there the disk or the moment is another one. Any other prefix of the window with some of its writes
-    lost is one of these with more of them lost.
+    lost is one of these with more of them lost. Of several devices each has windows of its own: a cut has the
+    volatile writes of all.
     """
-    start, volatile, fresh, index = 0, list[int](), False, -1
+    start, volatile, fresh, index = 0, list[tuple[int, int]](), False, -1
     for index, entry in enumerate(entries):
         ends = bool(entry.flags & EntryFlag.FLUSH)
         if fresh and (ends or not is_volatile(entry)):
-            yield Cut(start, index, tuple(volatile))
+            yield Cut(start, index, tuple(each for each, _ in volatile))
             fresh = False
         if ends:
-            start, volatile = index if entry.sector_count else index + 1, []
+            volatile = [each for each in volatile if not covers(entry, each[1])]
+            behind = index if entry.sector_count else index + 1
+            start = volatile[0][0] if volatile else behind
         if is_volatile(entry):
-            volatile.append(index)
+            volatile.append((index, entry.device))
             fresh = True
     if fresh:
-        yield Cut(start, index + 1, tuple(volatile))
+        yield Cut(start, index + 1, tuple(each for each, _ in volatile))
 
 
-def window_start(entries: Entries, prefix: int, since: int = 0) -> int | None:
-    """The first entry behind the last FLUSH before the cut; None when there is no FLUSH from `since` on."""
+def window_start(entries: Entries, prefix: int, since: int = 0, device: int | None = None) -> int | None:
+    """The first entry behind the last FLUSH before the cut, of this device if one is named; None when there
+    is no such FLUSH from `since` on."""
     for index in range(prefix - 1, since - 1, -1):
-        if entries[index].flags & EntryFlag.FLUSH:
-            return index if entries[index].sector_count else index + 1
+        entry = entries[index]
+        if entry.flags & EntryFlag.FLUSH and (device is None or covers(entry, device)):
+            return index if entry.sector_count else index + 1
     return None
 
 
@@ -105,6 +115,8 @@ def parse_spec(spec: str, entries: Entries, device_bytes: int = 0) -> State:
         raise BadSpec(
             f"{spec}: the log has {len(entries)} entries, so its states are O:0 to O:{len(entries)}"
         )
+    if state.members:
+        return settled(state, entries)
     if state.lost:
         _check_lost(spec, state, entries)
     if state.torn >= 0:
@@ -112,12 +124,35 @@ def parse_spec(spec: str, entries: Entries, device_bytes: int = 0) -> State:
     return state
 
 
+def sent(entries: Entries, device: int, start: int, stop: int) -> tuple[int, ...]:
+    """The writes to that device, of the entries from start to before stop."""
+    return tuple(
+        index for index in range(start, stop) if writes(entries[index]) and entries[index].device == device
+    )
+
+
+def settled(state: State, entries: Entries) -> State:
+    """A state of model M with its lost writes, which its name leaves to the log."""
+    lost: set[int] = set()
+    for device, since in state.members:
+        if since == LATE:
+            start = window_start(entries, state.prefix, device=device) or 0
+            behind = sent(entries, device, start, state.prefix)
+            lost.update(index for index in behind if is_volatile(entries[index]))
+        elif since != GONE:
+            lost.update(sent(entries, device, since, state.prefix))
+    return State(state.prefix, lost=tuple(sorted(lost)), members=state.members)
+
+
 def _check_lost(spec: str, state: State, entries: Entries) -> None:
-    start = window_start(entries, state.prefix) or 0
+    starts: dict[int, int] = {}  # of the windows, by device
     for index in state.lost:
         if index >= state.prefix:
             raise BadSpec(f"{spec}: entry {index} is after the end of the prefix, so it is not on the disk")
-        if index < start:
+        device = entries[index].device
+        if device not in starts:
+            starts[device] = window_start(entries, state.prefix, device=device) or 0
+        if index < starts[device]:
             raise BadSpec(f"{spec}: entry {index} was durable, because a later FLUSH had completed")
         if not writes(entries[index]):
             raise BadSpec(f"{spec}: entry {index} writes nothing")
@@ -138,12 +173,13 @@ def _check_torn(spec: str, state: State, entries: Entries) -> None:
         )
     if state.torn == state.prefix - 1:
         return  # it was on its way, FUA or not
-    if state.torn < (window_start(entries, state.prefix) or 0) or not is_volatile(entry):
+    start = window_start(entries, state.prefix, device=entry.device) or 0
+    if state.torn < start or not is_volatile(entry):
         raise BadSpec(f"{spec}: entry {state.torn} was durable before the end of the prefix")
 
 
 def parse_models(text: str) -> tuple[str, ...]:
-    """`--models O,R`; in the order O, R, T, N. Errors: BadSpec."""
+    """`--models O,R`; in the order O, R, T, N, M. Errors: BadSpec."""
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     for model in wanted:
         if model not in MODELS:

@@ -21,6 +21,7 @@ from typing import IO
 
 import msgspec
 
+from harness.states.devices import Places, places_of
 from workloads.entries import EntryFlag, EntrySummary
 
 MAGIC = 0x6A736677736872
@@ -46,7 +47,8 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Log:
-    """Entries of a log file by index. Memory: 25 bytes an entry and the marks; data stays in the file."""
+    """Entries of a log file by index. Memory: 25 bytes an entry and the marks; data stays in the file.
+    devices: where the log is one of several."""
 
     def __init__(self, file: IO[bytes], sector_size: int) -> None:
         self._file = file
@@ -56,6 +58,7 @@ class Log:
         self._flags = array("B")
         self._places = array("Q")
         self.marks: dict[int, str] = {}
+        self.devices: Places | None = None
 
     def __len__(self) -> int:
         return len(self._sectors)
@@ -67,6 +70,7 @@ class Log:
             self._sectors[entry_index],
             self._counts[entry_index],
             self.marks.get(entry_index, ""),
+            self.devices.device_at(self._sectors[entry_index]) if self.devices else 0,
         )
 
     def __iter__(self) -> Iterator[EntrySummary]:
@@ -122,6 +126,7 @@ class Log:
         moved._counts = array("Q", (self._counts[index] for index in order))
         moved._flags = array("B", (self._flags[index] for index in order))
         moved._places = array("Q", (self._places[index] for index in order))
+        moved.devices = self.devices
         moved.marks = {new: self.marks[old] for new, old in enumerate(order) if old in self.marks}
         return moved
 
@@ -185,6 +190,8 @@ class Log:
             self._sectors.append(sector * scale)
             self._counts.append(count * scale)
             self._flags.append(flags)
+            if not number:
+                self.devices = places_of(self.marks.get(0, ""))
             if entry_count is None and self.marks.get(number) == "end":
                 return
 

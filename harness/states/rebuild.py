@@ -19,6 +19,7 @@ from pathlib import Path
 from harness.states.crash import window_start
 from harness.states.disk import BLOCK_BYTES, Disk, DiskWrite, private_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, Log, open_log
+from harness.states.members import absent
 from harness.states.nested import file_name
 from oracles.spec import State
 from workloads.entries import EntryFlag
@@ -130,6 +131,7 @@ class Rebuilding:
         self.dirty: set[int] = set()
         self.committed = False
         self.damaged: tuple[int, bytes] | None = None
+        self._absent: list[tuple[int, bytes]] = []  # blocks of devices that are gone, as they were
         self._entry: Callable[[int], Entry] = functools.lru_cache(ENTRIES_HELD)(log.entry)
         self._window = Window(0, log, self._entry)
         self._start_of = (0, 0)  # a prefix, and where its window starts
@@ -147,7 +149,13 @@ class Rebuilding:
         if self.damaged is not None:
             self._put(*self.damaged)
             self.damaged = None
+        while self._absent:
+            self._put(*self._absent.pop())
         self._move(state.undamaged)
+        if state.members and self._log.devices is not None:
+            for block in absent(state, self._log.devices):
+                self._absent.append((block, self.disk.block(block)))
+                self._put(block, bytes(BLOCK_BYTES))
         if state.damage is not None:
             block = state.damage.block
             self.damaged = block, self.disk.block(block)
@@ -166,8 +174,8 @@ class Rebuilding:
             self._nest(outer, state.nested)
 
     def _move_to(self, state: State) -> None:
-        whole = state.model == "O"
-        start = state.prefix if whole else self._window_start(state.prefix)
+        whole = not state.lost and state.torn < 0
+        start = state.prefix if whole else min(self._window_start(state.prefix), state.whole)
         window = self._window
         if whole or start != window.start:
             if not window.is_whole:

@@ -19,6 +19,8 @@ def coverage_words(coverage: Coverage | None) -> str:
         return f"{whole} windows complete; {share}"
     if coverage.model == "D":
         return f"{whole} blocks; {coverage.examined:,} of {coverage.space:,} damages"
+    if coverage.model == "M":
+        return f"{whole} cuts complete; {coverage.examined:,} of {coverage.space:,} states"
     if coverage.model == "O":
         return f"{whole} windows complete; {coverage.examined:,} of {coverage.space:,} disks"
     share = f"{coverage.examined:,} of {coverage.space:,} cuts"

@@ -87,6 +87,7 @@ bool device_table(const char *name, const struct segment *segments, size_t count
 bool device_message(const char *name, const char *text);
 const char *device_asked(const char *name, const char *text);
 void device_remove(const char *name);
+bool device_has_target(const char *name);
 int device_open_count(const char *name);
 enum store { STORE_SMALL, STORE_WHOLE, STORE_TELLS };
 const char *state_device(uint64_t sectors, enum store store);
@@ -97,6 +98,10 @@ enum written state_device_written(void);
 bool state_device_failed(void);
 #define CHANGED_SECTORS_SHIFT 56 /* of the number of a changed block: which of its sectors, 0 for all */
 uint32_t changes_read(char *buffer, size_t capacity, uint64_t *numbers);
+
+/* slices.c: a filesystem on several devices. */
+int slices_mount(const char *device, const char *filesystem, unsigned long flags, const char *options);
+void slices_remove(void);
 
 /* proofs.c: a state of which nothing differs that an earlier recovery read. */
 void proofs_forget(void);

@@ -152,7 +152,7 @@ void device_mapper_start(void)
 
 static bool has_target; /* powercut */
 
-static bool find_target(const char *wanted)
+bool device_has_target(const char *wanted)
 {
 	static union {
 		struct dm_ioctl header;
@@ -178,7 +178,7 @@ static bool find_target(const char *wanted)
 void device_start(void)
 {
 	device_mapper_start();
-	has_target = find_target("powercut");
+	has_target = device_has_target("powercut");
 	origin = open(ORIGIN, O_RDWR | O_DIRECT);
 	changes[0] = open(CHANGES_0, O_RDWR | O_DIRECT);
 	changes[1] = open(CHANGES_1, O_RDWR | O_DIRECT);
@@ -537,6 +537,7 @@ void log_writes_detach(uint64_t sectors)
 
 void log_writes_remove(void)
 {
+	slices_remove(); /* they stay where a mount failed */
 	log_writes_flush();
 	memset(&request, 0, sizeof(request));
 	if (dm(DM_DEV_REMOVE, "recorded", 0))

@@ -52,16 +52,17 @@ int leave(void)
 {
 	if (frozen)
 		set_frozen(false);
-	if (chdir("/"))
+	if (chdir("/") || umount2(MOUNT_POINT, 0))
 		return -1;
-	return umount2(MOUNT_POINT, 0);
+	slices_remove();
+	return 0;
 }
 
 int enter(const char *device, const struct program *program)
 {
 	mounted = device;
 	mounted_as = *program;
-	lost = mount(device, MOUNT_POINT, program->filesystem, 0, program->options);
+	lost = slices_mount(device, program->filesystem, 0, program->options);
 	return lost ? -1 : chdir(MOUNT_POINT);
 }
 

@@ -37,7 +37,7 @@ int mount_filesystem(const char *device, const char *filesystem, const char *opt
 {
 	if (on_machine)
 		forget_read(device);
-	return mount(device, MOUNT_POINT, filesystem, 0, options) ? errno : 0;
+	return slices_mount(device, filesystem, 0, options) ? errno : 0;
 }
 
 /*
@@ -50,7 +50,7 @@ static int mount_without_recovery(const struct recovery *recovery)
 	char options[600];
 
 	snprintf(options, sizeof(options), "%s%s%s", recovery->options, recovery->options[0] ? "," : "", how);
-	int error = mount(recovery->device, MOUNT_POINT, recovery->filesystem, MS_RDONLY, options) ? errno : 0;
+	int error = slices_mount(recovery->device, recovery->filesystem, MS_RDONLY, options) ? errno : 0;
 
 	if (!error && umount2(MOUNT_POINT, 0))
 		die("unmount without recovery");
@@ -331,8 +331,7 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 	}
 	stage(recovery, "mount");
 	if (recovery->read_only_first)
-		error = mount(recovery->device, MOUNT_POINT, recovery->filesystem, MS_RDONLY, recovery->options) ?
-				errno : 0;
+		error = slices_mount(recovery->device, recovery->filesystem, MS_RDONLY, recovery->options) ? errno : 0;
 	else
 		error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
 	put(&report, "{\"mount_errno\":%d", error);

@@ -1,5 +1,6 @@
 """The host's tools make and check filesystems."""
 
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -7,6 +8,7 @@ import pytest
 
 from harness.guests import filesystem
 from harness.guests.filesystem import (
+    SYSTEM_PATH,
     NoFilesystemTool,
     check_filesystem,
     find_tool,
@@ -15,7 +17,7 @@ from harness.guests.filesystem import (
 )
 from harness.states.disk import data_blocks
 from oracles.observation import Fsck
-from oracles.profiles import Profile
+from oracles.profiles import PROFILES, Profile
 
 
 @pytest.fixture
@@ -120,3 +122,55 @@ def test_a_checker_that_somebody_kills_is_run_once_more(tools: Path, tmp_path: P
     assert check_filesystem(PROFILE, tmp_path / "image") == Fsck(exit=0, output="")
     script(tools, "fsck.tiny", "kill -9 $$")
     assert check_filesystem(PROFILE, tmp_path / "image").exit == -9
+
+
+TWO = msgspec.structs.replace(
+    PROFILE,
+    mkfs=("mkfs.tiny", "--other", "%1", "%0"),
+    fsck=("fsck.tiny", "%1", "%0"),
+    size_bytes=12288,
+    devices=(4096, 4096),
+)
+
+
+def test_devices_lie_one_behind_the_other_on_the_disk(tools: Path, tmp_path: Path) -> None:
+    script(tools, "mkfs.tiny", 'printf one | dd of="$2" conv=notrunc; printf zero | dd of="$3" conv=notrunc')
+    image = tmp_path / "image"
+    make_filesystem(TWO, image)
+    content = image.read_bytes()
+    assert (content[:4], content[4096:4099], len(content)) == (b"zero", b"one", 12288)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("image")] == ["image"]
+
+
+def test_the_checker_sees_each_device_and_names_it(tools: Path, tmp_path: Path) -> None:
+    script(tools, "fsck.tiny", r'echo "$1 $(head -c 3 "$1")"; echo "$2 $(head -c 4 "$2")"')
+    image = tmp_path / "image"
+    image.write_bytes(b"zero".ljust(4096, b"\0") + b"one".ljust(4096, b"\0") + bytes(4096))
+    assert check_filesystem(TWO, image).output == "IMAGE.1 one\nIMAGE.0 zero\n"
+
+
+@pytest.mark.parametrize("one", [one for one in PROFILES if one.devices], ids=lambda one: one.name)
+def test_a_new_filesystem_on_several_devices_is_clean(tmp_path: Path, one: Profile) -> None:
+    """Skipped where its programs are not installed."""
+    for program in (one.mkfs[0], one.fsck[0]):
+        if not shutil.which(program, path=SYSTEM_PATH):
+            pytest.skip(f"{program} is not installed: apt-get install {one.package}")
+    image = tmp_path / "disk"
+    make_filesystem(one, image)
+    answer = check_filesystem(one, image)
+    assert answer.exit in one.fsck_clean, answer.output
+    assert image.stat().st_size == one.size_bytes
+
+
+def test_a_checker_is_given_a_device_that_is_there(tools: Path, tmp_path: Path) -> None:
+    script(tools, "fsck.tiny", 'echo "$2"')
+    size_bytes = 128 << 10
+    profile = msgspec.structs.replace(
+        TWO, devices=(size_bytes, size_bytes), size_bytes=2 * size_bytes + 4096, redundant=True
+    )
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(profile.size_bytes)
+        file.seek(size_bytes + (64 << 10))
+        file.write(b"superblock")
+    assert check_filesystem(profile, image).output == "IMAGE.1\n"
