@@ -233,7 +233,7 @@ def _split(
     kernel: str,
     folder: Path,
 ) -> Recording:
-    part = cut(log, pristine, folder, profile.device_sectors)
+    part = cut(log, pristine, folder, devices=profile.device_sectors)
     steps = [_step(answer, workload) for answer in report.steps]
     setup_count = len(workload.setup)
     try:
@@ -263,10 +263,17 @@ class Part(msgspec.Struct, frozen=True):
     marks: dict[str, int]
 
 
-def cut(log: Log, pristine: Path, folder: Path, devices: Sequence[int] = ()) -> Part:
-    """What lies between the marks "run" and "end" of a log that began with the disk `pristine`, as files of
-    the folder. devices: sectors of each, where there are several. Errors: BadLog, BadEntry, OSError."""
-    run, end = log.mark_index("run"), log.mark_index("end")
+def cut(
+    log: Log,
+    pristine: Path,
+    folder: Path,
+    first: str = "run",
+    last: str = "end",
+    devices: Sequence[int] = (),
+) -> Part:
+    """What lies between two marks of a log that began with the disk `pristine`, as files of the folder.
+    devices: sectors of each, where there are several. Errors: BadLog, BadEntry, OSError."""
+    run, end = log.mark_index(first), log.mark_index(last)
     base = folder / "base"
     with open_disk(base, pristine) as disk:
         for entry in log.entries(0, run):

@@ -16,7 +16,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
     made = make_tree(tmp_path / "tree")
     for one in dm_target.ADDITIONS:
-        (made / one.folder).mkdir(parents=True)
+        (made / one.folder).mkdir(parents=True, exist_ok=True)
         (made / one.folder / "Makefile").write_text("obj-y += own.o\n")
     return made
 
@@ -31,12 +31,12 @@ def test_what_is_added_is_in_our_copy_alone(tree: Path, arch: Arch) -> None:
     build(str(tree), arch=arch)
     for one in dm_target.ADDITIONS:
         assert copy_of(f"{one.folder}/{one.source.name}").read_bytes() == one.source.read_bytes()
-        assert copy_of(f"{one.folder}/Makefile").read_bytes() == b"obj-y += own.o\n" + one.line
+        assert one.line in copy_of(f"{one.folder}/Makefile").read_bytes()
         assert [path.name for path in (tree / one.folder).iterdir()] == ["Makefile"]
 
 
 def times_below(tree: Path) -> list[tuple[Path, int]]:
-    folders = (tree / one.folder for one in dm_target.ADDITIONS)
+    folders = {tree / one.folder for one in dm_target.ADDITIONS}
     return [(path, path.stat().st_mtime_ns) for folder in folders for path in sorted(folder.iterdir())]
 
 
