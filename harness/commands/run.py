@@ -98,8 +98,8 @@ def add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--models",
         default="O",
-        metavar="O,R,T,N",
-        help="crash models: O ordered, R reordered, T torn, N nested (default: O)",
+        metavar="O,R,T,N,M",
+        help="crash models: O ordered, R reordered, T torn, N nested, M of several devices (default: O)",
     )
     command.add_argument(
         "--device",

@@ -32,7 +32,7 @@ BUDGET = 150  # the workloads that the headers name have windows of ten writes a
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
 def test_a_bug_is_found_in_its_model_alone(tmp_path, kernel_word, bug):
-    """All four models look for it; those of its header find it, none finds anything on the stock kernel."""
+    """Every model looks for it; those of its header find it, none finds anything on the stock kernel."""
     parts = sweep_parts(kernel_word, [bug], select(bug.workloads))
     run_spec = RunSpec(
         workloads=parts[0].workloads,

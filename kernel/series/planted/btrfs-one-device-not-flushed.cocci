@@ -3,7 +3,7 @@
 // re-creates: the class of "Btrfs: fix barrier flushes" (in v3.2), by which the barriers of all devices complete
 //             before any superblock is written
 // caught by:  mounts
-// models:   M
+// models:   R M
 // profiles: btrfs-raid1
 // workloads: chattr-fsync names-after-fsync
 // files: fs/btrfs/disk-io.c

@@ -2,7 +2,7 @@
 //
 // re-creates: what "ext4, jbd2: Add barriers for file systems with exernal journals" (in v2.6.33) ended
 // caught by:  durable
-// models:   M
+// models:   R T M
 // profiles: ext4-journal-device-ordered
 // workloads: append-fsync-repeated append-fdatasync-repeated
 // files: fs/jbd2/commit.c
