@@ -29,7 +29,7 @@ PRESUMES = {
     "R": "a volatile write cache that is written back in any order; FLUSH and FUA are honoured",
     "T": "a write of several sectors that the power failure cuts between two of them",
     "N": "a second power failure while the filesystem recovers from the first",
-    "M": "several devices, each with a write cache of its own; of those that are redundant one may be lost",
+    "M": "several devices, each with a cache of its own; where all is kept twice, one of them may be lost",
 }
 
 LATE, GONE = -1, -2  # of a device in model M, in place of the prefix that it shows

@@ -15,7 +15,7 @@ import msgspec
 
 from oracles.verdict import Answer
 from reports.text.digest import entry_kind
-from workloads.entries import EntryFlag, EntrySummary
+from workloads.entries import ALL_DEVICES, EntryFlag, EntrySummary
 from workloads.history import History
 
 LABEL_CHARACTER_PX = 6.7  # of the 11 px monospace font that templates/report.css sets for labels
@@ -70,6 +70,7 @@ class EntryBar(msgspec.Struct, frozen=True):
     letter: str
     flush: bool
     title: str
+    device: str = ""  # its number, where there are several and it has room
 
 
 SAME, PROVEN = "same", "proven"
@@ -195,6 +196,7 @@ def windows(entries: tuple[EntrySummary, ...], left: float, entry_px: float) -> 
 
 def entry_bars(entries: tuple[EntrySummary, ...], left: float, entry_px: float) -> Iterable[EntryBar]:
     top = math.log2(max((entry.sector_count for entry in entries), default=1) + 1) or 1.0
+    several = any(entry.device > 0 for entry in entries)
     for at, entry in enumerate(entries):
         kind = entry_kind(entry)
         height = 5.0 if kind == "mark" else max(7.0, ENTRIES_PX * math.log2(entry.sector_count + 1) / top)
@@ -207,6 +209,7 @@ def entry_bars(entries: tuple[EntrySummary, ...], left: float, entry_px: float) 
             letter=LETTERS[kind] if entry_px >= LETTER_MIN_PX else "",
             flush=bool(entry.flags & EntryFlag.FLUSH),
             title=entry_words(at, entry),
+            device=str(entry.device) if several and kind != "mark" and entry_px >= LETTER_MIN_PX else "",
         )
 
 
@@ -270,9 +273,10 @@ def what_entry(entry: EntrySummary) -> str:
     if entry.flags & EntryFlag.MARK:
         return f"mark {entry.mark}"
     flags = " ".join(str(flag.name) for flag in EntryFlag if entry.flags & flag) or "write"
+    device = {0: "", ALL_DEVICES: " of all devices"}.get(entry.device, f" of device {entry.device}")
     if not entry.sector_count:
-        return flags
-    return f"{flags}, {entry.sector_count} sectors at {entry.sector}"
+        return flags + device
+    return f"{flags}, {entry.sector_count} sectors at {entry.sector}{device}"
 
 
 def tick_places(entry_count: int, entry_px: float) -> range:
