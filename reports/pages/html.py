@@ -433,6 +433,7 @@ def finding_context(finding: Finding, experiment: Experiment) -> dict[str, Any]:
         "facts": experiment.facts,
         "script": script,
         "of_fault": of_fault,
+        "of_devices": any(entry.device for entry in experiment.facts.entries),
         "of_program": experiment.history is not None and experiment.history.workload.program is not None,
         "of_live": of_live,
         "of_crash": experiment.facts.kind
