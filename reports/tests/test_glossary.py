@@ -18,7 +18,7 @@ WORKLOAD = "setup\n  mkdir A\nrun\n  fault error-writes\n  creat A/foo\n  fsync 
 
 
 def test_every_state_is_a_spec_and_every_form_is_there() -> None:
-    """Each is parsed, and comes out as it went in; all four models and both damages are among them."""
+    """Each is parsed, and comes out as it went in; all models and both damages are among them."""
     assert [parse(spec).spec for spec in glossary.STATES] == list(glossary.STATES)
     assert {parse(spec).model for spec in glossary.STATES} == {*MODELS, "D"}
     assert len({disk_words(spec) for spec in glossary.STATES}) == len(glossary.STATES)

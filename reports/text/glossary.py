@@ -44,7 +44,17 @@ ANSWERS = (
 )
 
 # One example of each form; the test parses them.
-STATES = ("O:12", "R:12-3,5..7", "T:12/3", "T:12-5/3", "N:O:12/O:4", "D:O:12/7680^1234", "D:O:12/7680.3=0")
+STATES = (
+    "O:12",
+    "R:12-3,5..7",
+    "T:12/3",
+    "T:12-5/3",
+    "N:O:12/O:4",
+    "M:12/1.late",
+    "M:12/0.gone",
+    "D:O:12/7680^1234",
+    "D:O:12/7680.3=0",
+)
 FAULTS = (
     Term("fault point", "Every write and FLUSH during operation 3 fails.", "F:error-writes@3"),
     Term("fault point", "The same, only for the 8 sectors from sector 8192 on.", "F:error-writes@3:8192+8"),
