@@ -318,7 +318,10 @@ class AllowedValues:
         if len(earlier) != 1 or not logged or not self._surely_logged(logged[0]):
             return
         first = logged[0]
-        if not self._changed(persist.inode, first.time if persist.inode == first.inode else since, time):
+        together = self._is_at_or_below(persist.inode, first.inode, first.time) or self._is_at_or_below(
+            first.inode, persist.inode, first.time
+        )  # what is new above and below what is fsynced may be logged with it
+        if not self._changed(persist.inode, first.time if together else since, time):
             return  # with nothing to write it writes nothing
         between = [model.steps[each - 1] for each in range(first.time + 1, time)]
         if any(step.operation.word == "evict" for step in between):

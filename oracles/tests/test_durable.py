@@ -794,6 +794,16 @@ def test_a_link_of_what_may_not_be_in_the_log_is_not_promised(text):
     assert not kinds(durable.judge(bench.case(tree)))
 
 
+@pytest.mark.parametrize(
+    ("then", "broken"), [("fsync A", False), ("chmod A 700\n  fsync A", True), ("creat A/x\n  fsync A", True)]
+)
+def test_an_fsync_of_what_was_logged_with_a_directory_above_writes_nothing(then, broken):
+    """So it takes no name along."""
+    bench = Bench(f"run\n  mkdir A\n  fsync .\n  creat foo\n  rename foo bar\n  {then}\n")
+    found = roles(durable.judge(bench.case(without(bench.tree(), "bar"))))
+    assert ("renamed logged file" in found) is broken
+
+
 def test_what_left_a_logged_directory_is_durable_after_the_next_fsync():
     """btrfs/239."""
     text = (
