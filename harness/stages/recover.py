@@ -402,6 +402,7 @@ class Recovery:
         self._reports: dict[str, bytes] = {}
         self._proven_by: dict[str, str] = {}
         self._suspects: list[Suspect] = []
+        self._begun_ns = time.time_ns()  # states that were left for later come by go_on() alone
 
     def run(self, base: Path, log: Log, states: Iterable[State]) -> Iterator[Recovered]:
         """Errors: LostGuest and GuestTrouble when a guest cannot even be started."""
