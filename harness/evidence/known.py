@@ -74,6 +74,7 @@ FIRST_NODE = "F2FS-3"
 REPLAYED = "BTRFS-15"
 REPLAYED_SIGNATURES = ("durable: mtime lost (fsynced directory)",)
 STALE = "BTRFS-16"
+EQUAL_HASHES = "BTRFS-17"
 REMOVED = "BTRFS-10"
 REMOVED_SIGNATURES = ("durable: name came back (unlinked fsynced file)",)
 NEARLY_FULL = ("btrfs-nearly-full",)
@@ -331,6 +332,15 @@ KNOWN = (
         for bug, filesystem in (("EXT4-16", "ext4"), ("XFS-4", "xfs"))
         for workload in GROWING
     ),
+    KnownBug("XFS-4", ("6.12", "7.2"), "xfs", "grown-and-used-in-each-group", UNCLEAN, ("xfs-room",)),
+    KnownBug(
+        "EXT4-16",
+        ("6.12", "7.2"),
+        "ext4",
+        "grown-and-used-in-each-group",
+        (*UNCLEAN, "mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)"),
+        ("ext4-room",),
+    ),
     KnownBug(WHITEOUT, OLD, "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES),
     KnownBug(WHITEOUT, ("7.2",), "btrfs", "fsynced-file-leaves-whiteout", WHITEOUT_SIGNATURES, NOT_SINGLE),
     *(
@@ -541,8 +551,26 @@ KNOWN = (
         ("durable: object lost (directory above fsynced file)",),
     ),
     KnownBug(LOGGED_BEFORE, LATER, "btrfs", "unlinked-after-its-directory-was-logged", REMOVED_SIGNATURES),
+    KnownBug(
+        EQUAL_HASHES,
+        ("6.12", "7.2"),
+        "btrfs",
+        "names-with-equal-hashes",
+        (
+            "atomic: half an unlink (hard-linked file)",
+            "consistent: wrong link count (file)",
+            "fsck: not clean (filesystem)",
+        ),
+    ),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
+    KnownBug(
+        REMOVED,
+        OLD,
+        "btrfs",
+        "removed-directory-fsynced-by-descriptor",
+        ("durable: name came back (unlinked fsynced directory)",),
+    ),
     KnownBug(
         id=BEFORE_A_NAME,
         kernels=BOTH,

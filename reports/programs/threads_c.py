@@ -22,7 +22,7 @@ from workloads.text import format_operation
 from workloads.workload import Operation
 
 INCLUDES = "#include <linux/dm-ioctl.h>\n#include <pthread.h>\n#include <stdatomic.h>\n"
-SLOW = "delay $D 0 0 $D 0 20"  # dm-delay: reads at once, writes after 20 ms (harness/guests/agent/threads.c)
+SLOW = "delay $D 0 10 $D 0 20"  # dm-delay: ms of a read and of a write (harness/guests/agent/threads.c)
 FAST = "linear $D 0"
 BELOW_LOG = "$N-slow"
 CALLS_MAX = 64  # bits

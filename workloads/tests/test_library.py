@@ -296,6 +296,7 @@ LONG = {
     "size-then-times-fdatasync": 17,
     "tmpfile-and-unlinked-file-at-a-commit": 27,
     "attributes-of-two-kinds-between-fsyncs": 19,
+    "names-with-equal-hashes": 68,
 }
 # Of many extents, so that their items fill several leaves of 4K.
 WIDE = {

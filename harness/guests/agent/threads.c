@@ -24,8 +24,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* dm-delay: milliseconds, reads without. So long that a guest which the host lets wait does not miss it. */
-#define SLOW RECORDED_DISK " 0 0 " RECORDED_DISK " 0 20"
+/* dm-delay: milliseconds of a read and a write. So long that a guest which the host lets wait does not miss it. */
+#define SLOW RECORDED_DISK " 0 10 " RECORDED_DISK " 0 20"
 
 struct doing {
 	struct operation operation;
