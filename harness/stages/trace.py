@@ -92,7 +92,7 @@ def record_program(
     _check_program(program, trace)
     data = guest.read(OUTBOX, DATA_OFFSET, trace.data_bytes)
     with recorded_log(guest, report.umount_errno) as log:
-        part = cut(log, pristine, guest.scratch)
+        part = cut(log, pristine, guest.scratch, devices=profile.device_sectors)
     told = adapted(trace, data, part.marks)
     if program.content and (size_bytes := content_bytes(trace)) > CONTENT_BYTES_MAX:
         raise NotRecorded(

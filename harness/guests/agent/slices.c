@@ -117,11 +117,11 @@ static void forget_devices(void)
 	close(file);
 }
 
-static void add(char *options, size_t size, const char *format, const char *text)
+static void add(char *options, size_t size, const char *word, const char *node)
 {
 	size_t length = strlen(options);
 
-	if (snprintf(options + length, size - length, format, length ? "," : "", text) >= (int)(size - length))
+	if (snprintf(options + length, size - length, "%s%s%s", length ? "," : "", word, node) >= (int)(size - length))
 		die("the mount options are too long");
 }
 
@@ -150,16 +150,15 @@ static int options_of(const char *filesystem, const char *text, char *options, s
 
 		if (!*word || (name && (missing[slice] || slice == first)))
 			continue;
+		node[0] = 0;
 		if (name) {
 			*name = 0;
-			add(options, size, "%s%s", word);
-			snprintf(options + strlen(options), size - strlen(options), "/dev/slice%d", slice);
-		} else {
-			add(options, size, "%s%s", word);
+			node_of(slice, node, sizeof(node));
 		}
+		add(options, size, word, node);
 	}
 	if (degraded)
-		add(options, size, "%s%s", "degraded");
+		add(options, size, "degraded", "");
 	return first;
 }
 
