@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parent / "config"
 BASE = ("base", "filesystems")
 ARCHES: dict[Arch, str] = {"um": "uml", "x86_64": "x86_64"}
 MACHINES = "machine"  # kernel/machine.py
+SMP = "smp"  # of a guest with several processors
 _SET = re.compile(r"(CONFIG_\w+)=(.*)")
 _NOT_SET = re.compile(r"# (CONFIG_\w+) is not set")
 

@@ -15,6 +15,7 @@ Not here: the files a semantic patch is for (patching.py), what is done with the
     // faults: sweep
     // damage: sweep
     // device: slow
+    // orders: 40
     // files: fs/btrfs/tree-log.c
 
 A line may go on in the next one, which then begins with two blanks or more. absent may stand more than once.
@@ -26,7 +27,7 @@ from collections.abc import Iterable, Iterator
 from kernel.kernel import BadKernel, Facts
 
 _FIELD = re.compile(
-    r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults|damage|device): *(.*)"
+    r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults|damage|device|orders): *(.*)"
 )
 _LISTS = ("profiles", "config", "workloads", "models", "caught by")
 _ABSENT = re.compile(r"([\d., ]+?) *\((.+)\)")
@@ -47,7 +48,7 @@ def facts_of(texts: Iterable[str]) -> Facts:
     """Of the files of one series. Errors: BadKernel."""
     absent: dict[str, str] = {}
     lists: dict[str, dict[str, None]] = {name: {} for name in _LISTS}
-    upstream, device, faults, damage = "", "", False, False
+    upstream, device, faults, damage, orders = "", "", False, False, 0
     for text in texts:
         for field, value in _fields(comment(text)):
             if field == "upstream":
@@ -58,12 +59,16 @@ def facts_of(texts: Iterable[str]) -> Facts:
                 damage = _sweep(field, value)
             elif field == "device":
                 device = _device(value)
+            elif field == "orders":
+                orders = _orders(value)
             elif field == "absent":
                 absent |= _absent(value)
             else:
                 lists[field] |= dict.fromkeys(value.replace(",", " ").split())
     profiles, config, workloads, models, oracles = (tuple(lists[name]) for name in _LISTS)
-    return Facts(absent, profiles, config, workloads, upstream, models, oracles, faults, damage, device)
+    return Facts(
+        absent, profiles, config, workloads, upstream, models, oracles, faults, damage, device, orders
+    )
 
 
 def _sweep(field: str, value: str) -> bool:
@@ -76,6 +81,14 @@ def _device(value: str) -> str:
     if value != "slow":
         raise BadKernel(f"'device: {value}' in the header of a series: the only value allowed is slow")
     return value
+
+
+def _orders(value: str) -> int:
+    if not value.isdecimal() or not int(value):
+        raise BadKernel(
+            f"'orders: {value}' in the header of a series: write a number of recordings, such as 40"
+        )
+    return int(value)
 
 
 def _fields(lines: Iterable[str]) -> Iterator[tuple[str, str]]:

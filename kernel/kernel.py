@@ -59,6 +59,7 @@ class Facts(msgspec.Struct, frozen=True):
     oracles:   of a planted bug, those it is caught by.
     faults, damage: it shows on a device that fails, or on a damaged disk, and not by a power failure.
     device:    "slow": it shows in recordings on the slow device, and not on the fast one.
+    orders:    it shows in a guest with several processors, in some of so many recordings; 0: one will do.
     """
 
     absent: dict[str, str] = {}
@@ -71,6 +72,7 @@ class Facts(msgspec.Struct, frozen=True):
     faults: bool = False
     damage: bool = False
     device: str = ""
+    orders: int = 0
 
 
 class Series(msgspec.Struct, frozen=True):

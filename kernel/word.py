@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kernel.files import makefile_version, require_kernel
-from kernel.fragments import check_variants
+from kernel.fragments import SMP, check_variants
 from kernel.git import revision_source
 from kernel.kernel import Arch, BadKernel, KernelSpec, Series, Source
 from kernel.patching import find_series, is_series
 
+UML_SMP = (6, 19)  # 1e4ee5135d81 ("um: Add initial SMP support")
 RELEASES = ("5.10", "6.1", "6.12", "7.2")  # Debian's linux-source packages, by name
 
 
@@ -34,7 +35,19 @@ def parse(word: str, variants: tuple[str, ...] = (), arch: Arch = "um") -> Kerne
         name, rest = _longest(rest, is_series)
         series.append(find_series(name, source.version))
     needed = tuple(variant for one in series for variant in one.facts.config)
-    return KernelSpec(word, source, tuple(series), check_variants((*variants, *needed)), arch)
+    needed += tuple(SMP for one in series if one.facts.orders)
+    spec = KernelSpec(word, source, tuple(series), check_variants((*variants, *needed)), arch)
+    if SMP in spec.variants and arch == "um" and _number(source.version) < UML_SMP:
+        first = ".".join(map(str, UML_SMP))
+        raise BadKernel(
+            f"kernel {word!r}: User Mode Linux has several processors from {first} on, and this is "
+            f"{source.version}. Use a newer kernel, or a guest in QEMU (--guest qemu)"
+        )
+    return spec
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
 
 
 def source_word(word: str) -> str:

@@ -24,16 +24,22 @@ FAST, SLOW = "fast", "slow"
 DEVICES = (FAST, SLOW)
 
 
+BLOCK_MS = 20  # so long that a guest which the host lets wait does not miss it
+
+
 class Device(msgspec.Struct, frozen=True):
     """What a workload was recorded on.
 
     kind: fast completes writes in the order of their submission and at once; slow completes them late and out
           of order, and flushes at once.
     seed: of slow, what decides how late each write is.
+    block_ms: of fast, how long a write takes while a parallel block runs; a read takes half of it. 0: no
+          longer than else, so that threads meet only where there are several processors.
     """
 
     kind: str = FAST
     seed: int = 0
+    block_ms: int = BLOCK_MS
 
 
 class LogFigures(msgspec.Struct, frozen=True):
@@ -198,6 +204,9 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
                 recovery; audited, those of the proven that were recovered, too; unsteady, those of the
                 audited whose disk, and that of the earlier state, come back in more ways than one.
     queue:      of a recording on a real disk; None where there is none, or the kernel has no tracepoints.
+    cpus:       processors of the guest that recorded it.
+    order:      of a workload with parallel blocks whose threads were delayed, which draw of delays this is,
+                from 1; 0 of one as it is written.
     """
 
     number: int
@@ -226,6 +235,8 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     checks: dict[str, int] = {}
     proofs: dict[str, int] = {}
     queue: QueueFacts | None = None
+    cpus: int = 1
+    order: int = 0
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -617,6 +628,26 @@ class PatchRan(msgspec.Struct, frozen=True):
         return not self.ran["any"]
 
 
+class OrderCounts(msgspec.Struct, frozen=True):
+    """How many orders the threads of a workload took, over its recordings.
+
+    workload: its name.
+    profile:  the profile's name.
+    kernel:   the kernel.
+    device:   under the recordings.
+    calls:    recording after recording, how many different orders of the begins and ends of calls were seen
+              up to there, so the last number is of all.
+    logs:     the same of the logs: sequences of kinds, places and lengths of writes, and of marks.
+    """
+
+    workload: str
+    profile: str
+    kernel: str
+    device: str
+    calls: tuple[int, ...]
+    logs: tuple[int, ...]
+
+
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     """summary.json, the answer.
 
@@ -642,6 +673,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     recoveries:  of `run --recover`: by way, the states that were compared and those that came back otherwise,
                  as "EXPERIMENT STATE: what".
     patches:     of kernels with series that count what they execute: how much of the series ran.
+    orders:      of workloads with parallel blocks that were recorded several times.
     """
 
     exit: int
@@ -663,6 +695,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     queue: QueueCounts | None = None
     patches: tuple[PatchRan, ...] = ()
     known: FindingCounts = FindingCounts()
+    orders: tuple[OrderCounts, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -690,6 +723,8 @@ class Question(msgspec.Struct, frozen=True):
     host:     of a run on a machine: its name, address, and the claimed disk: link, serial number, bytes.
     left:     experiments that were not begun, because the time for the run was over; planned does not count
               them.
+    cpus:     processors of the guests that recorded.
+    orders:   recordings of each workload with parallel blocks, each with other delays; 0: one, as written.
     """
 
     command: tuple[str, ...]
@@ -712,6 +747,8 @@ class Question(msgspec.Struct, frozen=True):
     recover: tuple[str, ...] = ()
     host: dict[str, str] = {}
     left: tuple[str, ...] = ()
+    cpus: int = 1
+    orders: int = 0
 
 
 def read_recoveries(run: Path) -> tuple[Recoveries, ...]:

@@ -59,6 +59,7 @@ MINOR_MAX = 1048575
 SECONDS_MAX = 999_999_999
 WAIT_MS_MAX = 10_000
 WRITES_MAX = 1000  # what await counts
+WAIT_US_MAX = 100_000  # and how long it waits then
 ID_MAX = 65535
 DESCRIPTOR_COUNT_MAX = 64  # harness/guests/agent/calls.c: KEPT_MAX
 SECTOR = 512  # of the guest's disks: the unit of O_DIRECT
@@ -84,6 +85,7 @@ class Kind(Enum):
     SECONDS = "seconds since 1970"
     MILLISECONDS = "milliseconds"
     WRITES = "a number of writes"
+    MICROSECONDS = "microseconds"
     MODE = "one of the listed values"
     FLAGS = "one or more of the listed values, joined by commas"
     XATTR = "an attribute's name, user.… or trusted.…"
@@ -92,6 +94,10 @@ class Kind(Enum):
     TAG = "an error tag of XFS, such as rmap_finish_one"
     PLACE = "the number of a byte, counted from 1"
     BYTE = "0 to 255"
+
+
+# Numbers that are no sizes: 1024 is not 1K.
+PLAIN = (Kind.SECONDS, Kind.MILLISECONDS, Kind.MICROSECONDS, Kind.WRITES, Kind.PLACE, Kind.BYTE)
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -134,6 +140,7 @@ _ACL = Argument("ENTRIES", "value", Kind.ACL)
 _SECONDS = Argument("SECONDS", "length", Kind.SECONDS)
 _MILLISECONDS = Argument("MILLISECONDS", "length", Kind.MILLISECONDS)
 _WRITES = Argument("WRITES", "length", Kind.WRITES)
+_MICROSECONDS = Argument("MICROSECONDS", "offset", Kind.MICROSECONDS)
 _FLAG = Argument("FLAG", "mode", Kind.FLAG)
 _TARGET = Argument("TARGET", "target", Kind.TARGET)
 _OFFSET = Argument("OFFSET", "offset", Kind.NUMBER)
@@ -229,9 +236,10 @@ WORDS = MappingProxyType(
         "evict": Word((_ANY,), "drop the inode from the kernel's cache"),
         "wait": Word((_MILLISECONDS,), "let time pass"),
         "await": Word(
-            (_WRITES,),
+            (_WRITES, _MICROSECONDS),
             "in a parallel block: wait until the device has completed this many writes since the "
-            "block began, or no other thread can make more",
+            "block began, or no other thread can make more, and then for this time",
+            optional=1,
         ),
         "freeze": Word((), "make everything durable, and hold back what would write until thaw"),
         "thaw": Word((), "let a frozen filesystem write again"),
@@ -705,6 +713,8 @@ def _value(argument: Argument, text: str) -> str | int:
             return _small(text, WAIT_MS_MAX)
         case Kind.WRITES:
             return _small(text, WRITES_MAX)
+        case Kind.MICROSECONDS:
+            return _small(text, WAIT_US_MAX)
         case Kind.PLACE:
             if not _small(text, NUMBER_MAX):
                 raise ValueError("bytes are counted from 1")
@@ -913,8 +923,7 @@ def format_operation(operation: Operation) -> str:
 
 def _shown_value(operation: Operation, argument: Argument) -> str:
     value = getattr(operation, argument.field)
-    plain = argument.kind in (Kind.SECONDS, Kind.MILLISECONDS, Kind.WRITES, Kind.PLACE, Kind.BYTE)
-    return str(value) if plain else _argument(value)
+    return str(value) if argument.kind in PLAIN else _argument(value)
 
 
 def _argument(value: str | int) -> str:

@@ -48,7 +48,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     offset, length: bytes; for truncate, `length` is the new size; for append, how much is added;
              for fill, how much is given back in the end;
              for clone, dedupe and copyrange of the source (path), 0 0 being all of it; for utimes `length` is
-             seconds since 1970, for wait milliseconds, for await a number of writes.
+             seconds since 1970, for wait milliseconds, for await a number of writes, and offset
+             the microseconds after them.
     at:      clone, dedupe, copyrange: the offset in the target (path2).
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined

@@ -39,7 +39,7 @@ from harness.evidence.detection import table
 from harness.evidence.store import NoResults
 from harness.evidence.summary import experiment_folders
 from harness.evidence.sweep import plantable, planted_bugs, sweep_parts
-from harness.guests.spec import SSH, UML, family
+from harness.guests.spec import CPUS_MAX, SSH, UML, family
 from harness.hosts.running import RUNNING
 from harness.local.progress import Progress
 from harness.runs.cross_check import cross
@@ -117,6 +117,22 @@ def add_run(command: argparse.ArgumentParser) -> None:
     )
     add_prefixes(command)
     add_atomic(command)
+    command.add_argument(
+        "--cpus",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="processors of the guest that records; with several, threads of parallel blocks meet anywhere, "
+        "and no two recordings are the same (default: 1)",
+    )
+    command.add_argument(
+        "--orders",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="recordings of each workload with parallel blocks: the first as it is written, the others with "
+        "delays that the seed draws (default: 1)",
+    )
     command.add_argument(
         "--tier",
         choices=[t.value for t in Tier],
@@ -255,6 +271,8 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         repeats=all(workload.program is None for workload in workloads),
         coverage=not arguments.no_coverage,
         attribute=not (arguments.no_attribute or arguments.against),
+        cpus=asked_cpus(arguments),
+        orders=asked_orders(arguments),
     )
     return swept(run_spec, arguments) if arguments.planted else run_spec
 
@@ -334,6 +352,32 @@ def asked_devices(arguments: argparse.Namespace) -> tuple[str, ...]:
     if arguments.against and len(devices) > 1:
         raise BadSelection("compare: --device takes one device. Use a comparison for each")
     return devices
+
+
+def asked_cpus(arguments: argparse.Namespace) -> int:
+    """Errors: BadSelection."""
+    count: int = arguments.cpus
+    if count > CPUS_MAX:
+        raise BadSelection(f"--cpus {count}: a guest has {CPUS_MAX} processors at most")
+    if count > 1 and family(arguments.guest) == SSH:
+        raise BadSelection(
+            f"--cpus {count}: {arguments.guest} has the processors that it has. Leave --cpus out"
+        )
+    if count > 1 and (arguments.faults or arguments.cross_check):
+        kind = "--faults" if arguments.faults else "--cross-check"
+        raise BadSelection(
+            f"{kind} runs a workload repeatedly and needs the same log each time, which several processors "
+            "do not give. Leave --cpus out"
+        )
+    return count
+
+
+def asked_orders(arguments: argparse.Namespace) -> int:
+    """Errors: BadSelection."""
+    count: int = arguments.orders
+    if count > 1 and arguments.against:
+        raise BadSelection("compare: --orders cannot be used, because both kernels get the same workloads")
+    return count
 
 
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -422,6 +466,8 @@ def resume_run(arguments: argparse.Namespace) -> int:
         devices=asked_devices(original),
         coverage=not original.no_coverage,
         attribute=not (original.no_attribute or original.against),
+        cpus=asked_cpus(original),
+        orders=asked_orders(original),
     )
     if original.planted:  # bugs that were planted since are not part of this run
         run_spec = swept(run_spec, original, tuple(question.kernels))
@@ -439,10 +485,10 @@ def swept(run_spec: RunSpec, arguments: argparse.Namespace, kernels: tuple[str, 
     every = ",".join(one.name for one in PROFILES)
     wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
     bugs, left_out = plantable(arguments.kernel, planted_bugs())
-    for sentence in left_out:
-        print(f"left out: {sentence}", file=sys.stderr)
     bugs = [bug for bug in bugs if not kernels or f"{arguments.kernel}+{bug.name}" in kernels]
     parts = sweep_parts(arguments.kernel, bugs, workloads, wanted)
+    for sentence in left_out:
+        print(f"left out: {sentence}", file=sys.stderr)
     return msgspec.structs.replace(
         run_spec,
         workloads=workloads,

@@ -294,6 +294,19 @@ FAST_COMMIT = (
     ),
     _fast_commit(
         BLOCKS,
+        "directory-of-new-files-fsynced-beside-others",
+        ("durable: mode lost (fsynced file)", *NO_MOUNT),
+        ("6.12",),
+    ),
+    *(
+        KnownBug(bug, LATER, "ext4", "made-and-removed-beside-fsyncs", signatures, FAST, maybe=True)
+        for bug, signatures in (
+            (BLOCKS, ("durable: mode lost (fsynced file)", *NO_MOUNT)),
+            (COUNTS, UNCOUNTED),
+        )
+    ),
+    _fast_commit(
+        BLOCKS,
         "link-removed-beside-many-new-names",
         ("durable: name lost (fsynced file)", *NO_MOUNT),
         ("6.12",),

@@ -18,6 +18,7 @@ from typing import Any
 from harness.evidence.bugs import known_as
 from harness.evidence.detection import detect, silence, sweep_failed
 from harness.evidence.known import explained
+from harness.evidence.orders import Orders
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of
 from harness.local.root import COMMAND
@@ -112,10 +113,12 @@ class Tally:
         self.by_model: dict[str, Counter[str]] = {}  # by the names of ModelCounts
         self.coverage: dict[str, list[Coverage]] = {}
         self.queues: list[QueueFacts] = []
+        self.orders = Orders()
         self.damage: dict[tuple[str, str, str], Counter[str]] = {}  # by profile, kernel and kind of block
 
     def add(self, experiment: Experiment) -> None:
         facts = experiment.facts
+        self.orders.add(experiment)
         self.experiments += 1
         self.entries += len(facts.entries)
         self.flushes += sum(bool(e.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for e in facts.entries)
@@ -359,6 +362,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
         queue=queue_counts(tally.queues),
         patches=patches,
         known=finding_counts(findings),
+        orders=tally.orders.counts(),
     )
 
 

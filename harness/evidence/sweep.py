@@ -30,7 +30,7 @@ class Bug(msgspec.Struct, frozen=True):
     """name: of the series. workloads: of the library, that show it. oracles: one of them must.
     models: the crash models that show it where model O does not. kind: of results.KINDS; one that shows on a
     device that fails, on a damaged disk or in recordings on the slow device is run on these workloads alone,
-    for that takes long. device: of results.DEVICES, what it is recorded on."""
+    for that takes long. device: of results.DEVICES, what it is recorded on. orders: as Facts."""
 
     name: str
     profiles: tuple[str, ...]
@@ -39,11 +39,13 @@ class Bug(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ()
     kind: str = CRASH
     device: str = FAST
+    orders: int = 0
 
 
 class Part(msgspec.Struct, frozen=True):
     """What is run together: these workloads, on one kernel and profile. models: beside those asked for. kind:
-    of results.KINDS, "" for that of the run. device: of results.DEVICES."""
+    of results.KINDS, "" for that of the run. device: of results.DEVICES. orders: recordings of each workload
+    with parallel blocks, in a guest with several processors; 0 for as many as the run has."""
 
     kernel: str
     profile: Profile
@@ -51,6 +53,7 @@ class Part(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ()
     kind: str = ""
     device: str = FAST
+    orders: int = 0
 
 
 def planted_bugs() -> tuple[Bug, ...]:
@@ -66,6 +69,7 @@ def bug_of(one: Series) -> Bug:
         models=one.facts.models,
         kind=FAULTS if one.facts.faults else DAMAGE if one.facts.damage else CRASH,
         device=one.facts.device or FAST,
+        orders=one.facts.orders,
     )
 
 
@@ -93,7 +97,8 @@ def sweep_parts(
     """The stock kernel before the bugs, on every profile that some bug is swept on; a bug that only other
     models than O show gets these on its own workloads, and so does the stock kernel. What takes minutes for
     one workload, a failing device and a damaged disk, comes first: at the end one guest would work alone.
-    What only the slow device shows is recorded on that alone, and so is the stock kernel beside it.
+    What only the slow device shows is recorded on that alone, and so is the stock kernel beside it; so
+    it is with what only several processors show.
     Errors: NothingToSweep."""
     swept = {name for bug in bugs for name in bug.profiles}
     profiles = [one for one in wanted if one.name in swept]
@@ -102,7 +107,8 @@ def sweep_parts(
         raise NothingToSweep(
             f"--planted: there are no planted bugs for {asked}. There are some for {_list(swept)}"
         )
-    quick = [bug for bug in bugs if bug.kind == CRASH and bug.device == FAST]
+    racing = [bug for bug in bugs if bug.orders]
+    quick = [bug for bug in bugs if bug.kind == CRASH and bug.device == FAST and not bug.orders]
     crashing = {name for bug in quick for name in bug.profiles}
     return (
         *(
@@ -113,6 +119,7 @@ def sweep_parts(
             )
         ),
         *_own_parts(kernel, CRASH, [bug for bug in bugs if bug.device == SLOW], workloads, profiles, SLOW),
+        *_own_parts(kernel, CRASH, racing, workloads, profiles),
         *(
             part
             for one in profiles
@@ -151,15 +158,19 @@ def _own_parts(
     for one in profiles:
         of_profile = [bug for bug in bugs if one.name in bug.profiles]
         named = [
-            (word, {name for bug in chosen for name in bug.workloads})
+            (
+                word,
+                {name for bug in chosen for name in bug.workloads},
+                max((b.orders for b in chosen), default=0),
+            )
             for word, chosen in [
                 (kernel, of_profile),
                 *((f"{kernel}+{bug.name}", [bug]) for bug in of_profile),
             ]
         ]
-        for word, names in named:
+        for word, names, orders in named:
             if own := tuple(each for each in workloads if each.name in names):
-                yield Part(word, one, own, kind=kind, device=device)
+                yield Part(word, one, own, kind=kind, device=device, orders=orders)
 
 
 def _list(names: set[str]) -> str:

@@ -102,10 +102,10 @@ def record_in(setting: Setting, workload: Workload) -> Recording:
         return _record_in(setting, workload)
     program = workload.program is not None
     if program:  # with its setup, which only the program itself knows
-        setting.guest_slot.guest().ask(COUNT)
+        setting.guest_slot.recorder.guest().ask(COUNT)
     recording = _record_in(setting, workload)
     asked = since_count(setting.profile.filesystem) if program else OF_RECORDING
-    setting.tally.add(RECORDED, told(setting.guest_slot.guest(), asked))
+    setting.tally.add(RECORDED, told(setting.guest_slot.recorder.guest(), asked))
     return recording
 
 
@@ -113,7 +113,8 @@ def _record_in(setting: Setting, workload: Workload) -> Recording:
     """A guest that gave no answer, and whose kernel said nothing about that, is asked again: a hang that
     comes again during the same operation is the kernel's. Errors: UNRECORDED; of them Died where the kernel
     ended."""
-    guest, device = setting.guest_slot.guest(), setting.device
+    slot, device = setting.guest_slot.recorder, setting.device
+    guest = slot.guest()
     if workload.program is not None:
         return record_program(guest, setting.profile, workload, setting.pristine, setting.kernel)
     try:
@@ -121,9 +122,9 @@ def _record_in(setting: Setting, workload: Workload) -> Recording:
     except LostGuest as lost:
         if isinstance(lost, Died) or lost.kind == "panic":
             raise
-        setting.guest_slot.drop()
+        slot.drop()
         # One whose process ended without a word of its kernel was killed by somebody.
-        guest, stage = setting.guest_slot.guest(), lost.stage if lost.kind == "hang" else ""
+        guest, stage = slot.guest(), lost.stage if lost.kind == "hang" else ""
     return record(guest, setting.profile, workload, setting.pristine, setting.kernel, stage, device)
 
 

@@ -213,6 +213,8 @@ def facts_of(
         guest=plan.guest,
         kind=plan.kind,
         recorded_on=plan.device,
+        cpus=plan.cpus,
+        order=plan.order,
         queue=recording.queue if recording else None,
     )
 

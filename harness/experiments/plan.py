@@ -35,7 +35,9 @@ class Plan(msgspec.Struct, frozen=True):
     agent: the agent's hash. recordings: how often the log is recorded; the last one is recovered, the others
     are only counted. guest: of spec.KINDS. state_plan: crash models, and how many states of each. kind: of
     results.KINDS. log_bytes: of the log device. device: under the recording. audit_percent: of Audit.
-    sparing: of an experiment in which everything HOLDS the log and the disks are not kept."""
+    sparing: of an experiment in which everything HOLDS the log and the disks are not kept. cpus: of the guest
+    that records. order: of a workload with parallel blocks whose threads were delayed, which draw of delays
+    it has, from 1; 0 of one as it is written."""
 
     number: int
     kernel: str
@@ -54,6 +56,8 @@ class Plan(msgspec.Struct, frozen=True):
     device: Device = Device()
     audit_percent: float = AUDIT_PERCENT
     sparing: bool = False
+    cpus: int = 1
+    order: int = 0
 
     @property
     def audit(self) -> Audit:

@@ -327,6 +327,8 @@ def run_spec_of(
         damages=(split(state)[1],) if facts.kind == DAMAGE else (),
         devices=(facts.recorded_on.kind,),
         device_seed=facts.recorded_on.seed,
+        cpus=facts.cpus,
+        block_ms=facts.recorded_on.block_ms,
     )
 
 

@@ -139,6 +139,7 @@ def repro(shown: Shown, keep: Path | None, shell: bool, config: tuple[str, ...] 
             device_bytes=experiment.facts.device_bytes,
             log_bytes=LOG_BYTES,
             kind=accelerated(wanted, kernel),
+            cpus=experiment.facts.cpus,
         )
         if of_live:
             with GuestSlot(spec, space) as guest_slot:

@@ -251,7 +251,9 @@ def _run(
     """Errors: OSError."""
     try:
         return subprocess.Popen(
-            claim.enter_context(pinned(backend.command(spec, folder, line.theirs), spec.processor)),
+            claim.enter_context(
+                pinned(backend.command(spec, folder, line.theirs), spec.processor, spec.cpus)
+            ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -82,6 +82,7 @@ def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]
         *("-machine", "microvm,acpi=off,x-option-roms=off,isa-serial=on"),
         *PROCESSOR[spec.kind],
         *("-m", str(spec.memory_mib)),
+        *("-smp", str(spec.cpus)),
         *("-kernel", str(spec.kernel)),
         *("-initrd", str(folder / INITRAMFS)),
         *("-append", " ".join(kernel_words(spec))),

@@ -28,6 +28,7 @@ INBOX_BYTES = 32 << 20
 OUTBOX_BYTES = 256 << 20  # sixteen answers under way; what is not written takes no room
 LOG_BYTES = 64 << 20  # unless --log-size says more
 MEMORY_MIB = 512
+CPUS_MAX = 8  # kernel/config/smp.config
 LINE_BYTES = 1 << 20  # answers that wait for us: pipe-max-size of proc(5)
 # Saves the delay calibration at boot; any value does, since no driver here waits in delay loops.
 LOOPS_PER_JIFFY = 30_000_000
@@ -67,6 +68,7 @@ def arch_of(kind: str) -> Arch:
 class GuestSpec(msgspec.Struct, frozen=True):
     """What a guest is made of. processor: the host processor to pin it to, None for one
     that few other guests have (local/processors.py). kind: of KINDS; of a machine "ssh:NAME".
+    cpus: its processors while it records; where there are several, what it recovers in has one (guest.py).
     memory_mib: what it has for itself; its disks are beside. programs: whether it may be asked for the host's
     own programs, files: what comes with them, of this machine, put below FILES in the guest's root; neither
     of QEMU's guests."""
@@ -77,6 +79,7 @@ class GuestSpec(msgspec.Struct, frozen=True):
     log_bytes: int
     processor: int | None = None
     kind: str = UML
+    cpus: int = 1
     memory_mib: int = MEMORY_MIB
     programs: bool = False
     files: tuple[Path, ...] = ()

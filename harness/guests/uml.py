@@ -53,7 +53,10 @@ def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]
         # From 6.16 on seccomp filters may hold the guest's processes instead of ptrace, with which some
         # processors have trouble. Measured on 7.2: a round of bench's bare loop costs 2.9 ms of processor
         # instead of 3.3 on btrfs, the same on xfs. Older kernels hand the word on to the agent, to no effect.
-        "seccomp=auto",
+        # With several processors nothing else will do.
+        *(("seccomp=auto",) if spec.cpus == 1 else ("seccomp=on", f"ncpus={spec.cpus}")),
+        # Of kernels with SMP: a grace period takes less than a tick, and mounts and tables wait for many.
+        "rcupdate.rcu_expedited=1",
         "rootfstype=hostfs",
         "root=/dev/root",
         f"rootflags={folder / 'root'}",

@@ -25,12 +25,14 @@ def processors() -> list[int]:
 
 
 @contextlib.contextmanager
-def pinned(command: Sequence[str], processor: int | None = None) -> Iterator[list[str]]:
+def pinned(command: Sequence[str], processor: int | None = None, count: int = 1) -> Iterator[list[str]]:
     """The command as it runs on this processor alone. None: on one that is claimed until the block ends: on
     one a switch between the kernel of a guest and its process costs a fifth of that on two (ptrace).
+    count: of processors; those beside the first are claimed by nobody, and fewer where there are fewer.
     Errors: OSError."""
     with contextlib.nullcontext(processor) if processor is not None else claimed() as number:
-        yield ["taskset", "-c", str(number), *command]
+        others = [other for other in processors()[::-1] if other != number]
+        yield ["taskset", "-c", ",".join(map(str, (number, *others[: count - 1]))), *command]
 
 
 @contextlib.contextmanager

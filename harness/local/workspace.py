@@ -39,11 +39,18 @@ rm -rf "$folder"
 
 class Workspace:
     """`path` is the folder, `register` names a process that must not outlive us, `half_written` a path
-    that is to be removed with the folder."""
+    that is to be removed with the folder. `below` is a folder of it that guests can have for themselves."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, whole: Path | None = None) -> None:
+        """whole: the folder that the janitor removes, where this one lies in it."""
         self.path = path
-        self._pids = path / "pids"
+        self._whole = whole or path
+        self._pids = self._whole / "pids"
+
+    def below(self, name: str) -> "Workspace":
+        """Errors: OSError."""
+        (self.path / name).mkdir(exist_ok=True)
+        return Workspace(self.path / name, self._whole)
 
     def register(self, pid: int) -> None:
         """A process that has ended already needs no killing."""
@@ -57,7 +64,7 @@ class Workspace:
     def half_written(self, path: Path) -> None:
         """When it is whole it has another name."""
         assert "\n" not in str(path)
-        with (self.path / "half").open("a") as file:
+        with (self._whole / "half").open("a") as file:
             file.write(f"{path.absolute()}\n")
 
     def file(self, name: str, size_bytes: int) -> Path:

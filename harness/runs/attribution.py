@@ -167,7 +167,9 @@ def attributions(shown: Iterable[Shown], examine: Examine, found: Attributions |
     found = {} if found is None else found
     by_guest: dict[tuple[object, ...], list[Shown]] = {}
     for one in shown:
-        by_guest.setdefault((one.kernel, one.profile, one.models, one.device.kind), []).append(one)
+        by_guest.setdefault(
+            (one.kernel, one.profile, one.models, one.device.kind, one.device.block_ms), []
+        ).append(one)
     for ones in by_guest.values():
         _attribute_alike(ones, fixes_for(ones[0].kernel, ones[0].profile), examine, found)
     return found

@@ -37,7 +37,7 @@ from oracles.verdict import Tier
 from reports.results import CRASH, Experiment, Finding, Repeat, Summary, read_experiment
 from workloads.workload import Workload
 
-TIMES = 5
+TIMES, TIMES_OF_SEVERAL = 5, 20  # in a guest with several processors no two recordings are the same
 WITNESSES_MAX = 12
 
 
@@ -57,10 +57,11 @@ def rerun_new(run: Path, summary: Summary, progress: Progress) -> Summary:
         if experiment.facts.guest == QEMU_TCG or experiment.facts.kind != CRASH:
             continue
         live = all(is_live(one.state) for one in ones)
-        progress.line(f"recording {', '.join(one.id for one in ones)} {TIMES} more times")
+        times = TIMES if experiment.facts.cpus == 1 else TIMES_OF_SEVERAL
+        progress.line(f"recording {', '.join(one.id for one in ones)} {times} more times")
         names, models = [one.signature for one in ones], models_of(ones)
         of = Trigger(LIVE) if live else None
-        repeats = repeated(experiment, names, TIMES, progress, build_stock=False, models=models, of=of)
+        repeats = repeated(experiment, names, times, progress, build_stock=False, models=models, of=of)
         after |= {one.id: _with(one, repeats[one.signature]) for one in ones}
     if not after:
         return summary
@@ -148,6 +149,7 @@ def spec_of(kernel: Kernel, experiment: Experiment) -> GuestSpec:
         device_bytes=facts.device_bytes,
         log_bytes=LOG_BYTES,
         kind=facts.guest,
+        cpus=facts.cpus,
     )
 
 

@@ -67,7 +67,7 @@ from harness.states.crash import DEFAULT_MODELS
 from harness.states.disk import copy_sparse
 from harness.states.log import SECTOR_BYTES
 from kernel.build import find
-from kernel.fragments import check_variants
+from kernel.fragments import SMP, check_variants
 from kernel.kernel import Kernel, KernelError
 from kernel.profiling import VARIANT
 from oracles.judge import EVERY_ORACLE
@@ -80,6 +80,7 @@ from reports.coverage.results import FILE as COVERAGE
 from reports.formats import NOT_KNOWN
 from reports.pages.html import write_report
 from reports.results import (
+    BLOCK_MS,
     CRASH,
     FAST,
     FAULTS,
@@ -90,6 +91,7 @@ from reports.results import (
     read_question,
     read_recoveries,
 )
+from workloads.delays import delayed
 from workloads.library import BadSelection
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
@@ -105,6 +107,7 @@ COUNTED = "counted"  # the folder of the run of count_lines(), while it is made
 AUDIT_FAILED = "audit-failed"  # the folder of keep_disks()
 # Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
 COMPARED_RECORDINGS = 3
+BLOCKS_MS = (BLOCK_MS, 0, 0, 1)  # of the orders in turn, the first one as it is written
 
 
 class NoRoom(Exception):
@@ -122,7 +125,9 @@ class RunSpec(msgspec.Struct, frozen=True):
     devices: of results.DEVICES, each what every workload is recorded on. device_seed: of the slow one; -1
     draws it for each workload. audit_percent: of checks.Audit.
     recover: of recoveries.WAYS, beside "there". coverage: whether the lines of series are counted where that
-    needs no build."""
+    needs no build. cpus: of the guest that records. orders: recordings of each workload with parallel blocks,
+    the first as it is written, the others with delays that the seed draws; 0 for one. block_ms: of Device; -1
+    for one that goes with the order."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -150,6 +155,9 @@ class RunSpec(msgspec.Struct, frozen=True):
     audit_percent: float = AUDIT_PERCENT
     recover: tuple[str, ...] = ()
     coverage: bool = True
+    cpus: int = 1
+    orders: int = 0
+    block_ms: int = -1
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -170,7 +178,7 @@ def run(
     more: asked before each experiment is begun. What waits when it says no is not done: run.json names it.
     Errors: BadWorkload, kernel.kernel.KernelError, AgentError, NoFilesystemTool, NoGuest, NoRoom, OSError.
     """
-    planned = sum(len(part.workloads) for part in parts_of(run_spec))
+    planned = planned_of(run_spec)
     for part in parts_of(run_spec):
         for workload in part.workloads:
             require_sectors(workload, part.profile)
@@ -395,6 +403,17 @@ def config_of(run_spec: RunSpec, profile: Profile, workload: Workload) -> tuple[
     return check_variants((*run_spec.config, *profile.config, *wanted))
 
 
+def config_for(run_spec: RunSpec, part: Part, workload: Workload) -> tuple[str, ...]:
+    """The same, with what several processors need. Errors: BadKernel."""
+    several = (SMP,) if cpus_of(run_spec, part) > 1 else ()
+    return check_variants((*config_of(run_spec, part.profile, workload), *several))
+
+
+def cpus_of(run_spec: RunSpec, part: Part) -> int:
+    """Processors of the guest that records."""
+    return max(run_spec.cpus, 2 if part.orders else 1)
+
+
 def parts_of(run_spec: RunSpec) -> tuple[Part, ...]:
     return run_spec.parts or tuple(
         Part(word, profile, run_spec.workloads, device=device)
@@ -408,7 +427,7 @@ def builds_of(run_spec: RunSpec) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Each kernel and config variants that an experiment needs, once."""
     return tuple(
         dict.fromkeys(
-            (part.kernel, config_of(run_spec, part.profile, workload))
+            (part.kernel, config_for(run_spec, part, workload))
             for part in parts_of(run_spec)
             for workload in part.workloads
         )
@@ -425,10 +444,12 @@ def on_profile(workload: Workload, profile: Profile) -> Workload:
     return msgspec.structs.replace(workload, setup=(*first, *workload.setup))
 
 
-def device_of(run_spec: RunSpec, kind: str, workload: Workload) -> Device:
-    """Each workload with delays of its own: filesystems put what they write first at the same places."""
+def device_of(run_spec: RunSpec, kind: str, workload: Workload, order: int = 0) -> Device:
+    """Each workload with delays of its own: filesystems put what they write first at the same places. Threads
+    that are delayed meet in one way where each write of a block is long, and in another where none is."""
     if kind == FAST:
-        return Device()
+        drawn = BLOCKS_MS[order % len(BLOCKS_MS)] if workload.parallel else BLOCK_MS
+        return Device(block_ms=run_spec.block_ms if run_spec.block_ms >= 0 else drawn)
     seed = run_spec.device_seed
     return Device(kind, seed if seed >= 0 else zlib.crc32(f"{run_spec.seed} {workload.name}".encode()))
 
@@ -438,9 +459,10 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
     agent: its hash."""
     recordings = COMPARED_RECORDINGS if run_spec.against else 1
     wanted = [
-        (part, workload, config_of(run_spec, part.profile, workload))
+        (part, delayed(workload, run_spec.seed, order), config_for(run_spec, part, workload), order)
         for part in parts_of(run_spec)
         for workload in part.workloads
+        for order in range(orders_of(run_spec, part, workload))
     ]
     return [
         Plan(
@@ -465,11 +487,23 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
             ),
             FAULTS if workload.faulty else part.kind or run_spec.kind,
             run_spec.log_bytes if workload.program is None else max(run_spec.log_bytes, PROGRAM_LOG_BYTES),
-            device_of(run_spec, part.device, workload),
+            device_of(run_spec, part.device, workload, order),
             run_spec.audit_percent,
+            cpus=cpus_of(run_spec, part),
+            order=order,
         )
-        for number, (part, workload, config) in enumerate(wanted, 1)
+        for number, (part, workload, config, order) in enumerate(wanted, 1)
     ]
+
+
+def orders_of(run_spec: RunSpec, part: Part, workload: Workload) -> int:
+    """How many recordings of it there are."""
+    return max(1, run_spec.orders, part.orders) if workload.parallel else 1
+
+
+def planned_of(run_spec: RunSpec) -> int:
+    """How many experiments."""
+    return sum(orders_of(run_spec, part, each) for part in parts_of(run_spec) for each in part.workloads)
 
 
 # --- workers -------------------------------------------------------------------------------------
@@ -645,7 +679,7 @@ class Workbench:
         return outcome
 
     def _guest_slot_for(self, plan: Plan) -> GuestSlot:
-        wanted = (plan.kernel_key, plan.agent, plan.guest, plan.log_bytes, plan.profile)
+        wanted = (plan.kernel_key, plan.agent, plan.guest, plan.cpus, plan.log_bytes, plan.profile)
         if self._guest_slot is None or self._for != wanted:
             spec = guest_spec(plan)
             self._boots_before = self.boots
@@ -695,6 +729,7 @@ def guest_spec(plan: Plan) -> GuestSpec:
         device_bytes=plan.profile.size_bytes,
         log_bytes=plan.log_bytes,
         kind=plan.guest,
+        cpus=plan.cpus,
     )
 
 
@@ -718,10 +753,12 @@ def question_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> Questi
         jobs=run_spec.jobs,
         against=run_spec.against,
         budget=run_spec.budget,
-        planned=sum(len(part.workloads) for part in parts_of(run_spec)),
+        planned=planned_of(run_spec),
         devices=tuple(dict.fromkeys(part.device for part in parts_of(run_spec))),
         recover=run_spec.recover,
         host=host_facts(guest),
+        cpus=run_spec.cpus,
+        orders=run_spec.orders,
     )
 
 

@@ -28,7 +28,7 @@ from harness.states.flushes import is_told, told_apart
 from harness.states.log import Entry, Log, open_log, write_log
 from harness.states.overtaken import overtaken, suspects
 from oracles.profiles import Profile
-from reports.results import FAST, Device, QueueFacts
+from reports.results import BLOCK_MS, FAST, Device, QueueFacts
 from workloads import acl
 from workloads.history import History, NoHistory, Step, history_of
 from workloads.workload import Operation, Workload
@@ -89,19 +89,20 @@ class Recording(msgspec.Struct, frozen=True):
     queue: QueueFacts | None = None
 
 
-def program(profile: Profile, workload: Workload) -> str:
-    """The workload as agent/operations.c reads it."""
+def program(profile: Profile, workload: Workload, block_ms: int = BLOCK_MS) -> str:
+    """The workload as agent/operations.c reads it. block_ms: of Device."""
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
     sizes = Counter(op.parallel for op in workload.run)
     lines = (
         program_line(phase, index, op, sizes[op.parallel] if op.parallel else 0)
         for index, (phase, op) in enumerate(phases)
     )
-    return "\n".join([program_head(profile, workload.parallel), *lines]) + "\n"
+    return "\n".join([program_head(profile, workload.parallel, block_ms), *lines]) + "\n"
 
 
-def program_head(profile: Profile, parallel: bool = False) -> str:
-    return f"{profile.filesystem}\t{profile.agent_options}\t{profile.size_bytes // 512}\t{int(parallel)}"
+def program_head(profile: Profile, parallel: bool = False, block_ms: int = BLOCK_MS) -> str:
+    sectors = profile.size_bytes // 512
+    return f"{profile.filesystem}\t{profile.agent_options}\t{sectors}\t{int(parallel)}\t{block_ms}"
 
 
 def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
@@ -132,7 +133,7 @@ def record(
     """
     guest.forget_console()
     try:
-        report = recorded(guest, request_of(device), profile, workload, pristine)
+        report = recorded(guest, request_of(device), profile, workload, pristine, device.block_ms)
     except LostGuest as lost:
         console = with_functions(guest.console(CONSOLE_LINES), guest.kernel)
         if death := died(lost, workload, profile.name, kernel, console, hung):
@@ -166,17 +167,22 @@ def recorded_log(guest: Guest, umount_errno: int) -> Iterator[Log]:
 
 
 def recorded(
-    guest: Guest, request: str, profile: Profile, workload: Workload, pristine: Path
+    guest: Guest,
+    request: str,
+    profile: Profile,
+    workload: Workload,
+    pristine: Path,
+    block_ms: int = BLOCK_MS,
 ) -> RecordReport:
     """
     The workload run by the agent on its disk, made anew from pristine, and its log, made empty.
 
-    request: the agent's word for the way it records.
+    request: the agent's word for the way it records. block_ms: of Device.
     Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
     """
     guest.load(DISK, pristine)
     guest.empty(LOG)
-    text = program(profile, workload).encode()
+    text = program(profile, workload, block_ms).encode()
     guest.write(INBOX, 0, text)
     answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
     guest.stage = ""

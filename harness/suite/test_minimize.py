@@ -24,7 +24,7 @@ from reports.results import read_summary
 
 pytestmark = [pytest.mark.minimize, pytest.mark.timeout(3600)]
 OPERATIONS_MAX = 8
-BUGS = planted_bugs()
+BUGS = [bug for bug in planted_bugs() if not bug.orders]  # which no recording shows for certain
 
 
 @pytest.fixture(scope="module")

@@ -246,6 +246,7 @@ class FakeGuestSlot:
         changes: dict[int, bytes] | None = None,
         proves: dict[int, int] | None = None,
     ) -> None:
+        self.recorder = self
         self.proves = proves or {}
         self.forgot: list[int] = []  # of the requests with FORGET_PROOFS
         self.folder = folder

@@ -89,6 +89,7 @@ class DyingGuestSlot:
 
     def __init__(self, folder: Path, fates: Sequence[DyingFate] = (), **report: object) -> None:
         self.folder = folder
+        self.recorder = self
         self.boots = 0
         self._fates = list(fates)
         self._report = report

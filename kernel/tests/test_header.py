@@ -65,3 +65,10 @@ def test_a_header_may_name_no_other_device():
         BadKernel, match="'device: loud' in the header of a series: the only value allowed is slow"
     ):
         facts_of(["// A bug\n// device: loud\n"])
+
+
+def test_a_header_may_say_in_how_many_recordings_a_race_shows():
+    assert facts_of(["// A bug\n// orders: 40\n"]).orders == 40
+    assert facts_of(["// A bug\n"]).orders == 0
+    with pytest.raises(BadKernel, match=r"'orders: few'.*a number of recordings"):
+        facts_of(["// A bug\n// orders: few\n"])

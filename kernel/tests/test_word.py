@@ -125,3 +125,14 @@ def test_an_unknown_variant_is_refused_with_those_that_are_known() -> None:
     for name in ("nonsense", "base", "uml", "x86_64"):
         with pytest.raises(BadKernel, match=f"{name}.*variants are bpf, debug"):
             parse("6.12", (name,))
+
+
+def test_several_processors_need_a_kernel_whose_user_mode_linux_has_them() -> None:
+    assert parse("7.2", ("smp",)).variants == ("smp",)
+    assert parse("6.12", ("smp",), "x86_64").variants == ("smp",)
+    with pytest.raises(BadKernel, match=r"'6\.12'.*from 6\.19 on.*--guest qemu"):
+        parse("6.12", ("smp",))
+
+
+def test_a_race_brings_the_variant_that_it_needs() -> None:
+    assert parse("7.2+planted/btrfs-rename-does-not-pin-the-log").variants == ("smp",)

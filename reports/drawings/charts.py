@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import markupsafe
 import msgspec
 
+from reports.results import OrderCounts
 from reports.text.digest import ENTRY_KINDS, Digest
 
 if TYPE_CHECKING:
@@ -41,14 +42,40 @@ class Chart(msgspec.Struct, frozen=True):
     svg: markupsafe.Markup
 
 
-def run_charts(digests: Sequence[Digest]) -> list[Chart]:
-    """What the logs are made of, and how fast each experiment went; of a sweep of faults only the first."""
+def run_charts(digests: Sequence[Digest], orders: Sequence[OrderCounts] = ()) -> list[Chart]:
+    """What the logs are made of, and how fast each experiment went, of a sweep of faults only the first; the
+    orders that threads took, where workloads were recorded several times."""
     if not any(one.entry_count for one in digests):
         return []
     charts = [entry_chart(digests)]
     if any(one.recover_seconds > 0 for one in digests):
         charts.append(speed_chart(digests))
+    if orders:
+        charts.append(order_chart(orders))
     return charts
+
+
+def order_chart(counts: Sequence[OrderCounts]) -> Chart:
+    """How many orders of calls each workload had shown after so many recordings."""
+    words = "; ".join(
+        f"{one.workload} on {one.profile}: {one.calls[-1]} orders of calls and {one.logs[-1]} logs in "
+        f"{len(one.calls)} recordings"
+        for one in counts
+    )
+    last = max(len(one.calls) for one in counts)
+
+    def draw(axes: "Axes") -> None:
+        axes.plot([1, last], [1, last], color=FAINT, lw=1, ls="--")
+        for one in counts:
+            axes.plot(
+                range(1, len(one.calls) + 1), one.calls, color=KIND_COLOURS["metadata"], alpha=0.6, lw=1.5
+            )
+        axes.set_xlim(1, max(2, last))
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("recordings; a line for each workload, dashed: each recording another order")
+        axes.set_ylabel("orders")
+
+    return Chart("Orders of calls that threads took", words, svg(draw, "orders", 4))
 
 
 def entry_chart(digests: Sequence[Digest]) -> Chart:

@@ -64,7 +64,7 @@ from reports.text import comparison as compare
 from reports.text import glossary
 from reports.text.counting import number as plural
 from reports.text.coverage import patch_words
-from reports.text.device import device_words
+from reports.text.device import device_words, guest_words
 from reports.text.digest import ENTRY_KINDS, Digest, digest, experiment_folders
 from reports.text.figures import FIGURES, LABELS, written_bytes
 from reports.text.known import counts_words, fixes_of, upstream_words
@@ -287,7 +287,8 @@ def index_context(
         "profiles": [(name, made, promised(name, profiles)) for name, made in question.profiles.items()],
         "common": COMMON,
         "outcomes": outcome_words(),
-        "charts": run_charts(digests),
+        "charts": run_charts(digests, summary.orders),
+        "racing": any(one.cpus > 1 for one in digests),
         "entry_kinds": ENTRY_KINDS,
     }
 
@@ -683,6 +684,7 @@ def environment() -> jinja2.Environment:
         plural=plural,
         rerun_words=rerun_words,
         device_words=device_words,
+        guest_words=guest_words,
         queue_words=queue_words,
         queue_drawing=queue_drawing,
     )

@@ -67,13 +67,14 @@ static void let_others(void)
 	usleep(100);
 }
 
-/* Wait until the device has completed this many writes, or no other thread can make more. */
-static void unused await_writes(unsigned long long count)
+/* Wait until the device has completed this many writes, or no other thread can make more; then for a time. */
+static void unused await_writes(unsigned long long count, unsigned long microseconds)
 {
 	awaiting++;
 	while (writes_done() - writes_before < count && awaiting < running)
 		let_others();
 	awaiting--;
+	usleep(microseconds);
 }
 
 static void my_turn(int number)
@@ -184,7 +185,7 @@ def _function(number: int, thread: int, doing: Sequence[tuple[int, Operation]], 
     for index, operation in doing:
         lines.append(f"\t/* {format_operation(operation).replace('*/', '* /')} */")
         if operation.word == "await":
-            lines.append(f"\tawait_writes({operation.length});")
+            lines.append(f"\tawait_writes({operation.length}, {operation.offset});")
             continue
         lines += marked(index, [f"\t{line}" for line in call(operation, index)])
         lines.append("\tlet_others();")

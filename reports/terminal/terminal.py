@@ -18,6 +18,7 @@ from reports.text.counting import number
 from reports.text.coverage import patch_lines
 from reports.text.known import counts_words, fixes_of, known_words
 from reports.text.models import model_words
+from reports.text.orders import order_words
 from reports.text.queue import queue_words
 from reports.text.reruns import rerun_words
 from reports.text.tree_words import visible
@@ -55,8 +56,9 @@ def examined(summary: Summary, question: Question) -> list[str]:
     states = summary.states
     kernels, profiles = ", ".join(question.kernels), ", ".join(question.profiles)
     devices = "" if question.devices == (FAST,) else f"; devices {', '.join(question.devices)}"
+    cpus = f"; {question.cpus} processors" if question.cpus > 1 else ""
     what = (
-        f"kernel {kernels} ({question.guest}); {profiles}{devices}; "
+        f"kernel {kernels} ({question.guest}{cpus}); {profiles}{devices}; "
         f"{number(len(question.workloads), 'workload')}"
     )
     return [
@@ -75,7 +77,13 @@ def examined(summary: Summary, question: Question) -> list[str]:
         *damage(summary),
         *queue(summary),
         *recoveries(summary),
+        *orders(summary),
     ]
+
+
+def orders(summary: Summary) -> list[str]:
+    """How many orders the threads took, where workloads with threads were recorded several times."""
+    return folded("orders", order_words(summary.orders)) if summary.orders else []
 
 
 def versions(summary: Summary, question: Question) -> list[str]:

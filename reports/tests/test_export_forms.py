@@ -401,7 +401,7 @@ MEETING = parse(
     "setup\n  creat foo\nrun\n  chmod foo 600\n  parallel\n    thread\n      fsync foo\n    thread\n"
     "      await 3\n      fsync foo\n  sync\n"
 )
-DONE = r"my_turn\(\d\)|await_writes\(\d\)|mark\(.*?\)|fsync\(file\)"
+DONE = r"my_turn\(\d\)|await_writes\(\d, \d\)|mark\(.*?\)|fsync\(file\)"
 
 
 def test_each_thread_does_its_own_and_marks_it():
@@ -413,7 +413,7 @@ def test_each_thread_does_its_own_and_marks_it():
         "my_turn(1)", 'mark("begin", 2)', "fsync(file)", 'mark("done", 2)'
     ]  # fmt: skip
     assert re.findall(DONE, second) == [
-        "my_turn(2)", "await_writes(3)", 'mark("begin", 4)', "fsync(file)", 'mark("done", 4)'
+        "my_turn(2)", "await_writes(3, 0)", 'mark("begin", 4)', "fsync(file)", 'mark("done", 4)'
     ]  # fmt: skip
     # Bits of the calls 1, 2 and 4, and the same with the two fsyncs in each other's place.
     assert "moments[] = { { 0x9, 0xb }, { 0x3, 0xb } };" in text

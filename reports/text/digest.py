@@ -94,6 +94,7 @@ class Digest(msgspec.Struct, frozen=True):
     points_left_out: int = 0
     known: bool = True
     device: str = FAST
+    cpus: int = 1
 
     @property
     def entry_count(self) -> int:
@@ -156,6 +157,7 @@ def digest(experiment: Experiment) -> Digest:
         models=model_parts(experiment),
         known=experiment.history is None or experiment.history.known,
         device=facts.recorded_on.kind,
+        cpus=facts.cpus,
     )
 
 

@@ -267,6 +267,9 @@ def test_a_missing_header_is_named():
 # Their headers say why they take so many.
 LONG = {
     "deleted-subvolumes-are-dropped": 20,
+    "directory-of-new-files-fsynced-beside-others": 48,
+    "made-and-removed-beside-fsyncs": 19,
+    "renamed-beside-fsyncs-of-a-neighbour": 19,
     "every-second-name-removed": 63,
     "logs-of-many-subvolumes": 24,
     "files-overwritten-and-fsynced-in-turn": 30,

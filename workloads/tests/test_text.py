@@ -330,6 +330,7 @@ def draw(random_: random.Random) -> Operation:
         text.Kind.FLAG: lambda: random_.choice("+-") + random_.choice("ACadi"),
         text.Kind.SECONDS: lambda: random_.choice([0, 1024, 999_999_999]),
         text.Kind.MILLISECONDS: lambda: random_.choice([0, 2048, 10_000]),
+        text.Kind.MICROSECONDS: lambda: random_.choice([0, 1024, 100_000]),
         text.Kind.PLACE: lambda: random_.choice([1, 4096]),
         text.Kind.TAG: lambda: random_.choice(["larp", "rmap_finish_one"]),
         text.Kind.BYTE: lambda: random_.choice([0, 255]),

@@ -182,6 +182,7 @@ struct program {
 	const char *filesystem, *options;
 	uint64_t sectors;
 	bool threads; /* it has parallel blocks */
+	int block_ms; /* how long a write takes in them */
 	char *rest; /* lines that are still to be done */
 };
 
@@ -205,13 +206,14 @@ void put_outcome(const struct operation *operation, const struct outcome *outcom
 void put_step(const struct operation *operation, int result, uint64_t left);
 void mark_begin(const struct operation *operation);
 void mark_done(const struct operation *operation);
+void mark_between(int done, const struct operation *operation); /* done: of the operation before, -1 for none */
 uint64_t left_by_rename(const struct operation *operation);
 void record(char *program);
 int record_recovery(uint64_t sectors, const char *filesystem, const char *options);
 
 /* threads.c */
 void perform_block(struct program *program, const struct operation *first, bool first_of_all);
-int await_writes(uint64_t count);
+int await_writes(uint64_t count, uint64_t microseconds);
 
 /* faults.c */
 void fault_run(char *program);

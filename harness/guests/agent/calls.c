@@ -894,7 +894,7 @@ static int do_persist(const struct operation *operation)
 	if (is(operation, "errortag"))
 		return set_errortag(operation->name, !operation->mode[0]);
 	if (is(operation, "await"))
-		return await_writes(operation->length);
+		return await_writes(operation->length, operation->offset);
 	return NOT_MINE;
 }
 

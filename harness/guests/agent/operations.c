@@ -3,7 +3,7 @@
  * Record: run a workload on the log-writes device, with a mark before and after each operation, and
  * report each result. The program is text, made by harness/stages/record.py:
  *
- *   filesystem TAB options TAB sectors TAB threads
+ *   filesystem TAB options TAB sectors TAB threads TAB milliseconds of a write in a parallel block
  *   phase TAB index TAB word TAB path TAB path2 TAB target TAB mode TAB name TAB value TAB descriptor
  *     TAB offset TAB length TAB at TAB major TAB minor TAB beside TAB thread
  *
@@ -154,6 +154,7 @@ struct program program_start(char *text)
 	program.options = field(&line);
 	program.sectors = strtoull(field(&line), NULL, 10);
 	program.threads = atoi(field(&line));
+	program.block_ms = atoi(field(&line));
 	return program;
 }
 
@@ -220,6 +221,18 @@ static void mark(const char *what, const struct operation *operation)
 void mark_begin(const struct operation *operation)
 {
 	mark("begin", operation);
+}
+
+void mark_between(int done, const struct operation *operation)
+{
+	char text[64];
+
+	if (done < 0) {
+		mark_begin(operation);
+		return;
+	}
+	snprintf(text, sizeof(text), "done-%d,begin-%d", done, operation->index);
+	log_writes_mark(text);
 }
 
 void mark_done(const struct operation *operation)

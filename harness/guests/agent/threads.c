@@ -2,12 +2,12 @@
 /*
  * A parallel block: its threads begin together, the first one first, and it ends when all of them have ended.
  *
- * A guest under User Mode Linux has one processor and a kernel that is not preempted, so threads take turns
- * where one of them waits: for a write of the device, a lock, a commit. A thread also yields after each of its
+ * A guest with one processor has a kernel that is not preempted, so threads take turns where one of them waits:
+ * for a write of the device, a lock, a commit. With several (--cpus) they meet anywhere in the kernel. A thread also yields after each of its
  * operations, and `await` lets it begin when the others are in the middle of theirs: it counts the writes of
  * the device, which the others are waiting for one by one.
  *
- * For that the disk is slow while a block runs: a write to memory is done before the other thread has looked.
+ * For that the disk is slow while a block runs, unless the program says 0 milliseconds: a write to memory is done before the other thread has looked.
  * "fsync A/foo" on btrfs beside "await 1; fsync A/foo", with a bug that shows when the second returns while the
  * first one waits for its log: seen in 1 of 5 recordings on the disk as it is.
  */
@@ -24,15 +24,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* dm-delay: milliseconds of a read and a write. So long that a guest which the host lets wait does not miss it. */
-#define SLOW RECORDED_DISK " 0 10 " RECORDED_DISK " 0 20"
-
 struct doing {
 	struct operation operation;
 	struct outcome outcome;
 };
 
 static struct doing *block;
+static bool slow;
 static int block_count;
 static atomic_int turn, running, awaiting;
 static int statistics = -1;
@@ -70,13 +68,16 @@ static void let_others(void)
 	usleep(100);
 }
 
-/* Until they are done, or no other thread is left that could do them. */
-int await_writes(uint64_t count)
+/* Until they are done, or no other thread is left that could do them; and then a time in which the threads that
+ * waited for a write, too, are under way. */
+int await_writes(uint64_t count, uint64_t microseconds)
 {
 	awaiting++;
 	while (writes_done() - writes_before < count && awaiting < running)
 		let_others();
 	awaiting--;
+	if (microseconds)
+		usleep(microseconds);
 	return 0;
 }
 
@@ -90,8 +91,9 @@ static bool makes(const struct operation *operation)
 	return false;
 }
 
-/* Whom it was about: what the call opened, else what is there before and after it; 0 where nobody knows. */
-static void perform_beside(struct doing *doing)
+/* Whom it was about: what the call opened, else what is there before and after it; 0 where nobody knows.
+ * done: the operation whose end the first mark tells, too, -1 for none; told: whether a mark of our own tells ours. */
+static void perform_beside(struct doing *doing, int done, bool told)
 {
 	const struct operation *operation = &doing->operation;
 	uint64_t before = 0;
@@ -100,29 +102,56 @@ static void perform_beside(struct doing *doing)
 	if (operation->path[0])
 		object_status(operation->path, follows(operation), &status, &before);
 	called.known = false;
-	mark_begin(operation);
+	mark_between(done, operation);
 	int result = do_operation(operation) ? -errno : 0;
 
 	doing->outcome = look(operation, result);
 	doing->outcome.left = left_by_rename(operation);
-	mark_done(operation);
+	if (told)
+		mark_done(operation);
 	if (called.known && operation->path[0])
 		doing->outcome.number = called.number;
 	else if (!makes(operation) && doing->outcome.number != before)
 		doing->outcome.number = 0;
 }
 
+/* Each on a processor of its own, where there are several: or the scheduler leaves them beside each other. */
+static void take_processor(int number)
+{
+	long count = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t mine;
+
+	if (count < 2)
+		return;
+	CPU_ZERO(&mine);
+	CPU_SET(number % count, &mine);
+	if (sched_setaffinity(0, sizeof(mine), &mine))
+		die("sched_setaffinity");
+}
+
+static bool waits(int i)
+{
+	return !strcmp(block[i].operation.word, "await");
+}
+
+/* Where writes take no time a mark is a large part of a call, so one stands for an end and the next begin. */
 static void *run_thread(void *number)
 {
 	thread_number = (int)(intptr_t)number;
+	take_processor(thread_number);
 	while (turn != thread_number)
 		sched_yield();
 	turn++;
+	int done = -1;
 	for (int i = 0; i < block_count; i++) {
 		if (block[i].operation.thread != thread_number)
 			continue;
-		perform_beside(&block[i]);
-		if (strcmp(block[i].operation.word, "await"))
+		bool told = slow || waits(i) || i + 1 == block_count || waits(i + 1) ||
+			    block[i + 1].operation.thread != thread_number;
+
+		perform_beside(&block[i], done, told);
+		done = told ? -1 : block[i].operation.index;
+		if (slow && !waits(i))
 			let_others();
 	}
 	running--;
@@ -132,6 +161,16 @@ static void *run_thread(void *number)
 static int thread_count(void)
 {
 	return block[block_count - 1].operation.thread; /* thread by thread, counted from 1 */
+}
+
+/* dm-delay, where a write takes so many milliseconds, and a read half of them. */
+static void slow_down(const struct program *program)
+{
+	char table[128];
+
+	snprintf(table, sizeof(table), "%s 0 %d %s 0 %d", RECORDED_DISK, (program->block_ms + 1) / 2, RECORDED_DISK,
+		 program->block_ms);
+	under_table(program->sectors, "delay", table);
 }
 
 void perform_block(struct program *program, const struct operation *first, bool first_of_all)
@@ -150,8 +189,11 @@ void perform_block(struct program *program, const struct operation *first, bool 
 
 	if (count > THREADS_MAX)
 		die("program: too many threads");
-	if (!late_now())
-		under_table(program->sectors, "delay", SLOW);
+	bool slowed = program->block_ms && !late_now();
+
+	slow = program->block_ms;
+	if (slowed)
+		slow_down(program);
 	count_from_here();
 	running = count;
 	turn = 0;
@@ -162,7 +204,7 @@ void perform_block(struct program *program, const struct operation *first, bool 
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	close(statistics);
-	if (!late_now())
+	if (slowed)
 		under_table(program->sectors, "linear", RECORDED_DISK " 0");
 	for (int i = 0; i < block_count; i++) {
 		put(&report, first_of_all && !i ? "" : ",");

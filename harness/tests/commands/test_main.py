@@ -196,7 +196,7 @@ def test_a_sweep_is_of_the_whole_library_on_each_bug_s_own_profiles() -> None:
     resumed = run_command.swept(run.RunSpec((), (), ()), arguments, stopped)
     assert len(every.workloads) == len(names())
     assert every.kernels[0] == "6.12"
-    assert set(every.kernels[1:]) == {f"6.12+{bug.name}" for bug in planted_bugs()}
+    assert set(every.kernels[1:]) == {f"6.12+{bug.name}" for bug in planted_bugs() if not bug.orders}
     assert [(part.kernel, part.profile.name) for part in resumed.parts] == [
         ("6.12", "ext4"),
         ("6.12+planted/ext4-size-unknown-to-fdatasync", "ext4"),

@@ -53,6 +53,26 @@ def test_a_bug_of_the_slow_device_is_recorded_on_that_alone_on_its_own_workloads
     ]
 
 
+def test_a_race_is_recorded_several_times_on_its_own_workloads_and_so_is_the_stock_kernel():
+    bug = Bug("planted/c", ("btrfs",), ("fsync-new-file",), (), orders=30)
+    parts = sweep_parts("7.2", (BUGS[0], bug), TWO)
+    assert [(part.kernel, [one.name for one in part.workloads], part.orders) for part in parts] == [
+        ("7.2", ["fsync-new-file"], 30),
+        ("7.2+planted/c", ["fsync-new-file"], 30),
+        ("7.2", ["fsync-new-file", "replace-by-rename"], 0),
+        ("7.2+planted/a", ["fsync-new-file", "replace-by-rename"], 0),
+    ]
+
+
+def test_a_race_is_left_out_where_a_guest_has_one_processor_only():
+    races = [bug for bug in planted_bugs() if bug.orders]
+    possible, left_out = plantable("6.12", races)
+    assert races
+    assert not possible
+    assert all("User Mode Linux has several processors from 6.19 on" in said for said in left_out)
+    assert plantable("7.2", races) == (races, [])
+
+
 def test_a_series_says_which_device_shows_its_bug():
     devices = {bug.name: bug.device for bug in planted_bugs()}
     assert devices["planted/btrfs-log-tree-not-waited-for"] == SLOW

@@ -104,3 +104,30 @@ def test_a_guest_that_somebody_kills_while_it_boots_is_booted_once_more(
             with pytest.raises(LostGuest):
                 slot.guest()
         assert slot.boots == boots
+
+
+def test_what_records_with_several_processors_is_a_guest_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What recovers has one, so that a state comes back the same when it is recovered again."""
+    booted: list[tuple[int, Path]] = []
+
+    def start(spec: GuestSpec, space: workspace.Workspace) -> LocalGuest:
+        booted.append((spec.cpus, space.path))
+        return started(space.path, "echo ready >&9; sleep 30")
+
+    monkeypatch.setitem(subject.STARTS, UML, start)
+    spec = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20, cpus=2)
+    with GuestSlot(spec, workspace.Workspace(tmp_path)) as slot:
+        assert slot.recorder.guest() is not slot.guest()
+        assert slot.boots == 2
+        assert booted == [(2, tmp_path / "recorder"), (1, tmp_path)]
+        slot.drop()
+        slot.recorder.guest()
+        assert slot.boots == 3
+
+
+def test_with_one_processor_the_guest_that_recovers_records() -> None:
+    spec = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20)
+    slot = GuestSlot(spec, workspace.Workspace(Path("nowhere")))
+    assert slot.recorder is slot

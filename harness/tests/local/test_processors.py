@@ -44,6 +44,13 @@ def test_a_processor_that_is_named_is_taken_and_not_claimed() -> None:
         assert next_one == processors()[-1]
 
 
+def test_several_are_those_beside_the_claimed_one() -> None:
+    every = processors()
+    with pinned(["true"], count=2) as command, claimed() as other:
+        assert command[2].split(",") == [str(one) for one in every[::-1][:2]]
+        assert other == every[-2 if len(every) > 1 else -1]
+
+
 def guest(folder: Path) -> local.LocalGuest:
     """That is `sleep`."""
     folder.mkdir()

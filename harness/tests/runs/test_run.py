@@ -66,6 +66,10 @@ class Slot:
 
     boots = 0
 
+    @property
+    def recorder(self) -> "Slot":
+        return self
+
     def guest(self) -> None:
         return None
 

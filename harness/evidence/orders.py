@@ -1,0 +1,71 @@
+"""
+How many orders the threads of parallel blocks took, where workloads were recorded more than once.
+
+In:       experiments, as kept.
+Out:      OrderCounts, one for each workload, profile, kernel and device that has several recordings.
+Not here: which orders a history allows the calls to have had their effects in (oracles/orders.py), how the
+          threads were delayed (workloads/delays.py).
+
+An order is the sequence of the begins and ends of calls, as the marks in the log have it. A log is the
+sequence of its entries: kind, place and length of each, and the marks between them; what is written differs
+from recording to recording anyway, by times and generations.
+"""
+
+import hashlib
+
+from reports.results import Experiment, OrderCounts
+from workloads.delays import AWAIT
+from workloads.entries import EntryFlag
+from workloads.workload import Workload
+
+Place = tuple[str, str, str, str]
+
+
+class Orders:
+    """Use add() of each experiment, then counts()."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Place, tuple[set[bytes], set[bytes]]] = {}
+        self._grown: dict[Place, tuple[list[int], list[int]]] = {}
+
+    def add(self, experiment: Experiment) -> None:
+        facts, history = experiment.facts, experiment.history
+        if history is None or not history.workload.parallel:
+            return
+        place = (facts.workload, facts.profile, facts.kernel, facts.recorded_on.kind)
+        seen = self._seen.setdefault(place, (set(), set()))
+        grown = self._grown.setdefault(place, ([], []))
+        for each, sizes, one in zip(seen, grown, _digests(experiment, history.workload), strict=True):
+            each.add(one)
+            sizes.append(len(each))
+
+    def counts(self) -> tuple[OrderCounts, ...]:
+        return tuple(
+            OrderCounts(*place, tuple(calls), tuple(logs))
+            for place, (calls, logs) in self._grown.items()
+            if len(calls) > 1
+        )
+
+
+def _digests(experiment: Experiment, workload: Workload) -> tuple[bytes, bytes]:
+    """Of the order of the calls, and of the log. A call has the same name in each recording, whatever `await`
+    stands before it."""
+    calls, log = hashlib.sha256(), hashlib.sha256()
+    names = _names(workload)
+    for entry in experiment.facts.entries:
+        if not entry.flags & EntryFlag.MARK:
+            log.update(f"{entry.flags} {entry.sector} {entry.sector_count}\n".encode())
+            continue
+        for mark in entry.mark.split(","):
+            what, _, index = mark.rpartition("-")
+            if index.isdecimal() and int(index) in names:
+                said = f"{what} {names[int(index)]}\n".encode()
+                calls.update(said)
+                log.update(said)
+    return calls.digest(), log.digest()
+
+
+def _names(workload: Workload) -> dict[int, int]:
+    """By index in the workload, as its marks have it, the place among the operations but `await`."""
+    operations = enumerate((*workload.setup, *workload.run))
+    return {index: place for place, index in enumerate(i for i, each in operations if each.word != AWAIT)}
