@@ -132,11 +132,12 @@ def offer_of(release: str, version: str) -> Offer:
     raise Gone(f"no package list of apt offers {package} {version} any more")
 
 
-def offers(progress: Progress) -> tuple[dict[str, Offer], list[str]]:
+def offers(progress: Progress, refresh: bool = True) -> tuple[dict[str, Offer], list[str]]:
     """By release, what the system's apt and the lists of ours offer, each the first that has it; and what
-    could not be asked. The lists of OTHER_SUITES are fetched when they are a day old, others are not."""
+    could not be asked. refresh: the lists of OTHER_SUITES are fetched when they are a day old; others are
+    taken as they are."""
     troubles: list[str] = []
-    for suite in OTHER_SUITES:
+    for suite in OTHER_SUITES if refresh else ():
         try:
             _own_lists(suite, progress)
         except BuildFailed as error:

@@ -158,7 +158,8 @@ def run(path: Path, *arguments: str, errors: str = "surrogateescape") -> "subpro
 def _use(path: Path) -> None:
     """A copy in the cache (fetching.py, harness/nightly/trees.py) stays there while this process lives."""
     place = path.resolve()
-    if place.parent == (cache.root() / "trees").resolve() and place.is_dir():
+    whole = place.is_dir() and not place.name.endswith(cache.PARTIAL)
+    if whole and place.parent == (cache.root() / "trees").resolve():
         cache.use(place)
         cache.touch(place)
 

@@ -35,7 +35,7 @@ def profiles() -> Iterable[str]:
 
 
 def kernels() -> Iterable[str]:
-    return (*RELEASES, *SHORT_NAMES)
+    return (*RELEASES, *(name for name, one in SHORT_NAMES.items() if one.branch))
 
 
 def guests() -> Iterable[str]:

@@ -102,6 +102,8 @@ def test_a_branch_is_a_kernel_with_url_and_commit(theirs: Path, url: str) -> Non
     assert (made.url, made.revision) == (url, git(theirs, "rev-parse", "main"))
     assert made.source_version.startswith("6.12.99 git tree ")
     assert everything(theirs) == before
+    beside = {path.name for path in place(url).parent.iterdir()}
+    assert beside == {place(url).name + end for end in ("", ".lock", ".use")}
 
 
 def everything(tree: Path) -> dict[str, tuple[bytes, int]]:
