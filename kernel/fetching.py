@@ -233,9 +233,6 @@ def _clear(folder: Path) -> None:
 
 def _git(folder: Path, words: list[str], on_fraction: Callable[[float], None] = lambda _: None) -> str:
     """git in the folder, with the user's own settings; "" when it went well, else what it said."""
-    environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
-    environment |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}  # nobody types a password beside a bar
-    environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")
     settings = (
         "safe.directory=*",
         "gc.auto=0",
@@ -247,7 +244,7 @@ def _git(folder: Path, words: list[str], on_fraction: Callable[[float], None] = 
     process = subprocess.Popen(
         ["setpriv", "--pdeathsig", "TERM", "git", *given, *words],
         cwd=folder,
-        env=environment,
+        env=_surroundings(folder),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -271,6 +268,22 @@ def _git(folder: Path, words: list[str], on_fraction: Callable[[float], None] = 
     if status == 0:
         return ""
     return " ".join(said[:SHOWN_LINES]).rstrip(".") or f"git {words[0]} ended with exit status {status}"
+
+
+def _surroundings(folder: Path) -> dict[str, str]:
+    """The user's own, but that nobody is asked for a password beside a bar. The user's own command for ssh
+    stays."""
+    kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    kept |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    own = subprocess.run(
+        ["git", "config", "core.sshCommand"],
+        cwd=folder,
+        env=kept,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    return kept if own.returncode == 0 else {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"} | kept
 
 
 def _fraction(stage: str, percent: int) -> float:

@@ -230,6 +230,21 @@ def test_a_shallow_clone_that_lacks_the_commit_says_so(theirs: Path, tmp_path: P
         parse(f"file://{tmp_path}/shallow@{older}")
 
 
+def test_ssh_is_called_so_that_it_asks_nothing_or_as_the_user_has_set_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "ssh"
+    script.write_text(f'#!/bin/sh\necho "$0 $*" >> {tmp_path}/said\nexit 255\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for command in ("ssh -o BatchMode=yes", f"{script} -i mine"):
+        with pytest.raises(BuildFailed, match="cannot be fetched"):
+            parse("git@host.invalid:linux.git@master")
+        assert f"{command.removeprefix('ssh')} " in (tmp_path / "said").read_text()
+        git(tmp_path, "config", "--global", "core.sshCommand", f"{script} -i mine")
+
+
 def test_without_git_the_package_is_named(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(BuildFailed, match="apt-get install git"):
