@@ -98,10 +98,8 @@ def fetched(where: Address, progress: Progress, history: bool = False) -> tuple[
     folder = place(where.url, history)
     cache.use(folder)
     with cache.locked(folder, lambda: progress(f"waiting: another process is fetching {where.url}", 0.0)):
-        commit = _there(folder, where.revision)
-        if not commit:
-            commit = _fetch(folder, where, progress, history)
-            _fetched[folder, where.revision] = commit
+        commit = _there(folder, where.revision) or _fetch(folder, where, progress, history)
+    _fetched[folder, where.revision] = commit
     cache.touch(folder)
     return folder, commit
 
