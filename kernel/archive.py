@@ -2,27 +2,28 @@
 Debian's archive, through apt: which version of a source package there is, and the package itself.
 
 In:       a release, as "7.2", whose package is linux-source-7.2.
-Out:      Offer: its newest version and who offers it; the package's file. BuildFailed names what is
-          missing: network, keyring, a signature; Gone when the archive has moved on.
+Out:      Offer: its newest version and who offers it; the package's file; what is on offer. BuildFailed
+          names what is missing: network, keyring, a signature; Gone when the archive has moved on; BadKernel
+          when Debian has no such release.
 Not here: unpacking the package (source.py).
 
-The system's apt is asked first. What it does not know (5.10 and 7.2 are in other suites than Debian 12's)
-is looked up in lists of our own: the same apt with a configuration below our cache, one for each suite, so
-that nothing of the system's changes and no root is needed. apt checks these lists against Debian's keyring,
-and the package against the lists.
+The system's apt is asked first. What it does not know (5.10 and 7.2 are in other suites than Debian 12's;
+what is newer is in unstable or experimental) is looked up in lists of our own: the same apt with a
+configuration below our cache, one for each suite, so that nothing of the system's changes and no root is
+needed. apt checks these lists against Debian's keyring, and the package against the lists.
 """
 
 import os
 import re
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 
 from kernel import cache
-from kernel.kernel import BuildFailed
+from kernel.kernel import BadKernel, BuildFailed
 from kernel.make import environment
 
 Progress = Callable[[str, float], None]
@@ -40,6 +41,9 @@ SUITES = {
     "6.12": ("trixie-security", "trixie"),
     "7.2": ("sid", "trixie-backports"),
 }
+# Where any other release is looked for. unstable comes first: experimental may still have the candidate
+# (7.3~rc5) of what unstable has. A release that has left all of them is in none.
+OTHER_SUITES = ("sid", "experimental", "trixie-backports", "bookworm-backports")
 MIRRORS = {
     "Debian": ("http://deb.debian.org/debian", "http://archive.debian.org/debian"),
     "Debian-Security": (
@@ -91,33 +95,80 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def offer(release: str, progress: Progress, ask_system: bool = True) -> Offer:
-    """The newest version. Errors: BuildFailed with every place that was asked, and why it could not tell."""
+    """The newest version. Errors: BuildFailed with every place that was asked, and why it could not tell;
+    BadKernel when all could, and none has a release that is not in SUITES either."""
     package = f"linux-source-{release}"
     if ask_system and (found := _asked(package, "")):
         return found
     answers = (
         [] if ask_system else ["the package lists of this system are out of date (run: sudo apt-get update)"]
     )
-    for suite in SUITES.get(release, ()):
+    all_told = True
+    for suite in _suites(release):
         try:
             config = _own_lists(suite, progress)
         except BuildFailed as error:
             answers.append(str(error))
+            all_told = False
             continue
         if found := _asked(package, config):
             return found
         answers.append(f"Debian {suite} has no package {package}")
-    raise BuildFailed("; ".join(answers or [f"apt does not know the package {package}"]))
+    if all_told and release not in SUITES:
+        raise BadKernel(
+            f"kernel {release!r} is not a release that Debian has now: there is no package {package} in "
+            f"{', '.join(OTHER_SUITES)}, nor in the package lists of this system. powercut kernel sources "
+            f"lists what there is. git may have it: mainline@v{release}, or stable@linux-{release}.y"
+        )
+    raise BuildFailed("; ".join(answers))
 
 
 def offer_of(release: str, version: str) -> Offer:
     """Who offers just this version, by the lists that are there. Errors: Gone."""
     package = f"linux-source-{release}"
-    known = [str(_folder(suite) / "apt.conf") for suite in SUITES.get(release, ())]
-    for config in ("", *(path for path in known if Path(path).is_file())):
+    for config in ("", *_kept_configs(_suites(release))):
         if found := _asked(f"{package}={version}", config):
             return found
     raise Gone(f"no package list of apt offers {package} {version} any more")
+
+
+def offers(progress: Progress, refresh: bool = True) -> tuple[dict[str, Offer], list[str]]:
+    """By release, what the system's apt and the lists of ours offer, each the first that has it; and what
+    could not be asked. refresh: the lists of OTHER_SUITES are fetched when they are a day old; others are
+    taken as they are."""
+    troubles: list[str] = []
+    for suite in OTHER_SUITES if refresh else ():
+        try:
+            _own_lists(suite, progress)
+        except BuildFailed as error:
+            troubles.append(str(error))
+    others = dict.fromkeys(suite for suites in SUITES.values() for suite in suites)
+    found: dict[str, Offer] = {}
+    for config in ("", *_kept_configs(dict.fromkeys((*OTHER_SUITES, *others)))):
+        for package in output(["apt-cache", "pkgnames", "linux-source-"], config).split():
+            release = package.removeprefix("linux-source-")
+            if (
+                re.fullmatch(r"\d+\.\d+", release)
+                and release not in found
+                and (one := _asked(package, config))
+            ):
+                found[release] = one
+    return found, troubles
+
+
+def suite_of(found: Offer) -> str:
+    """Of our lists the suite; "" for what the system's apt offers."""
+    return Path(found.config).parent.name if found.config else ""
+
+
+def _suites(release: str) -> tuple[str, ...]:
+    return SUITES.get(release, OTHER_SUITES)
+
+
+def _kept_configs(suites: Iterable[str]) -> list[str]:
+    """Of those suites whose lists are there."""
+    known = [_folder(suite) / "apt.conf" for suite in suites]
+    return [str(path) for path in known if path.is_file()]
 
 
 def _asked(package: str, config: str) -> Offer | None:

@@ -128,7 +128,7 @@ def build(
     progress(stage, fraction): fraction is 0 to 1 over the whole build.
     Raises BadKernel for bad input, BuildFailed when it could not be done. Safe when two start at once.
     """
-    spec = parse(word, variants, arch) if isinstance(word, str) else word
+    spec = parse(word, variants, arch, part(progress, 0.0, 0.05)) if isinstance(word, str) else word
     recipe = _recipe(spec, progress)
     cache.use(recipe.place)
     if not recipe.place.is_dir():
@@ -186,7 +186,9 @@ def _load(place: Path, spec: KernelSpec | None = None) -> Kernel:
     """spec: as asked for now; the same kernel may have been built under another word or of another commit."""
     provenance = msgspec.json.decode((place / "provenance.json").read_bytes(), type=Provenance)
     if spec:
-        provenance = msgspec.structs.replace(provenance, word=spec.word, revision=spec.source.revision)
+        provenance = msgspec.structs.replace(
+            provenance, word=spec.word, revision=spec.source.revision, url=spec.source.url
+        )
     name = machine.IMAGE if provenance.machine else IMAGES[provenance.arch][0]
     return Kernel(str(place / name), provenance)
 
@@ -372,6 +374,7 @@ def _compile(
         variants=recipe.spec.variants,
         arch=recipe.spec.arch,
         revision=recipe.spec.source.revision,
+        url=recipe.spec.source.url,
         machine=machine.digest(recipe.spec.machine) if recipe.spec.machine else "",
         release=machine.release(tree) if recipe.spec.machine else "",
         build_id=machine.build_id_of(tree) if recipe.spec.machine else "",

@@ -11,6 +11,7 @@ Out:      directories that only ever appear by rename, under a lock held across 
           agents/<hash>                 the guest's program (harness/guests/agent_binary.py)
           suite/<name>/                 what the long tests make once a machine
           trees/<hash>.git              copies of the trees that nights watch (harness/nightly/trees.py)
+          trees/<hash>.shallow.git      revisions of repositories elsewhere (fetching.py)
           The time of a directory is when it was last used.
 Not here: what is made (source.py, build.py), what goes when it is too much (prune.py).
 """

@@ -20,6 +20,9 @@ BASE = ("base", "filesystems")
 ARCHES: dict[Arch, str] = {"um": "uml", "x86_64": "x86_64"}
 MACHINES = "machine"  # kernel/machine.py
 SMP = "smp"  # of a guest with several processors
+# Options that newer kernels call otherwise. The fragments keep the older names, so no kernel's key changes.
+# fs/proc/Kconfig of v7.3; up to v7.2 the older option selects the newer one.
+RENAMED = {"CONFIG_PROC_SYSCTL": "CONFIG_SYSCTL"}
 _SET = re.compile(r"(CONFIG_\w+)=(.*)")
 _NOT_SET = re.compile(r"# (CONFIG_\w+) is not set")
 
@@ -73,9 +76,18 @@ def digest(wanted: tuple[Request, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def renamed(wanted: tuple[Request, ...]) -> str:
+    """The text of one more fragment: what is requested, by the names that newer kernels have for it. A kernel
+    with the older names has the same config with it as without."""
+    return "".join(f"{RENAMED[one.option]}={one.value}\n" for one in wanted if one.option in RENAMED)
+
+
 def check_granted(wanted: tuple[Request, ...], config: str) -> tuple[str, ...]:
     """The optional requests that this kernel did not grant; the others must all have survived."""
     granted = dict(_setting(line) for line in config.splitlines())
+    for old, new in RENAMED.items():
+        if new in granted:
+            granted.setdefault(old, granted[new])
     refused = [request for request in wanted if granted.get(request.option, "n") != request.value]
     fatal = [request for request in refused if not request.optional]
     if fatal:

@@ -1,11 +1,12 @@
 """
 A git revision as a source: read from the repository's objects, never checked out.
 
-In:       a repository, bare or with a work tree; a revision, in any of git's ways to name one.
+In:       a repository, bare or with a work tree; a revision, in any of git's ways to name one. It is the
+          user's, or our copy of one elsewhere.
 Out:      Source with its commit; the files of that commit, and their contents. BadKernel when there is no
           such repository or revision. The repository is only ever read.
           One in the cache is in use from then on.
-Not here: writing the files (source.py), reading PATH@REV out of a word (word.py).
+Not here: writing the files (source.py), reading PATH@REV out of a word (word.py), fetching (fetching.py).
 """
 
 import subprocess
@@ -22,15 +23,15 @@ BLOB = "git:"  # a digest that is the name git has for the content
 NO_SETTINGS = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
 
-def revision_source(repository: Path, revision: str) -> Source:
-    """The source of PATH@REV. Errors: BadKernel."""
+def revision_source(repository: Path, revision: str, url: str = "") -> Source:
+    """The source of PATH@REV. url: where the repository was fetched from. Errors: BadKernel."""
     path = repository.resolve()
     commit = _commit(path, revision)
-    place = f"{repository}@{revision}"
+    place = f"{url or repository}@{revision}"
     names = _git(path, "ls-tree", "-r", "--name-only", commit, "Makefile", "Kconfig", "arch/um/Kconfig")
     require_kernel(place, lambda name: name in names.splitlines())
     version = makefile_version(_git(path, "cat-file", "blob", f"{commit}:Makefile"))
-    return Source("git", str(path), ".".join(version.split(".")[:2]), commit)
+    return Source("git", str(path), ".".join(version.split(".")[:2]), commit, url)
 
 
 def exact_version(source: Source) -> str:
@@ -107,8 +108,19 @@ def _commit(path: Path, revision: str) -> str:
     if found.returncode != 0 or "is ambiguous" in found.stderr:
         raise BadKernel(
             f"the revision {revision!r} does not name exactly one commit of {path}: {_said(found)}"
+            f"{_shallow(path)}"
         )
     return found.stdout.strip()
+
+
+def _shallow(path: Path) -> str:
+    """What to do in a repository that may lack a commit because it has a part of the history alone."""
+    if run(path, "rev-parse", "--is-shallow-repository").stdout.strip() != "true":
+        return ""
+    return (
+        ". The repository is a shallow clone, without older commits. Get them (git fetch --unshallow), or "
+        "let Powercut fetch this one: URL@REV"
+    )
 
 
 def _said(done: "subprocess.CompletedProcess[str]") -> str:
@@ -144,10 +156,10 @@ def run(path: Path, *arguments: str, errors: str = "surrogateescape") -> "subpro
 
 
 def _use(path: Path) -> None:
-    """A copy that nights fetched into the cache (harness/nightly/trees.py) stays there while this process
-    lives."""
+    """A copy in the cache (fetching.py, harness/nightly/trees.py) stays there while this process lives."""
     place = path.resolve()
-    if place.parent == (cache.root() / "trees").resolve() and place.is_dir():
+    whole = place.is_dir() and not place.name.endswith(cache.PARTIAL)
+    if whole and place.parent == (cache.root() / "trees").resolve():
         cache.use(place)
         cache.touch(place)
 

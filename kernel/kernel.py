@@ -36,7 +36,8 @@ class Source(msgspec.Struct, frozen=True):
     """
     kind "debian": name is the release, as in the package linux-source-6.12.
     kind "tree":   name is the absolute path of a kernel source tree.
-    kind "git":    name is the absolute path of a repository, revision the commit.
+    kind "git":    name is the absolute path of a repository, revision the commit. url: where our copy of the
+                   repository was fetched from, "" for one that is read where it is.
 
     version: VERSION.PATCHLEVEL of its Makefile, "6.12", by which a series' files are chosen.
     """
@@ -45,6 +46,7 @@ class Source(msgspec.Struct, frozen=True):
     name: str
     version: str = ""
     revision: str = ""
+    url: str = ""
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -150,6 +152,7 @@ class Provenance(msgspec.Struct, frozen=True):
     step_count:      lines make printed, one a compiled or linked file.
     revision:        the git commit that was asked for; source_version has its tree, which another
                      commit may share.
+    url:             where that commit was fetched from, "" for one of a repository of the user's.
     machine:         of a kernel for a real machine, the digest of its config and modules.
     release:         of such a kernel, what uname -r says of it.
     build_id:        of such a kernel, of the vmlinux in it, in hexadecimal digits.
@@ -172,6 +175,7 @@ class Provenance(msgspec.Struct, frozen=True):
     machine: str = ""
     release: str = ""
     build_id: str = ""
+    url: str = ""
 
 
 class Kernel(msgspec.Struct, frozen=True):

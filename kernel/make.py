@@ -19,6 +19,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from kernel.fragments import renamed, requests
 from kernel.kernel import Arch, BuildFailed
 from kernel.packages import PATH, missing_packages
 
@@ -76,6 +77,9 @@ def configure(tree: Path, fragments: tuple[Path, ...], log: Path, arch: Arch = "
     copies = tree / OBJECTS / "fragments"  # merge_config.sh cannot take names with blanks
     copies.mkdir(parents=True, exist_ok=True)
     names = [str(shutil.copy(fragment, copies / fragment.name)) for fragment in fragments]
+    if newer := renamed(requests(fragments)):
+        (copies / "renamed.config").write_text(newer)
+        names.append(str(copies / "renamed.config"))
     relative = [str(Path(name).relative_to(tree)) for name in names]
     script_of_ours = ["sh", "scripts/kconfig/merge_config.sh", "-n", "-O", OBJECTS, *relative]
     run(script_of_ours, tree, log, _ignore, arch)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kernel import archive, cache
-from kernel.kernel import BuildFailed, Source
+from kernel.kernel import BadKernel, BuildFailed, KernelError, Source
 from kernel.make import environment
 
 Progress = Callable[[str, float], None]
@@ -36,9 +36,11 @@ def _package_version(source: Source, progress: Progress, ask_system: bool) -> st
         return installed
     try:
         return archive.offer(source.name, progress, ask_system).version
-    except BuildFailed as error:
+    except KernelError as error:
         if cached := sorted((cache.root() / "sources").glob(f"{package}_*/linux"), key=_age):
             return cached[-1].parent.name.partition("_")[2]
+        if isinstance(error, BadKernel):
+            raise
         raise BuildFailed(
             f"{package} is not installed and cannot be downloaded: {error}. Correct that, or name "
             "the folder of a source tree"

@@ -41,6 +41,8 @@ from harness.evidence.store import NoResults, new_run, reading, write_pretty, wr
 from harness.evidence.summary import EXIT_BROKEN, EXIT_UNKNOWN, shown
 from harness.local.progress import Progress
 from harness.runs.run import RESULTS_BYTES, RunSpec, require_room
+from kernel.address import address
+from kernel.fetching import fetched
 from kernel.git import revision_source
 from kernel.kernel import BadKernel
 from oracles.judge import ORACLES
@@ -105,7 +107,11 @@ class Record(msgspec.Struct, frozen=True):
 def add_bisect(command: argparse.ArgumentParser) -> None:
     """What `bisect` takes beside the options of `run`."""
     command.add_argument(
-        "--tree", type=Path, metavar="PATH", help="git repository of the kernel; it is only read"
+        "--tree",
+        default="",
+        metavar="PATH",
+        help="git repository of the kernel: a folder, which is only read; a URL or a short name such as "
+        "mainline, whose whole history is fetched into the cache",
     )
     command.add_argument("--good", default="", metavar="REV", help="a revision that is good")
     command.add_argument("--bad", default="", metavar="REV", help="a later revision that is bad")
@@ -133,8 +139,7 @@ def hunt_of(arguments: argparse.Namespace) -> Hunt:
             "bisect: --kernel and --planted cannot be used here, because the kernels come from --tree"
         )
     oracles = chosen_oracles(arguments)
-    good, bad = (_end(arguments, side) for side in ("good", "bad"))
-    tree = arguments.tree.expanduser().resolve()
+    (tree, good), (_, bad) = (_end(arguments, side) for side in ("good", "bad"))
     require_order(tree, good, bad, arguments)
     return Hunt(
         command=("powercut", *arguments.words),
@@ -154,15 +159,27 @@ def hunt_of(arguments: argparse.Namespace) -> Hunt:
 EXAMPLE = "powercut bisect --tree linux --good v6.11 --bad v6.12 --fs btrfs xattrs-over-two-fsyncs"
 
 
-def _end(arguments: argparse.Namespace, side: str) -> Commit:
-    tree: Path = arguments.tree.expanduser()
-    if not tree.is_dir():
-        raise BadBisect(f"--tree {arguments.tree}: no such directory")
+def _end(arguments: argparse.Namespace, side: str) -> tuple[Path, Commit]:
+    """The repository and the commit. Errors: BadBisect; BuildFailed when it cannot be fetched."""
+    revision: str = getattr(arguments, side)
     try:
-        source = revision_source(tree, getattr(arguments, side))
+        tree, revision = _repository(arguments, revision)
+        source = revision_source(tree, revision)
     except BadKernel as error:
-        raise BadBisect(f"--{side} {getattr(arguments, side)}: {error}") from error
-    return commit(tree, source.revision)
+        raise BadBisect(f"--{side} {revision}: {error}") from error
+    return tree, commit(tree, source.revision)
+
+
+def _repository(arguments: argparse.Namespace, revision: str) -> tuple[Path, str]:
+    """The user's folder with the revision, or our copy with the commit."""
+    where = address(f"{arguments.tree}@{revision}")
+    if where is not None and where.folder is None:
+        with Progress(arguments.quiet or arguments.json) as progress:
+            return fetched(where, progress.building(arguments.tree), history=True)
+    folder = Path(arguments.tree).expanduser() if where is None or where.folder is None else where.folder
+    if not folder.is_dir():
+        raise BadBisect(f"--tree {arguments.tree}: no such directory")
+    return folder.resolve(), revision
 
 
 def run_words(command: tuple[str, ...], kernel: str) -> list[str]:

@@ -41,7 +41,11 @@ The folder for kernel sources, kernels and the program that runs in a guest. The
 .TP
 .B POWERCUT_CACHE_LIMIT
 The size that this folder may have, as
-.IR 20G .""",
+.IR 20G .
+.TP
+.BR POWERCUT_MAINLINE ", " POWERCUT_LINUX_NEXT ", " POWERCUT_STABLE
+The git repository, a URL or a folder, that the kernels mainline, linux-next and stable@REV come from. The
+default is that of kernel.org.""",
     "FILES": """\
 .TP
 .I results/

@@ -29,6 +29,7 @@ from harness.guests.probe import accelerated, prefer
 from harness.local.progress import Progress
 from harness.runs.run import require_room
 from kernel.fragments import check_variants
+from kernel.word import pinned
 from oracles.profiles import profile
 from reports import formats
 
@@ -93,6 +94,12 @@ def create(asked: CampaignFile, path: Path, progress: Progress) -> Path:
             f"powercut campaign resume {shown(folder)}"
         )
     require_room(folder, ROOM_BYTES, BY)
+    for word in asked.kernels:
+        if (exact := pinned(word, progress.building(word))) != word:
+            raise BadCampaign(
+                f"{path}: kernels: {word} is another kernel on another day, and a campaign may take days. "
+                f"Name the commit: {exact}"
+            )
     guest = prefer(asked.guest, asked.kernels[0], asked.config, progress)
     builds = []
     for word in asked.kernels:

@@ -8,6 +8,7 @@ Not here: the commands, a file each.
 
 import argparse
 import contextlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,10 @@ from harness.evidence.summary import (
 )
 from harness.guests.filesystem import find_tool
 from harness.guests.words import guest_word
+from harness.local.progress import Progress
 from harness.states.log import SECTOR_BYTES
+from kernel.address import address
+from kernel.word import pinned, source_word
 from oracles.profiles import UnknownProfile, profile
 from reports import formats
 from reports.results import Question, read_question, read_summary
@@ -26,6 +30,7 @@ from reports.terminal.compare import comparison_lines
 from reports.text.comparison import Comparison, exit_only_new
 
 DEFAULT_KERNEL = "6.12"  # of guests on this machine
+KERNEL_OPTIONS = ("kernel", "against")  # of commands that test kernels
 
 
 def add_guest(command: argparse.ArgumentParser, default: str | None, words: str) -> None:
@@ -37,6 +42,45 @@ def add_guest(command: argparse.ArgumentParser, default: str | None, words: str)
         metavar="GUEST",
         help=f"what the kernel runs in: uml, qemu, auto, or the name of a machine (default: {words})",
     )
+
+
+def with_commits(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The same with commits in place of branches where kernels have a URL or a short name, in its words, too:
+    the command line that is kept means the same kernels on another day. What goes on with an earlier run has
+    its own. Errors: KernelError."""
+    given = ",".join(filter(None, (getattr(arguments, name, None) for name in KERNEL_OPTIONS)))
+    asked = [word.strip() for word in given.split(",") if address(source_word(word.strip()))]
+    if not asked or getattr(arguments, "resume", None):
+        return arguments
+    commits = {}
+    with Progress(arguments.quiet or arguments.json) as progress:
+        for word in asked:
+            tell = progress.building(word)
+            commits[word] = pinned(word, tell)
+            tell("built", 1.0)
+            progress.line(f"kernel {word}: {commits[word]}")
+    again: argparse.Namespace = arguments.understood(_with(arguments.words, commits))
+    return again
+
+
+def _with(words: Sequence[str], commits: Mapping[str, str]) -> list[str]:
+    """What stands behind --kernel and --against, or a beginning of these, as argparse understands them; what
+    stands behind -- is a program's."""
+    found = list(words)
+    end = found.index("--") if "--" in found else len(found)
+    for index, word in enumerate(found[:end]):
+        option, equals, value = word.partition("=")
+        if len(option) < len("--a") or not any(f"--{name}".startswith(option) for name in KERNEL_OPTIONS):
+            continue
+        if equals:
+            found[index] = f"{option}={_each(value, commits)}"
+        elif index + 1 < end:
+            found[index + 1] = _each(found[index + 1], commits)
+    return found
+
+
+def _each(value: str, commits: Mapping[str, str]) -> str:
+    return ",".join(commits.get(word.strip(), word) for word in value.split(","))
 
 
 def size(text: str) -> int:

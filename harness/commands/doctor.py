@@ -30,9 +30,11 @@ from harness.local.root import IS_CHECKOUT, ROOT
 from harness.local.workspace import memory_folder
 from harness.runs.run import LOG_BYTES, RESULTS_BYTES
 from kernel import archive, build
+from kernel.address import SHORT_NAMES, setting
 from kernel.cache import root as cache_root
-from kernel.kernel import Arch, Kernel
+from kernel.kernel import Arch, BadKernel, Kernel
 from kernel.packages import Requirement
+from kernel.word import RELEASES
 from oracles.profiles import PROFILES
 
 CAN, CANNOT = 0, 3
@@ -97,6 +99,7 @@ def examine(results: Path) -> list[Check]:
         *tests_packages(),
         *(tool(program, argument) for program, argument in TOOLS),
         kernel_source(),
+        other_sources(),
         processors(),
         memory(),
         space("disk: cache", cache_root(), CACHE_BYTES_WITH_KERNEL if kernel else CACHE_BYTES),
@@ -238,6 +241,27 @@ def kernel_source() -> Check:
         f"{unknown}, and Powercut cannot check package lists of its own without {archive.KEYRING}",
         "apt-get install debian-archive-keyring; or use your own source tree: --kernel PATH",
     )
+
+
+def other_sources() -> Check:
+    """Where the short names lead, and which releases beside the known ones are known here. Nothing is
+    fetched; nothing but --kernel depends on it."""
+    name, places, wrong = "kernel: other sources", [], []
+    for one in SHORT_NAMES:
+        try:
+            url, folder, _branch = setting(one)
+            places.append(f"{one} from {url or folder}")
+        except BadKernel as error:
+            wrong.append(str(error))
+    found, _ = archive.offers(lambda _stage, _fraction: None, refresh=False)
+    more = [f"{release} ({offer.version})" for release, offer in found.items() if release not in RELEASES]
+    told = "; ".join([*places, *([f"Debian also has {', '.join(more)}"] if more else [])])
+    if wrong:
+        return Check(name, None, told or "no short name leads anywhere", "; ".join(wrong))
+    if not shutil.which("git"):
+        fix = "sudo apt-get install git"
+        return Check(name, None, "git is not installed, which mainline, linux-next and URLs need", fix)
+    return Check(name, True, f"{told}; powercut kernel sources asks Debian for more")
 
 
 def processors() -> Check:

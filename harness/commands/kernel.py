@@ -1,5 +1,5 @@
 """
-`powercut kernel`: build one, list what is built, show where one came from, make room.
+`powercut kernel`: build one, list what is built, show where one came from, list sources, make room.
 
 In:       the arguments of the command.
 Out:      lines, or JSON; exit status 0; BadKernel, BuildFailed as the kernel room raises them.
@@ -9,19 +9,22 @@ Not here: building (kernel/build.py), what goes when there is too much (kernel/p
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from harness.local.progress import Progress
-from kernel import cache
+from kernel import archive, cache
+from kernel.address import SHORT_NAMES, address, setting
 from kernel.build import build, built, find
+from kernel.fetching import cached
 from kernel.fragments import known_variants
 from kernel.kernel import BadKernel, BuildFailed, Kernel, Provenance
 from kernel.prune import Thing, limit_bytes, prune, size_of, things
-from reports.text.counting import about
+from kernel.word import RELEASES, pinned, source_word
+from reports.text.counting import about, number
 
 MIB = 1 << 20
 DAY_S = 24 * 3600
@@ -42,7 +45,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def add_kernel(command: argparse.ArgumentParser) -> None:
-    commands = command.add_subparsers(dest="what", required=True, metavar="build|list|show|prune")
+    commands = command.add_subparsers(dest="what", required=True, metavar="build|list|show|sources|prune")
     for name, text in (
         ("build", "build a kernel, unless it is in the cache"),
         ("show", "show what a kernel was built from"),
@@ -63,6 +66,11 @@ def add_kernel(command: argparse.ArgumentParser) -> None:
             one.add_argument("--quiet", action="store_true", help="do not show progress")
     listing = commands.add_parser("list", help="list the kernels in the cache")
     listing.add_argument("--json", action="store_true", help="print JSON")
+    sources = commands.add_parser(
+        "sources", help="list the sources that have a name: releases of Debian, branches of kernel.org"
+    )
+    sources.add_argument("--json", action="store_true", help="print JSON")
+    sources.add_argument("--quiet", action="store_true", help="do not show progress")
     pruning = commands.add_parser("prune", help="delete from the cache, least recently used first")
     pruning.add_argument(
         "--older-than", type=float, metavar="DAYS", help="delete what was not used for so many days"
@@ -77,18 +85,28 @@ def add_kernel(command: argparse.ArgumentParser) -> None:
 
 
 def command_kernel(arguments: argparse.Namespace) -> int:
-    return {"build": _build, "list": _list, "show": _show, "prune": _prune}[arguments.what](arguments)
+    does = {"build": _build, "list": _list, "show": _show, "sources": _sources, "prune": _prune}
+    return does[arguments.what](arguments)
 
 
 def _build(arguments: argparse.Namespace) -> int:
     word = _named(arguments)
     with Progress(arguments.quiet or arguments.json) as progress:
+        _fetch(word, progress)
         kernel = build(word, progress.building(word), arguments.config, arguments.arch)
     if arguments.json:
         _print_json(facts(kernel))
     else:
         print(kernel.path)
     return 0
+
+
+def _fetch(word: str, progress: Progress) -> None:
+    """A source elsewhere, with progress of its own: it may take as long as the build."""
+    if address(source_word(word)):
+        tell = progress.building(word)
+        pinned(word, tell)
+        tell("built", 1.0)
 
 
 def _named(arguments: argparse.Namespace) -> str:
@@ -174,6 +192,8 @@ def _ago(when_s: float) -> str:
 
 def _show(arguments: argparse.Namespace) -> int:
     word = _named(arguments)
+    with Progress(arguments.json) as progress:
+        _fetch(word, progress)
     kernel = find(word, arguments.config, arguments.arch)
     if kernel is None:
         raise BuildFailed(
@@ -210,6 +230,7 @@ def provenance_lines(kernel: Kernel) -> list[str]:
         ("kernel", f"{made.word}  (key {made.key})"),
         ("source", made.source_version),
         ("commit", made.revision),
+        ("fetched from", made.url),
         *(
             ("series", line)
             for one in made.series
@@ -247,6 +268,80 @@ def _beside(kernel: Kernel) -> list[Path]:
 
 def _print_json(content: Any) -> None:
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n")
+
+
+# --- sources ---
+
+
+class NamedSource(msgspec.Struct, frozen=True):
+    """A source that a kernel spec can name.
+
+    name:    as in a kernel spec.
+    version: of a release, the package's; of a short name, the branch that it means.
+    origin:  who offers the package; the URL or folder of the repository.
+    cached:  whether it can be built without a network: the package is unpacked; or the commits of the
+             repository that the cache has, each as in a kernel spec.
+    about:   what it is, and how it is set.
+    """
+
+    name: str
+    version: str
+    origin: str
+    cached: tuple[str, ...] = ()
+    about: str = ""
+
+
+def _sources(arguments: argparse.Namespace) -> int:
+    with Progress(arguments.quiet or arguments.json) as progress:
+        found, troubles = archive.offers(progress.building("sources"))
+    rows = [*_releases(found), *map(_short_name, SHORT_NAMES)]
+    if arguments.json:
+        _print_json({"sources": rows, "troubles": troubles})
+        return 0
+    cells = [(one.name, one.version, _cached_words(one), one.origin) for one in rows]
+    print("\n".join(_table([("name", "version or branch", "in the cache", "from"), *cells])))
+    print("\n" + "\n".join(f"{one.name:<12} {one.about}" for one in rows if one.about))
+    if words := [f"{word}" for one in rows if one.name in SHORT_NAMES for word in one.cached]:
+        print("\ncommits in the cache, which need no network:\n" + "\n".join(words))
+    for trouble in troubles:
+        print(f"not asked: {trouble}")
+    return 0
+
+
+def _releases(found: Mapping[str, archive.Offer]) -> Iterator[NamedSource]:
+    """Those that apt offers, and those that lists may offer which were not needed yet."""
+    unpacked: dict[str, tuple[str, ...]] = {}
+    for path in sorted((cache.root() / "sources").glob("linux-source-*_*/linux")):
+        release, _, version = path.parent.name.removeprefix("linux-source-").partition("_")
+        unpacked[release] = (*unpacked.get(release, ()), version)
+    for release in sorted(
+        {*found, *RELEASES, *unpacked}, key=lambda text: [int(part) for part in text.split(".")]
+    ):
+        if offer := found.get(release):
+            suite = archive.suite_of(offer)
+            origin = f"Debian {suite}" if suite else "the package lists of this system"
+            yield NamedSource(release, offer.version, origin, unpacked.get(release, ()))
+        else:
+            places = ", ".join(archive.SUITES.get(release, ()))
+            origin = f"Debian {places}; asked when it is first needed" if places else "the cache alone"
+            yield NamedSource(release, "", origin, unpacked.get(release, ()))
+
+
+def _short_name(name: str) -> NamedSource:
+    known = SHORT_NAMES[name]
+    try:
+        url, folder, branch = setting(name)
+    except BadKernel as error:
+        return NamedSource(name, "", str(error), about=f"{known.about}; {known.variable}")
+    words = tuple(f"{name}@{one.commit}  {one.date}  {one.subject}" for one in cached(url)) if url else ()
+    about = f"{known.about}; {known.variable} names another URL, or a folder"
+    return NamedSource(name, branch or "name one", url or f"{folder}, which is not fetched", words, about)
+
+
+def _cached_words(one: NamedSource) -> str:
+    if one.name in SHORT_NAMES:
+        return number(len(one.cached), "commit") if one.cached else "-"
+    return ", ".join(one.cached) or "-"
 
 
 # --- prune ---

@@ -20,7 +20,7 @@ from harness.bisect.git import NotBisected
 from harness.campaign.file import BadCampaign
 from harness.campaign.trouble import AuditBroken, NoEngine, Unfit
 from harness.commands import perf
-from harness.commands.arguments import positive
+from harness.commands.arguments import positive, with_commits
 from harness.commands.attribute import add_attribute, command_attribute
 from harness.commands.bench import add_bench, command_bench
 from harness.commands.bisect import command_bisect
@@ -400,6 +400,10 @@ COMMANDS = {
 }
 
 
+# They keep their command line, by which they go on and are repeated.
+TESTING_KERNELS = ("run", "compare", "coverage", "record", "search", "explore", "fstests", "bench")
+
+
 def understood(words: list[str]) -> argparse.Namespace:
     """What follows `test` is not ours to read; argparse trips over its options. A command that goes on with
     what another was asked reads that one's words by `understood`."""
@@ -419,6 +423,8 @@ def main(words: list[str] | None = None) -> int:
         return EXIT_BAD_INPUT
     arguments = understood(words)
     try:
+        if arguments.command in TESTING_KERNELS:
+            arguments = with_commits(arguments)
         return COMMANDS[arguments.command](arguments)
     except BAD_INPUT as error:
         return complain(error, EXIT_BAD_INPUT)

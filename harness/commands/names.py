@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 from harness.hosts import hosts
+from kernel.address import SHORT_NAMES
 from kernel.patching import names as series
 from kernel.word import RELEASES
 from oracles.profiles import PROFILES
@@ -34,7 +35,7 @@ def profiles() -> Iterable[str]:
 
 
 def kernels() -> Iterable[str]:
-    return RELEASES
+    return (*RELEASES, *(name for name, one in SHORT_NAMES.items() if one.branch))
 
 
 def guests() -> Iterable[str]:

@@ -16,7 +16,7 @@ import msgspec
 
 from harness.local.toml_lines import TomlText, complaint, near
 from kernel.fragments import known_variants
-from kernel.word import RELEASES
+from kernel.word import RELEASES, is_release
 from oracles.profiles import PROFILES
 from reports.programs.export import FORMS
 from workloads import library, programs
@@ -225,7 +225,7 @@ def _check_kernel(kernel: NightKernel, number: int, where: TomlText) -> None:
         raise BadNightFile(
             f"{where.at('kernel', number)}: {kernel.name} needs tree and branch, or release alone"
         )
-    if kernel.release:
+    if kernel.release and not is_release(kernel.release):
         _each((kernel.release,), RELEASES, "release", where, "kernel", number, "release")
     _each(kernel.profiles, [one.name for one in PROFILES], "profile", where, "kernel", number, "profiles")
     _each(kernel.config, known_variants(), "config variant", where, "kernel", number, "config")

@@ -17,7 +17,6 @@ keeps no note of a clone in the repository that it was made from.
 The user's settings hold here, as for their own git: credentials, proxies, insteadOf.
 """
 
-import hashlib
 import os
 import subprocess
 from pathlib import Path
@@ -25,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from harness.bisect.git import Commit, commit, count_between, is_ancestor, merge_base
-from kernel import cache
+from kernel import cache, fetching
 from kernel.git import run
 
 __all__ = [
@@ -54,8 +53,9 @@ class Fetched(msgspec.Struct, frozen=True):
 
 
 def place(tree: str) -> Path:
-    """The copy of a tree, whoever asks for it: kernels of one copy are built on from one another."""
-    return cache.root() / "trees" / f"{hashlib.sha256(tree.encode()).hexdigest()[:16]}.git"
+    """The copy of a tree, whoever asks for it: kernels of one copy are built on from one another. A bisection
+    of a URL uses it, too."""
+    return fetching.place(tree, history=True)
 
 
 def fetch(tree: str, branch: str) -> Fetched:

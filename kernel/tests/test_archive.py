@@ -6,7 +6,7 @@ import pytest
 
 from kernel import archive
 from kernel.archive import Gone, Offer, offer, offer_of
-from kernel.kernel import BuildFailed
+from kernel.kernel import BadKernel, BuildFailed
 from kernel.prune import prune
 
 # A stand-in for apt: the system's knows what `system` holds, another what stands in its configuration's
@@ -19,6 +19,7 @@ mine=$(dirname "${APT_CONFIG:-$world/system/apt.conf}")
 case "$1" in
 show) for package; do :; done; cat "$mine/known/$package" 2>/dev/null || { echo "N: none" >&2; exit 100; } ;;
 dump) cat $world/dump 2>/dev/null ;;
+pkgnames) cd "$mine/known" 2>/dev/null && ls | grep -v = ;;
 indextargets) cat $world/indextargets 2>/dev/null ;;
 update) suite=$(basename $mine)
     cp "$mine/sources.list" $world/asked.$suite
@@ -104,6 +105,44 @@ def test_only_what_is_archived_may_have_run_out(world: Path) -> None:
         offer("7.2", silent)
     line = (world / "asked.sid").read_text()
     assert "check-valid-until=no] http://archive.debian.org/debian sid main" in line
+
+
+def test_a_release_that_is_not_known_is_found_in_unstable_and_then_in_experimental(world: Path) -> None:
+    give(world, "sid", "7.2", "7.2.13-1")
+    give(world, "experimental", "7.3", "7.3~rc7-1~exp1")
+    found = offer("7.3", silent)
+    assert (found.version, archive.suite_of(found)) == ("7.3~rc7-1~exp1", "experimental")
+    assert offer_of("7.3", found.version) == found
+    give(world, "sid", "7.3", "7.3.1-1")
+    os.utime(world / "cache/apt/sid/refreshed", (0, 0))
+    assert archive.suite_of(offer("7.3", silent)) == "sid"
+
+
+def test_a_release_that_is_nowhere_is_refused_with_where_it_may_be(world: Path) -> None:
+    give(world, "sid", "7.2", "7.2.13-1")
+    for suite in ("experimental", "trixie-backports", "bookworm-backports"):
+        (world / suite).mkdir()
+    with pytest.raises(BadKernel, match=r"'6\.21'.*sid, experimental, .*kernel sources.*mainline@v6\.21"):
+        offer("6.21", silent)
+
+
+def test_a_release_that_no_list_could_tell_of_is_not_refused_as_wrong(world: Path) -> None:
+    (world / "complaint").write_text("Err:1 x\n  Could not resolve 'deb.debian.org'\n")
+    with pytest.raises(BuildFailed, match=r"Debian experimental could not be downloaded: .*no network"):
+        offer("7.3", silent)
+
+
+def test_what_is_on_offer_is_told_with_its_place_and_with_what_could_not_be_asked(world: Path) -> None:
+    give(world, "system/known", "6.1", "6.1.9-1")
+    give(world, "sid", "7.2", "7.2.13-1")
+    give(world, "experimental", "7.3", "7.3~rc7-1~exp1")
+    found, troubles = archive.offers(silent)
+    assert {release: (one.version, archive.suite_of(one)) for release, one in found.items()} == {
+        "6.1": ("6.1.9-1", ""),
+        "7.2": ("7.2.13-1", "sid"),
+        "7.3": ("7.3~rc7-1~exp1", "experimental"),
+    }
+    assert ["trixie-backports" in told for told in troubles] == [True, False]
 
 
 def test_lists_that_were_asked_are_in_use(world: Path) -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel.fragments import check_granted, digest, fragments, known_variants, requests
+from kernel.fragments import check_granted, digest, fragments, known_variants, renamed, requests
 from kernel.kernel import BuildFailed
 
 
@@ -68,3 +68,12 @@ def test_an_architecture_has_its_own_fragment_in_the_same_place() -> None:
 def test_a_variant_is_laid_over_the_rest_and_changes_what_is_requested(variant: str) -> None:
     assert fragments("um", (variant,))[-1].stem == variant
     assert digest(requests(fragments("um", (variant,)))) != digest(requests(fragments()))
+
+
+def test_an_option_is_also_granted_under_its_newer_name(tmp_path: Path) -> None:
+    wanted = requests(fragment(tmp_path, "CONFIG_PROC_SYSCTL=y\nCONFIG_A=y\n"))
+    assert renamed(wanted) == "CONFIG_SYSCTL=y\n"
+    assert check_granted(wanted, "CONFIG_SYSCTL=y\nCONFIG_A=y\n") == ()
+    for refused in ("# CONFIG_PROC_SYSCTL is not set\nCONFIG_SYSCTL=y\n", "# CONFIG_SYSCTL is not set\n"):
+        with pytest.raises(BuildFailed, match="CONFIG_PROC_SYSCTL=y, got n"):
+            check_granted(wanted, f"{refused}CONFIG_A=y\n")

@@ -8,7 +8,7 @@ import kernel.archive as apt
 from kernel import cache, release
 from kernel.archive import Gone, Offer
 from kernel.build import build, built
-from kernel.kernel import BuildFailed
+from kernel.kernel import BadKernel, BuildFailed
 from kernel.tests.tinytree import make_tree
 
 VERSION = "6.12.99-1~deb12u1"
@@ -81,6 +81,20 @@ def test_a_disk_too_small_is_told_before_anything_is_fetched(monkeypatch: pytest
     ):
         build("6.12")
     assert not (cache.root() / "sources").exists() or not any((cache.root() / "sources").iterdir())
+
+
+def test_a_release_that_debian_has_no_more_is_taken_from_the_cache(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build("6.12")
+
+    def offer(*_: object) -> Offer:
+        raise BadKernel("nowhere")
+
+    monkeypatch.setattr(apt, "offer", offer)
+    assert build("6.12").provenance.source_version == f"linux-source-6.12 {VERSION}"
+    with pytest.raises(BadKernel, match="nowhere"):
+        build("6.13")
 
 
 def test_a_version_that_is_gone_gives_way_to_its_successor(

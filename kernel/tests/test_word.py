@@ -52,7 +52,7 @@ def test_a_mail_is_a_series_whose_subject_says_what_it_is(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("6.6", r"release \(5.10, 6.1, 6.12, 7.2\)"),
+        ("6.12.1", r"release \(5.10, 6.1, 6.12, 7.2\)"),
         ("6.12+", "a name is missing"),
         ("+x.patch", "a name is missing"),
         ("", "a name is missing"),

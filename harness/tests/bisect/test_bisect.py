@@ -112,7 +112,7 @@ def history(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-def words(tree: Path, *more: object, good: str = "c0", bad: str = "main") -> list[object]:
+def words(tree: Path | str, *more: object, good: str = "c0", bad: str = "main") -> list[object]:
     return ["bisect", "--tree", tree, "--good", good, "--bad", bad, "replace-by-rename", *more]
 
 
@@ -147,6 +147,25 @@ def test_the_commit_is_found_around_one_that_does_not_build(
     assert "does not build: error: half_done" in printed
     assert "# first bad commit: " in (folder / "bisect.log").read_text()
     assert sorted(path.name for path in folder.iterdir()) == ["bisect.json", "bisect.log", "steps"]
+
+
+def test_a_repository_elsewhere_is_fetched_with_its_history(
+    powercut: Powercut, history: Callable[..., Path], elsewhere: Path
+) -> None:
+    tree = history("good", "good", "lost", "lost")
+    exit_status, printed, _ = powercut(*words(f"file://{tree}"))
+    assert (exit_status, "change 2" in printed) == (1, True)
+    assert Path(the_record(elsewhere)[1].hunt.tree).parent == elsewhere.parent / "cache/trees"
+    assert powercut(*words(f"file://{tree}", bad="nonsense"))[0] == 2
+
+
+def test_a_short_name_leads_to_a_folder(
+    powercut: Powercut, history: Callable[..., Path], elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = history("good", "lost")
+    monkeypatch.setenv("POWERCUT_MAINLINE", str(tree))
+    assert powercut(*words("mainline"))[0] == 1
+    assert the_record(elsewhere)[1].hunt.tree == str(tree)
 
 
 def test_the_users_repository_stays_as_it_is(powercut: Powercut, history: Callable[..., Path]) -> None:

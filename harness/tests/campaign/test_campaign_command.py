@@ -8,6 +8,7 @@ from harness.campaign.file import parse
 from harness.campaign.identity import Identity
 from harness.campaign.simulation import made_campaign
 from harness.evidence.store import write_pretty
+from kernel.tests.tinytree import git, make_tree
 
 TEXT = 'bounds = ["random:4"]\nsample = 60\n'
 
@@ -55,6 +56,18 @@ def test_a_second_start_says_how_to_go_on(week, powercut):
     status, _, said = powercut("campaign", "start", "week.toml", "--quiet")
     assert status == 2
     assert "powercut campaign resume" in said
+
+
+def test_a_kernel_that_moves_is_refused_with_the_commit_that_it_is_now(tmp_path, monkeypatch, powercut):
+    tree = make_tree(tmp_path / "linux")
+    git(tmp_path, "init", "-q", "-b", "master", str(tree))
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", "one")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("POWERCUT_LINUX_NEXT", str(tree))
+    (tmp_path / "a.toml").write_text(TEXT + 'kernels = ["linux-next"]\n')
+    status, _, said = powercut("campaign", "start", tmp_path / "a.toml", "--quiet")
+    assert (status, f"Name the commit: linux-next@{git(tree, 'rev-parse', 'HEAD')}" in said) == (2, True)
 
 
 def test_what_does_not_run_cannot_be_stopped(week, powercut):

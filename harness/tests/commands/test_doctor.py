@@ -8,6 +8,8 @@ import pytest
 from harness.commands import doctor
 from harness.local import packages
 from kernel import archive
+from kernel.address import SHORT_NAMES
+from kernel.archive import Offer
 from kernel.kernel import Kernel, Provenance
 
 NAME = "linux-source-6.12"
@@ -69,3 +71,25 @@ def test_the_default_kernel_is_tried_before_newer_ones(
     del kernels[2]
     assert doctor.kernel_to_try("um") is kernels[-1]
     assert doctor.kernel_to_try("x86_64") is None
+
+
+def test_places_of_short_names_are_told_and_a_wrong_one_with_its_variable(
+    apt: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in SHORT_NAMES.values():
+        monkeypatch.delenv(one.variable, raising=False)
+    monkeypatch.setenv("POWERCUT_MAINLINE", str(tmp_path))
+    check = doctor.other_sources()
+    assert check.ok is True
+    assert f"mainline from {tmp_path}; linux-next from https://git.kernel.org/" in check.found
+    monkeypatch.setenv("POWERCUT_STABLE", "/nowhere")
+    check = doctor.other_sources()
+    assert (check.ok, "POWERCUT_STABLE=/nowhere" in check.fix) == (None, True)
+
+
+def test_releases_that_lists_here_know_beside_the_known_ones_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offered = {"6.1": Offer("linux-source-6.1", "6.1.9-1", 1, ""), "7.3": Offer("p", "7.3~rc7-1", 1, "")}
+    monkeypatch.setattr(archive, "offers", lambda _progress, refresh: (offered, []))
+    assert "Debian also has 7.3 (7.3~rc7-1)" in doctor.other_sources().found

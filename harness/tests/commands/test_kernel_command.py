@@ -1,14 +1,19 @@
 import os
+import re
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from harness.commands import main
+from harness.commands.arguments import with_commits
 from harness.commands.kernel import _table
+from kernel import archive
 from kernel import build as building
+from kernel.address import SHORT_NAMES
+from kernel.archive import Offer
 from kernel.build import build
-from kernel.tests.tinytree import make_tree
+from kernel.tests.tinytree import git, make_tree
 
 
 @pytest.fixture
@@ -115,3 +120,81 @@ def test_prune_says_what_went_and_what_would(tree: Path, capsys: pytest.CaptureF
     assert said(capsys, "prune")[1].startswith("0 of the cache's things")
     exit_status, _, err = said(capsys, "prune", "--keep", "lots")
     assert (exit_status, "--keep: 'lots' is not a size" in err) == (2, True)
+
+
+# --- sources elsewhere ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere(tree: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of a repository with the tiny tree on the branch main."""
+    for one in SHORT_NAMES.values():
+        monkeypatch.delenv(one.variable, raising=False)
+    git(tree.parent, "init", "-q", "-b", "main", str(tree))
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", "one")
+    return f"file://{tree}"
+
+
+def test_show_tells_from_where_a_commit_was_fetched(
+    elsewhere: str, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "build", f"{elsewhere}@main", "--quiet")
+    text = said(capsys, "show", f"{elsewhere}@main")[1]
+    assert f"fetched from {elsewhere}\n" in text
+    assert git(tree, "rev-parse", "HEAD") in text
+
+
+def test_sources_are_listed_with_where_they_come_from(
+    elsewhere: str, tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offered = {"7.3": Offer("linux-source-7.3", "7.3~rc7-1~exp1", 1, "/cache/apt/experimental/apt.conf")}
+    monkeypatch.setattr(archive, "offers", lambda _progress: (offered, ["Debian sid: no network"]))
+    monkeypatch.setenv("POWERCUT_LINUX_NEXT", f"{elsewhere}@main")
+    monkeypatch.setenv("POWERCUT_MAINLINE", str(tree))
+    monkeypatch.setenv("POWERCUT_STABLE", "/nowhere")
+    said(capsys, "build", "linux-next", "--quiet")
+    exit_status, table, _ = said(capsys, "sources", "--quiet")
+    assert exit_status == 0
+    text = re.sub(" +", " ", table)
+    for line in (
+        "7.3 7.3~rc7-1~exp1 - Debian experimental",
+        f"mainline master - {tree}, which is not fetched",
+        f"linux-next main 1 commit {elsewhere}",
+        f"linux-next@{git(tree, 'rev-parse', 'HEAD')}",
+        "POWERCUT_STABLE=/nowhere is neither",
+        "not asked: Debian sid: no network",
+    ):
+        assert line in text
+    told = msgspec.json.decode(said(capsys, "sources", "--json")[1])
+    assert [one["name"] for one in told["sources"]][-4:] == ["7.3", "mainline", "linux-next", "stable"]
+
+
+def test_a_run_keeps_the_commit_in_place_of_the_branch(
+    elsewhere: str, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in its command line, by which it goes on; what is behind -- is a program's."""
+    commit = git(tree, "rev-parse", "HEAD")
+    monkeypatch.setenv("POWERCUT_LINUX_NEXT", f"{elsewhere}@main")
+    word = f"{elsewhere}@main"
+    for given, meant in (
+        (("run", "--kernel", "linux-next,6.12"), ("run", "--kernel", f"linux-next@{commit},6.12")),
+        (("run", f"--kern={word}+a.patch"), ("run", f"--kern={elsewhere}@{commit}+a.patch")),
+        (
+            ("compare", "--against", word, "--kernel", "6.1"),
+            ("compare", "--against", word, "--kernel", "6.1"),
+        ),
+        (("run", "linux-next", "--kernel", "6.12"), ("run", "linux-next", "--kernel", "6.12")),
+        (
+            ("record", "--kernel", "linux-next", "--", "ls", "--kernel", "linux-next"),
+            ("record", "--kernel", f"linux-next@{commit}", "--", "ls", "--kernel", "linux-next"),
+        ),
+    ):
+        found = with_commits(main.understood([*given, "--quiet"]))
+        assert found.words == [one.replace(word, f"{elsewhere}@{commit}") for one in (*meant, "--quiet")]
+
+
+def test_a_run_that_goes_on_fetches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POWERCUT_MAINLINE", "/nowhere")
+    arguments = main.understood(["run", "--resume", "results/x"])
+    assert with_commits(arguments) is arguments

@@ -170,7 +170,9 @@ def test_a_profile_whose_mkfs_is_missing_gets_the_fix_before_anything_is_built(
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("5.99", "'5.99' is not known"),
+        ("5.99.1", "'5.99.1' is not a release"),
+        ("https://host/linux.git", "names no revision"),
+        ("stable", "stable@linux-6.12.y"),
         ("nowhere", "is not a release"),
         (".", "not a kernel source tree"),
         ("6.12+planted/no-such", "no-such"),

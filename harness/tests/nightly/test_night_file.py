@@ -30,6 +30,13 @@ def test_a_url_stays_as_it_is(tree):
     assert parse(GOOD.replace("../linux", tree), Path("nightly.toml")).kernel[0].tree == tree
 
 
+def test_a_release_of_debian_need_not_be_a_known_one():
+    text = GOOD.replace('branch = "for-next"', "").replace('tree = "../linux"', 'release = "7.3"')
+    assert parse(text, Path("nightly.toml")).kernel[0].release == "7.3"
+    with pytest.raises(BadNightFile, match=r"there is no release 'sid'"):
+        parse(text.replace("7.3", "sid"), Path("nightly.toml"))
+
+
 @pytest.mark.parametrize(("text", "expected"), [("6h", 21600), ("90m", 5400), ("1h30m", 5400), (0.5, 1800)])
 def test_times(text, expected):
     assert seconds(text) == expected
