@@ -454,6 +454,29 @@ PROFILES = (
         setup=_LAPPED,
     ),
     Profile(
+        "ext4-bigalloc",
+        "ext4",
+        # Blocks are given in clusters of 16, data and trees alike. ext4 keeps a fiftieth of them for splits of
+        # extents (ext4_set_resv_clusters()): here ten, which a workload can use up.
+        (*_EXT4_MKFS, "-b", "4096", "-O", "bigalloc", "-C", "65536"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=32 << 20,
+        promises=promises.EXT4,
+    ),
+    Profile(
+        "ext4-bigalloc-ordered",
+        "ext4",
+        # A write into a reservation converts it when it is sent, and not when it has ended
+        # (ext4_should_dioread_nolock()).
+        (*_EXT4_MKFS, "-b", "4096", "-O", "bigalloc", "-C", "65536"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="dioread_lock",
+        size_bytes=32 << 20,
+        promises=promises.EXT4,
+    ),
+    Profile(
         "xfs",
         "xfs",
         ("mkfs.xfs", "-q", "-f"),
