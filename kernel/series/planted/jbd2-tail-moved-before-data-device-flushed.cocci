@@ -1,6 +1,6 @@
 // The tail of a journal on a device of its own moves on before the other device was flushed
 //
-// re-creates: a0851ea9cd55 ("jbd2: flush filesystem device before updating tail sequence") (in v6.14). This takes it out again.
+// re-creates: a0851ea9cd55 ("jbd2: flush filesystem device before updating tail sequence"). This takes it out again.
 // caught by:  durable
 // models:     R M
 // profiles:   ext4-journal-device-short
