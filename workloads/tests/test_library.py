@@ -298,6 +298,7 @@ LONG = {
     "attributes-of-two-kinds-between-fsyncs": 19,
     "names-with-equal-hashes": 68,
     "young-attributes-of-a-removed-file": 27,
+    "fsync-after-a-checkpoint-into-an-empty-list": 52,
 }
 # Of many extents, so that their items fill several leaves of 4K; of more than one copy; or more than what need not be
 # given back, or than a third of a journal.
