@@ -137,6 +137,7 @@ LARGER = "F2FS-1"
 STRICT = "F2FS-5"
 IN_PLACE = "F2FS-6"
 KEPT = "F2FS-7"
+NO_ERROR = "F2FS-8"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
     "direct-dsync-into-reserved",
@@ -558,6 +559,14 @@ KNOWN = (
         "f2fs",
         "cut-by-a-megabyte-then-fsync",
         ("durable: blocks kept behind the end (fsynced file)",),
+    ),
+    KnownBug(
+        NO_ERROR,
+        ("6.12", F2FS_FIXED),
+        "f2fs",
+        "syncfs-cannot-read-where-nodes-lie",
+        ("told: preallocation lost untold (synced file)", "told: size lost untold (synced file)"),
+        kind=FAULTS,
     ),
     KnownBug(
         EQUAL_HASHES,
