@@ -29,7 +29,8 @@ CHECKS = (
     "to the right object), the directories above them, size, bytes, mode, owner, inode "
     "flags, times that were set, extended attributes, symlink targets, device numbers, "
     "link counts and preallocated blocks. For each of them the result of a later "
-    "operation is accepted too. What a truncate cut off has no blocks any more, but for 256 KiB. On btrfs, xfs and f2fs also mtime and ctime of a directory "
+    "operation is accepted too. What a truncate cut off has no blocks any more, but for 256 KiB."
+    " On btrfs, xfs and f2fs also mtime and ctime of a directory "
     "that was fsynced itself. On ext4 also the size of a new file that was written and renamed over "
     "another, once the rename is visible."
 )
@@ -42,8 +43,8 @@ NOT_CHECKED = (
 
 BLOCK_BYTES = 4096  # the largest block of these profiles: only whole ones count as promised
 SECTOR_BYTES = 512
-# The largest piece in which these profiles give blocks: an extent that btrfs compresses (BTRFS_MAX_UNCOMPRESSED
-# in fs/btrfs/compression.h); a cluster of bigalloc is half as long.
+# The largest piece in which these profiles give blocks: an extent that btrfs compresses
+# (BTRFS_MAX_UNCOMPRESSED in fs/btrfs/compression.h); a cluster of bigalloc is half as long.
 UNIT_BYTES = 128 << 10
 SPARE_BYTES = 256 << 10  # for the trees of extents and of attributes, which st_blocks counts as well
 
@@ -380,8 +381,8 @@ def _blocks(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]
 
 
 def _kept(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
-    """Where the last that was done to its content is a truncate to less, and that is durable: the blocks behind
-    the new end are given back (fsync(2) names the metadata of inode(7), st_blocks among them)."""
+    """Where the last that was done to its content is a truncate to less, and that is durable: the blocks
+    behind the new end are given back (fsync(2) names the metadata of inode(7), st_blocks among them)."""
     if not case.allowed.told(inode) or inode not in case.model.content:
         return []
     changes = case.model.content[inode].changes(0, case.allowed.now)

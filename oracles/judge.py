@@ -215,9 +215,10 @@ def judge_fault(
 
 
 def without_unsure(case: FaultCase, verdict: Verdict | None) -> Verdict | None:
-    """Of the bytes of a file on which a call failed half-way only that they can be read; nor, where writes failed, that
-    data is on disk with the metadata: by default ext4 commits all the same (data_err=ignore, ext4.rst). A
-    snapshot has the old bytes of what failed to be written when it was taken; fsync of the source tells."""
+    """Of the bytes of a file on which a call failed half-way only that they can be read; nor, where writes
+    failed, that data is on disk with the metadata: by default ext4 commits all the same (data_err=ignore,
+    ext4.rst). A snapshot has the old bytes of what failed to be written when it was taken; fsync of the
+    source tells."""
     if verdict is None or not verdict.violations:
         return verdict
     unsure = unsure_paths(case)

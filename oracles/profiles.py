@@ -456,8 +456,8 @@ PROFILES = (
     Profile(
         "ext4-bigalloc",
         "ext4",
-        # Blocks are given in clusters of 16, data and trees alike. ext4 keeps a fiftieth of them for splits of
-        # extents (ext4_set_resv_clusters()): here ten, which a workload can use up.
+        # Blocks are given in clusters of 16, data and trees alike. ext4 keeps a fiftieth of them for splits
+        # of extents (ext4_set_resv_clusters()): here ten, which a workload can use up.
         (*_EXT4_MKFS, "-b", "4096", "-O", "bigalloc", "-C", "65536"),
         "e2fsprogs",
         _EXT4_CHECK,

@@ -300,8 +300,8 @@ LONG = {
     "young-attributes-of-a-removed-file": 27,
     "fsync-after-a-checkpoint-into-an-empty-list": 52,
 }
-# Of many extents, so that their items fill several leaves of 4K; of more than one copy; or more than what need not be
-# given back, or than a third of a journal.
+# Of many extents, so that their items fill several leaves of 4K; of more than one copy; or more than what
+# need not be given back, or than a third of a journal.
 WIDE = {
     "cut-by-a-megabyte-then-fsync": text.M,
     "split-without-the-blocks-for-splits": 512 * text.K,

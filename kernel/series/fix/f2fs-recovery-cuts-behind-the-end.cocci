@@ -2,7 +2,7 @@
 //
 // files: fs/f2fs/recovery.c
 //
-// A fix to attribute findings with, and not to be taken: it also takes away what fallocate reserved behind the end, which
+// A fix of our own for F2FS-7, to show the cause, and not to be taken: it also takes away what fallocate reserved behind the end, which
 // fstests generic/483 asks for.
 
 @@
