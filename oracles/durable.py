@@ -29,7 +29,8 @@ CHECKS = (
     "to the right object), the directories above them, size, bytes, mode, owner, inode "
     "flags, times that were set, extended attributes, symlink targets, device numbers, "
     "link counts and preallocated blocks. For each of them the result of a later "
-    "operation is accepted too. On btrfs, xfs and f2fs also mtime and ctime of a directory "
+    "operation is accepted too. What a truncate cut off has no blocks any more, but for 256 KiB."
+    " On btrfs, xfs and f2fs also mtime and ctime of a directory "
     "that was fsynced itself. On ext4 also the size of a new file that was written and renamed over "
     "another, once the rename is visible."
 )
@@ -42,6 +43,10 @@ NOT_CHECKED = (
 
 BLOCK_BYTES = 4096  # the largest block of these profiles: only whole ones count as promised
 SECTOR_BYTES = 512
+# The largest piece in which these profiles give blocks: an extent that btrfs compresses
+# (BTRFS_MAX_UNCOMPRESSED in fs/btrfs/compression.h); a cluster of bigalloc is half as long.
+UNIT_BYTES = 128 << 10
+SPARE_BYTES = 256 << 10  # for the trees of extents and of attributes, which st_blocks counts as well
 
 
 def judge(case: Case) -> Verdict | None:
@@ -231,6 +236,7 @@ def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[i
         if kind == "file":
             violations += _links(case, inode, node, floor)
             violations += _blocks(case, inode, node, case.allowed.blocks_floor(inode))
+            violations += _kept(case, inode, node, case.allowed.blocks_floor(inode))
     if kind == "file" and case.allowed.told(inode):
         floor = case.allowed.data_floor(inode)
         if case.allowed.existed(inode, floor):
@@ -372,6 +378,27 @@ def _blocks(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]
         return []
     expected, found = f"at least {promised} blocks", f"{node.blocks} blocks"
     return [_attribute(case, "preallocation lost", inode, node, expected, found, floor)]
+
+
+def _kept(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
+    """Where the last that was done to its content is a truncate to less, and that is durable: the blocks
+    behind the new end are given back (fsync(2) names the metadata of inode(7), st_blocks among them)."""
+    if not case.allowed.told(inode) or inode not in case.model.content:
+        return []
+    changes = case.model.content[inode].changes(0, case.allowed.now)
+    if not changes or changes[-1][0] > floor.time:
+        return []
+    time, old, new = changes[-1]
+    step = case.model.steps[time - 1]
+    if step.operation.word != "truncate" or step.result or size_of(new) >= size_of(old):
+        return []
+    if case.model.allocated[inode].changes(time, case.allowed.now):
+        return []
+    most = (-(-size_of(new) // UNIT_BYTES) * UNIT_BYTES + SPARE_BYTES) // SECTOR_BYTES
+    if node.blocks <= most:
+        return []
+    expected, found = f"at most {most} blocks", f"{node.blocks} blocks"
+    return [_attribute(case, "blocks kept behind the end", inode, node, expected, found, floor)]
 
 
 def promised_blocks(ranges: Ranges) -> int:

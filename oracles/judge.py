@@ -64,6 +64,7 @@ ORACLES: tuple[ModuleType, ...] = (
 )
 FAULT_ORACLES: tuple[ModuleType, ...] = (told, contained, detected, alive)
 CUT_DATA, STALE = "cut data came back", "stale data"  # of historical
+UNREADABLE = "read failed"  # of usable and consistent
 ALSO_ASKED: tuple[ModuleType, ...] = (mounts, historical, usable, stable, consistent)
 DAMAGE_ORACLES: tuple[ModuleType, ...] = (noticed, detected, alive)
 # Of a program that was the workload: asked last, for it looks at what the others said.
@@ -214,9 +215,10 @@ def judge_fault(
 
 
 def without_unsure(case: FaultCase, verdict: Verdict | None) -> Verdict | None:
-    """Nothing is asked of the bytes of a file on which a call failed half-way; nor, where writes failed, that
-    data is on disk with the metadata: by default ext4 commits all the same (data_err=ignore, ext4.rst). A
-    snapshot has the old bytes of what failed to be written when it was taken; fsync of the source tells."""
+    """Of the bytes of a file on which a call failed half-way only that they can be read; nor, where writes
+    failed, that data is on disk with the metadata: by default ext4 commits all the same (data_err=ignore,
+    ext4.rst). A snapshot has the old bytes of what failed to be written when it was taken; fsync of the
+    source tells."""
     if verdict is None or not verdict.violations:
         return verdict
     unsure = unsure_paths(case)
@@ -224,11 +226,16 @@ def without_unsure(case: FaultCase, verdict: Verdict | None) -> Verdict | None:
     kept: list[Violation] = [
         each
         for each in verdict.violations
-        if each.subject not in unsure
+        if (each.subject not in unsure or unreadable(case, each))
         and each.kind != CUT_DATA
         and not (each.kind == STALE and each.subject.startswith(roots))
     ]
     return case.verdict(verdict.oracle, verdict.checked, kept)
+
+
+def unreadable(case: FaultCase, violation: Violation) -> bool:
+    """A write that fails leaves the old bytes, the new ones or zeros: each can be read."""
+    return violation.kind == UNREADABLE and not case.kinds & told.LYING
 
 
 def snapshots(case: FaultCase) -> list[str]:

@@ -101,6 +101,8 @@ _XFS_SIZE_BYTES = 300 << 20
 # Behind several devices: where FLUSHes are told to (harness/states/devices.py).
 _TOLD_BYTES = 4096
 _EXT4_JOURNAL_BYTES = 8 << 20
+# It must have 1,024 blocks (JBD2_MIN_JOURNAL_BLOCKS) behind its two superblocks.
+_EXT4_SHORT_JOURNAL_BYTES = 5 << 20
 _XFS_LOG_BYTES = 64 << 20
 
 # More than a block group of ext4 (128 MiB) is not needed: one that was cut off at the end grows, too.
@@ -393,6 +395,19 @@ PROFILES = (
         devices=(_EXT4_SIZE_BYTES, _EXT4_JOURNAL_BYTES),
     ),
     Profile(
+        "ext4-journal-device-short",
+        "ext4",
+        # A small journal on a device of its own, and data=journal fills it: its tail moves
+        # (jbd2_update_log_tail()), and what lies before it must be on the other device.
+        (*_EXT4_MKFS, "-b", "4096", "-O", "^has_journal", "%0"),
+        "e2fsprogs",
+        (*_EXT4_CHECK, "-j", "%1", "%0"),
+        mount_options="journal_path=%1,data=journal",
+        size_bytes=_EXT4_SIZE_BYTES + _EXT4_SHORT_JOURNAL_BYTES + _TOLD_BYTES,
+        promises=promises.EXT4_DATA_JOURNAL,
+        devices=(_EXT4_SIZE_BYTES, _EXT4_SHORT_JOURNAL_BYTES),
+    ),
+    Profile(
         "ext4-used",
         "ext4",
         _EXT4_MKFS,
@@ -437,6 +452,29 @@ PROFILES = (
         size_bytes=_EXT4_SIZE_BYTES,
         promises=promises.EXT4_DATA_JOURNAL,
         setup=_LAPPED,
+    ),
+    Profile(
+        "ext4-bigalloc",
+        "ext4",
+        # Blocks are given in clusters of 16, data and trees alike. ext4 keeps a fiftieth of them for splits
+        # of extents (ext4_set_resv_clusters()): here ten, which a workload can use up.
+        (*_EXT4_MKFS, "-b", "4096", "-O", "bigalloc", "-C", "65536"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=32 << 20,
+        promises=promises.EXT4,
+    ),
+    Profile(
+        "ext4-bigalloc-ordered",
+        "ext4",
+        # A write into a reservation converts it when it is sent, and not when it has ended
+        # (ext4_should_dioread_nolock()).
+        (*_EXT4_MKFS, "-b", "4096", "-O", "bigalloc", "-C", "65536"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="dioread_lock",
+        size_bytes=32 << 20,
+        promises=promises.EXT4,
     ),
     Profile(
         "xfs",

@@ -136,6 +136,8 @@ F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
 LARGER = "F2FS-1"
 STRICT = "F2FS-5"
 IN_PLACE = "F2FS-6"
+KEPT = "F2FS-7"
+NO_ERROR = "F2FS-8"
 STRICT_FDATASYNC = (
     "copyrange-unaligned",
     "direct-dsync-into-reserved",
@@ -565,6 +567,21 @@ KNOWN = (
     ),
     KnownBug(LOGGED_BEFORE, LATER, "btrfs", "unlinked-after-its-directory-was-logged", REMOVED_SIGNATURES),
     KnownBug(
+        KEPT,
+        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+        "f2fs",
+        "cut-by-a-megabyte-then-fsync",
+        ("durable: blocks kept behind the end (fsynced file)",),
+    ),
+    KnownBug(
+        NO_ERROR,
+        ("6.12", F2FS_FIXED),
+        "f2fs",
+        "syncfs-cannot-read-where-nodes-lie",
+        ("told: preallocation lost untold (synced file)", "told: size lost untold (synced file)"),
+        kind=FAULTS,
+    ),
+    KnownBug(
         EQUAL_HASHES,
         ("6.12", "7.2"),
         "btrfs",
@@ -737,6 +754,7 @@ FIXES = (
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),
+    Fix("fix/f2fs-recovery-cuts-behind-the-end", "f2fs", (KEPT,)),
     Fix("fix/f2fs-strict-fsync-waits-and-flushes", "f2fs", (STRICT,), ("f2fs-strict",)),
 )
 

@@ -581,6 +581,21 @@ def test_times_of_a_directory_that_was_not_fsynced_itself_are_not_asked(call):
     assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "A", times=(7, 7)))))
 
 
+def test_a_truncate_that_is_durable_has_given_its_blocks_back():
+    """Not what a later reservation has, nor what the trees of the file may need."""
+    text = "run\n  write foo 0 2M\n  truncate foo 64K\n  fsync foo\n"
+    for rest, blocks, expected in (
+        ("", 128, set()),
+        ("", 640, set()),
+        ("", 4096, {"blocks kept behind the end"}),
+        ("  fallocate foo keep-size 64K 2M\n", 4096, set()),
+        ("  truncate foo 2M\n", 4096, set()),
+    ):
+        bench = Bench(text + rest)
+        tree = replaced(bench.tree(), "foo", blocks=blocks)
+        assert kinds(durable.judge(bench.case(tree))) == expected, (rest, blocks)
+
+
 def test_preallocation_is_promised_at_its_place():
     """generic/677: as many blocks elsewhere are not those that were reserved."""
     text = "run\n  write foo 0 8K\n  fallocate foo keep-size 16K 8K\n  fsync foo\n"

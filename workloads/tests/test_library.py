@@ -300,9 +300,17 @@ LONG = {
     "tmpfile-and-unlinked-file-at-a-commit": 27,
     "attributes-of-two-kinds-between-fsyncs": 19,
     "names-with-equal-hashes": 68,
+    "young-attributes-of-a-removed-file": 27,
+    "fsync-after-a-checkpoint-into-an-empty-list": 52,
 }
-# Of many extents, so that their items fill several leaves of 4K.
+# Of many extents, so that their items fill several leaves of 4K; of more than one copy; or more than what
+# need not be given back, or than a third of a journal.
 WIDE = {
+    "cut-by-a-megabyte-then-fsync": text.M,
+    "split-without-the-blocks-for-splits": 512 * text.K,
+    "two-direct-writes-to-one-copy": 384 * text.K,
+    "write-fails-without-the-blocks-for-splits": 512 * text.K,
+    "written-back-then-committed": text.M,
     "freed-blocks-written-before-the-commit": 256 * text.K,
     "many-extents-cut-then-reserved": 2 * text.M,
     "punch-at-the-edge-of-each-leaf": text.M,

@@ -325,13 +325,17 @@ static int sync_mapped(const struct operation *operation)
 	return result;
 }
 
+/*
+ * More than 0 is no error to a program that asks as the manual pages say, "On error, -1 is returned": f2fs returned an internal
+ * number before 43ba56a043b1 ("f2fs: fix to return correct error number in f2fs_sync_node_pages()") (in v6.16).
+ */
 static int with_open(const char *path, int (*call)(int))
 {
 	int file = file_of(path, O_RDONLY);
 	int result = file < 0 ? -1 : call(file);
 
 	release(path, file);
-	return result;
+	return result < 0 ? -1 : 0;
 }
 
 static int sync_range(const struct operation *operation)
