@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from oracles.content import Content, Extent, Piece, collapsed, inserted, merged_pieces, size_of
 from oracles.model.index import Index, index_of
 from oracles.model.model import ALL_BYTES, Chain, CutShort, Model, Persist, Ranges, Rename, Slot, Times
-from oracles.observation import TREE_SHIFT, noun
+from oracles.observation import TREE_SHIFT, Node, noun
 from oracles.profiles import Profile, asked_keys, promises_of
 from oracles.promises import Promise
 from oracles.timeline import Timeline
@@ -37,6 +37,10 @@ KEEPING_RESERVATION = ("creat", "write", "append", "link", "rename", "unlink", "
 # inode first takes the old one out and adds the new one in a later transaction. An inode of 512 B
 # has room for this much beside its other content.
 XFS_XATTR_IN_INODE_BYTES = 64
+
+# Nodes, and what was asked of them: of the objects of a tree, from one cut to the next.
+InOrder = dict[tuple[str, int], tuple[Node, tuple[Any, ...], int]]
+IN_ORDER_HELD = 4096
 
 SUBVOLUME_TOP = 256  # include/uapi/linux/btrfs_tree.h: BTRFS_FIRST_FREE_OBJECTID
 
@@ -114,6 +118,7 @@ class AllowedValues:
         self._entry_values: dict[Slot, frozenset[int | None]] = {}
         self._entry_histories: dict[Slot, frozenset[int | None]] = {}
         self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
+        self.in_order: InOrder = before.in_order if before else InOrder()
         if before is None:
             self._promise_chains_of_everything()
         else:
@@ -574,6 +579,36 @@ class AllowedValues:
     def touched_among(self, inodes: Iterable[int]) -> list[int]:
         """Those of these, in the order in which their names first changed."""
         return sorted(filter(self.is_touched, inodes), key=self.index.changed.__getitem__)
+
+    # --- objects that were found in order
+
+    def as_before(self, oracle: str, inode: int, node: Node) -> int | None:
+        """How much an oracle checked of the object when it was last found, in order and as it is now; None
+        where that was otherwise, or where the oracle may now ask something else of it."""
+        known = self.in_order.get((oracle, inode))
+        if known is None or known[1] != self._asked_of(inode) or known[0] != node:
+            return None
+        return known[2]
+
+    def found_in_order(self, oracle: str, inode: int, node: Node, checked: int) -> None:
+        """Nothing was wrong with it by itself: what the rest of the tree shows plays no part in that."""
+        if self.model.unwritten:
+            return
+        if len(self.in_order) >= IN_ORDER_HELD:
+            self.in_order.clear()
+        self.in_order[oracle, inode] = (node, self._asked_of(inode), checked)
+
+    def _asked_of(self, inode: int) -> tuple[Any, ...]:
+        """All floors that an oracle asks for an object by itself, and what changed of it until now."""
+        return (
+            self.index.change_count(inode, self.now),
+            self.all,
+            self.attributes.get(inode),
+            self.names.get(inode),
+            self.data.get(inode),
+            self.blocks.get(inode),
+            self.ranges.get(inode),
+        )
 
     # --- replacing renames
 

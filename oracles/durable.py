@@ -56,7 +56,7 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         if inode == case.model.root or inode < 0:
             count, found = _xattrs(case, inode, node)
         else:
-            count, found = _object(case, recovered, inode, node)
+            count, found = _object_once(case, inode, node)
         checked += count
         violations += found
     count, found = _replacements(case, recovered)
@@ -212,7 +212,18 @@ def _chains(case: Case, inode: int | None) -> list[tuple[int, Chain]]:
 # --- attributes and content
 
 
-def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[int, list[Violation]]:
+def _object_once(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
+    """Once for all cuts between which nothing changes about it."""
+    before = case.allowed.as_before(NAME, inode, node)
+    if before is not None:
+        return before, []
+    checked, violations = _object(case, inode, node)
+    if not violations:
+        case.allowed.found_in_order(NAME, inode, node, checked)
+    return checked, violations
+
+
+def _object(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
     checked, violations = _xattrs(case, inode, node)
     kind = case.model.kind(inode)
     floor = case.allowed.attribute_floor(inode)

@@ -12,9 +12,10 @@ its tree and the few calls since the last one, and so it must not cost a look at
 import functools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from oracles.model.model import Model, Rename, Slot
+from oracles.timeline import Timeline
 
 
 class Led(NamedTuple):
@@ -39,6 +40,7 @@ class Index:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._led: dict[Slot, dict[int, float]] = {}
+        self._times: dict[int, list[float]] = {}
         self._by_number: dict[Slot, dict[tuple[int, str], list[Led]]] = {}
         changes = [(time, inode) for time, inode, _ in model.linked]
         changes += [(each.time, each.inode) for each in model.renames]
@@ -86,6 +88,33 @@ class Index:
                 object_ = self._model.inodes[inode]
                 by_number.setdefault((object_.number, object_.kind), []).append(Led(inode, since))
         return by_number.get((number, kind), [])
+
+    # --- times at which something of an object changed
+
+    def change_count(self, inode: int, now: int) -> int:
+        """Equal at two times between which no call was about the object or its number, and nothing changed of
+        its attributes, links and content, nor of what a crash may show of them."""
+        times = self._times.get(inode)
+        if times is None:
+            times = self._times[inode] = sorted(self._changing(inode))
+        return bisect_right(times, now)
+
+    def _changing(self, inode: int) -> Iterator[float]:
+        model = self._model
+        by_object: tuple[dict[int, Timeline[Any]], ...] = (
+            *(model.modes, model.owners, model.mtimes, model.flags),
+            *(model.nlink, model.content, model.allocated),
+        )
+        lines = [timelines[inode] for timelines in by_object if inode in timelines]
+        for line in (*lines, *model.xattrs[inode].values()):
+            yield from line.times
+            yield from (since for since, _, _ in line.beside)
+        yield from (time for time, each in model.cut_short.items() if each.inode == inode)
+        yield from (time for time, (moved, _) in model.moving.items() if moved == inode)
+        yield from (time for of, time in model.untold.items() if of == inode)
+        if inode in self.changed:
+            yield self._changed_times[self.changed[inode]]
+        yield from (before + 1 for before, _ in self.called.get(model.inodes[inode].number, ()))
 
     # --- renames
 

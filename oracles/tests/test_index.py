@@ -1,13 +1,17 @@
 """What is asked of a model by name is what a look at all of it would find."""
 
+import msgspec
 import pytest
 
 from oracles.allowed import AllowedValues
+from oracles.case import prepare
+from oracles.judge import judge_observation
 from oracles.model import steps
 from oracles.model.index import index_of
+from oracles.observation import Observation
 from oracles.profiles import profile
 from oracles.recovered import Readings
-from oracles.tests.made import Bench, history_of
+from oracles.tests.made import ENTRIES_PER_STEP, Bench, history_of, node_at
 from oracles.timeline import Timeline
 from oracles.verdict import Tier
 
@@ -103,3 +107,30 @@ def test_readings_are_made_when_they_are_asked_for():
     together = [pair for pair in zip(one, other, strict=True) if pair[0] is pair[1]]
     assert len(together) == len(list(case.readings)) >= 1
     assert not Readings(None, case.allowed)
+
+
+@pytest.mark.parametrize("name", JOURNALS)
+def test_an_object_that_is_as_before_is_judged_as_before(name):
+    """Cuts in order, where it is not looked at again, and each cut by itself, where it is."""
+    bench = Bench(SOURCE, name)
+    trees = [bench.tree(done) for done in range(len(bench.history.run) + 1)]
+    for prefix in range(bench.history.entry_count + 1):
+        alone = prepare(bench.history, profile(name), Tier.FS)
+        for done in (0, prefix // ENTRIES_PER_STEP, len(trees) - 1):
+            seen = Observation(tree=trees[done], probe_steps=1)
+            in_order = judge_observation(bench.prepared, prefix, seen)
+            assert in_order == judge_observation(alone, prefix, seen)
+            alone = prepare(bench.history, profile(name), Tier.FS)
+
+
+def test_what_was_found_in_order_is_asked_again_where_something_changed():
+    bench = Bench("run\n  creat foo\n  fsync foo\n  chmod foo 600\n  fsync foo\n", "ext4")
+    inode, node = 1, node_at(bench.tree(2), "foo")
+    before, promised, after = (bench.case(bench.tree(2), begun).allowed for begun in (1, 2, 3))
+    before.found_in_order("durable", inode, node, 3)
+    assert before.as_before("durable", inode, node) == 3
+    assert before.as_before("historical", inode, node) is None
+    assert before.as_before("durable", inode, msgspec.structs.replace(node, size=1)) is None
+    assert promised.as_before("durable", inode, node) is None
+    promised.found_in_order("durable", inode, node, 3)
+    assert after.as_before("durable", inode, node) is None
