@@ -119,6 +119,7 @@ class AllowedValues:
         self._entry_histories: dict[Slot, frozenset[int | None]] = {}
         self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
         self.in_order: InOrder = before.in_order if before else InOrder()
+        self._asked_of_objects: dict[int, tuple[Any, ...]] = {}
         if before is None:
             self._promise_chains_of_everything()
         else:
@@ -600,15 +601,18 @@ class AllowedValues:
 
     def _asked_of(self, inode: int) -> tuple[Any, ...]:
         """All floors that an oracle asks for an object by itself, and what changed of it until now."""
-        return (
-            self.index.change_count(inode, self.now),
-            self.all,
-            self.attributes.get(inode),
-            self.names.get(inode),
-            self.data.get(inode),
-            self.blocks.get(inode),
-            self.ranges.get(inode),
-        )
+        known = self._asked_of_objects.get(inode)
+        if known is None:
+            known = self._asked_of_objects[inode] = (
+                self.index.change_count(inode, self.now),
+                self.all,
+                self.attributes.get(inode),
+                self.names.get(inode),
+                self.data.get(inode),
+                self.blocks.get(inode),
+                self.ranges.get(inode),
+            )
+        return known
 
     # --- replacing renames
 
