@@ -1,9 +1,10 @@
 """
 What each kernel for a guest gets of ours: the device mapper targets that hold the disk of a crash state while
-it is recovered, and that tell the devices of a recording apart.
+it is recovered, and that tell the devices of a recording apart; and checksums that cost less.
 
 In:       a source tree that is ours alone, before it is compiled.
-Out:      the tree with dm-powercut.c and dm-powercut-slice.c in drivers/md/ and jbd2-readahead.h in fs/jbd2/.
+Out:      the tree with dm-powercut.c and dm-powercut-slice.c in drivers/md/, jbd2-readahead.h in fs/jbd2/ and
+          powercut-crc32c.c in lib/.
 Not here: what the targets do (these files), who uses them (harness/guests/agent/device.c, slices.c).
 
 No file of the kernel changes but the Makefiles of these folders, and no option: the targets are compiled
@@ -36,7 +37,8 @@ READAHEAD = Addition(
     "fs/jbd2",
     b"\nCFLAGS_recovery.o += -include $(srctree)/fs/jbd2/jbd2-readahead.h\n",
 )
-ADDITIONS = (TARGET, SLICE, READAHEAD)
+CHECKSUM = Addition(HERE / "powercut-crc32c.c", "lib", b"\nobj-$(CONFIG_UML) += powercut-crc32c.o\n")
+ADDITIONS = (TARGET, SLICE, READAHEAD, CHECKSUM)
 
 
 @functools.cache

@@ -13,12 +13,14 @@ one file and not its neighbours, so a recovered tree need not be the tree of any
 """
 
 import functools
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oracles.content import Content, Extent, Piece, collapsed, inserted, merged_pieces, size_of
-from oracles.model.model import ALL_BYTES, CutShort, Model, Persist, Ranges, Rename, Slot, Times
-from oracles.observation import TREE_SHIFT, noun
+from oracles.model.index import Index, index_of
+from oracles.model.model import ALL_BYTES, Chain, CutShort, Model, Persist, Ranges, Rename, Slot, Times
+from oracles.observation import TREE_SHIFT, Node, noun
 from oracles.profiles import Profile, asked_keys, promises_of
 from oracles.promises import Promise
 from oracles.timeline import Timeline
@@ -35,6 +37,10 @@ KEEPING_RESERVATION = ("creat", "write", "append", "link", "rename", "unlink", "
 # inode first takes the old one out and adds the new one in a later transaction. An inode of 512 B
 # has room for this much beside its other content.
 XFS_XATTR_IN_INODE_BYTES = 64
+
+# Nodes, and what was asked of them: of the objects of a tree, from one cut to the next.
+InOrder = dict[tuple[str, int], tuple[Node, tuple[Any, ...], int]]
+IN_ORDER_HELD = 4096
 
 SUBVOLUME_TOP = 256  # include/uapi/linux/btrfs_tree.h: BTRFS_FIRST_FREE_OBJECTID
 
@@ -91,6 +97,7 @@ class AllowedValues:
         assert completed <= begun, (begun, completed)
         self.model = model
         self.profile = profile
+        self.index: Index = index_of(model)
         self.filesystem = profile.filesystem
         self.tier = tier
         self.now = model.base_time + begun
@@ -107,14 +114,18 @@ class AllowedValues:
         self.ranges: dict[int, tuple[RangeFloor, ...]] = {}
         self.blocks: dict[int, Floor] = {}  # all blocks it had
         self.chains: dict[int, Floor] = {}
+        self._living: dict[int, Floor] = {}  # of chains, without those that had ended at `done`
         self._entry_values: dict[Slot, frozenset[int | None]] = {}
         self._entry_histories: dict[Slot, frozenset[int | None]] = {}
         self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
+        self.in_order: InOrder = before.in_order if before else InOrder()
+        self._asked_of_objects: dict[int, tuple[Any, ...]] = {}
         if before is None:
             self._promise_chains_of_everything()
         else:
             self._take_over(before)
         self._set_floors(model.base_time if before is None else before.done)
+        self._bury()
 
     # --- floors
 
@@ -129,6 +140,7 @@ class AllowedValues:
         self.attributes = dict(before.attributes)
         self.data = dict(before.data)
         self.chains = dict(before.chains)
+        self._living = dict(before._living)
         self.ranges = dict(before.ranges)
         self.blocks = dict(before.blocks)
 
@@ -139,6 +151,13 @@ class AllowedValues:
         for persist in persists[first:last]:
             if self._returned is None or persist.step in self._returned:
                 self._take(persist)
+
+    def _bury(self) -> None:
+        """No later cut asks for a link that was removed before `done`."""
+        chains = self.model.chains
+        ends = ((index, chains[index].ended) for index in self._living)
+        for index in [index for index, ended in ends if ended is not None and ended <= self.done]:
+            del self._living[index]
 
     def _take(self, persist: Persist) -> None:
         if persist.inode >= 0:
@@ -164,7 +183,7 @@ class AllowedValues:
     def _promise_chains_of_everything(self) -> None:
         for index, chain in enumerate(self.model.chains):
             if chain.lives_at(self.all.time):
-                self.chains[index] = self.all
+                self._promise_chain(index, self.all)
 
     def _floor(self, persist: Persist, key: str, reach: str) -> Floor:
         call = f"{persist.call} (operation {persist.step})"
@@ -258,7 +277,7 @@ class AllowedValues:
             if chain.lives_at(time):
                 slot = chain.slot_at(time)
                 self._raise_entry(slot, floor)
-                self.chains[index] = floor
+                self._promise_chain(index, floor)
                 self._promise_ancestors(slot[0], time, above)
 
     def _promise_entries(self, directory: int, floor: Floor) -> None:
@@ -272,13 +291,13 @@ class AllowedValues:
         in a commit (fs/btrfs/tree-log.c btrfs_log_inode_parent(), need_log_inode())."""
         model, inode, time = self.model, persist.inode, persist.time
         since = self.all.time
+        if _is_between(since, model.may_commit, time - 1):
+            return
         links = [model.chains[index] for index in model.chains_of[inode]]
         renamed = ((rename.time, rename.inode) for rename in model.renames if not rename.exchanged)
         changes = [*renamed, *((when, changed) for when, changed, _ in model.linked)]
-        if (
-            not any(changed == inode and since < when < time for when, changed in changes)
-            or any(since < each < time for each in model.may_commit)
-            or not any(link.lives_at(time) for link in links)
+        if not any(changed == inode and since < when < time for when, changed in changes) or not any(
+            link.lives_at(time) for link in links
         ):
             return
         floor = self._floor(persist, "fsync-parents", "entry of a directory that had the fsynced file")
@@ -294,7 +313,7 @@ class AllowedValues:
         (fs/btrfs/tree-log.c btrfs_check_ref_name_override(), add_conflicting_inode()): the names they have.
         Not after an earlier fsync, as above, nor of what lost a name to a rename over it."""
         model, time, since = self.model, persist.time, self.all.time
-        if persist.like != "fsync" or any(since < each < time for each in model.may_commit):
+        if persist.like != "fsync" or _is_between(since, model.may_commit, time - 1):
             return
         floor = self._floor(persist, "fsync-former-owners", "former owner of a fsynced name")
         reached = [persist.inode]
@@ -313,9 +332,13 @@ class AllowedValues:
         into the log at once (fs/btrfs/tree-log.c btrfs_log_new_name()), and onto the disk with the next
         fsync. Asked where the first fsync must have logged, and nothing before it makes it commit instead."""
         model, time, since = self.model, persist.time, self.all.time
-        earlier = [each for each in model.may_commit if since < each < time]
-        logged = [each for each in model.persists if earlier and each.time == earlier[0]]
-        if len(earlier) != 1 or not logged or not self._surely_logged(logged[0]):
+        earlier = model.may_commit[
+            bisect_right(model.may_commit, since) : bisect_left(model.may_commit, time)
+        ]
+        if len(earlier) != 1:
+            return
+        logged = [each for each in model.persists if each.time == earlier[0]]
+        if not logged or not self._surely_logged(logged[0]):
             return
         first = logged[0]
         together = self._is_at_or_below(persist.inode, first.inode, first.time) or self._is_at_or_below(
@@ -443,8 +466,8 @@ class AllowedValues:
         hold them, not the inodes exchanged (but for directories that change parents), so an fsync of one
         of these has nothing to force. Seen on 6.12.117: "rename A/foo B/bar exchange; fsync B/bar"."""
         return self.filesystem == "xfs" and any(
-            rename.exchanged and rename.inode == inode and self.all.time < rename.time <= time
-            for rename in self.model.renames
+            rename.exchanged and self.all.time < rename.time <= time
+            for rename in self.index.renamed.get(inode, ())
         )
 
     def _renamed_subvolume(self, inode: int, time: int) -> bool:
@@ -483,7 +506,10 @@ class AllowedValues:
     def _raise_chain(self, index: int, floor: Floor) -> None:
         held = self.chains.get(index)
         if held is None or held.time < floor.time:
-            self.chains[index] = floor
+            self._promise_chain(index, floor)
+
+    def _promise_chain(self, index: int, floor: Floor) -> None:
+        self.chains[index] = self._living[index] = floor
 
     def entry_floor(self, slot: Slot) -> Floor:
         return _latest(self.all, self.directories.get(slot[0]), self.entries.get(slot))
@@ -531,30 +557,76 @@ class AllowedValues:
             for content in self.contents(inode, part.floor.time)
         )
 
+    def living_chains(self) -> Iterator[tuple[Chain, Floor]]:
+        """The links that were promised, and that nothing has removed yet, in the order of `chains`."""
+        for index, floor in self._living.items():
+            chain = self.model.chains[index]
+            if chain.lives_at(self.now):
+                yield chain, floor
+
     def existed(self, inode: int, floor: Floor) -> bool:
         """Whether the promise was made about this object at all."""
         return self.model.inodes[inode].born <= floor.time
 
     @functools.cached_property
-    def touched(self) -> tuple[int, ...]:
-        """Every object whose names run changed so far, in order."""
-        model = self.model
-        changes = [(time, inode) for time, inode, _ in model.linked]
-        changes += [(each.time, each.inode) for each in model.renames]
-        changes += [(each.time, each.replaced) for each in model.renames if each.replaced is not None]
-        return tuple(
-            dict.fromkeys(inode for time, inode in sorted(changes) if model.base_time < time <= self.now)
-        )
+    def touched_count(self) -> int:
+        """Of objects whose names run changed so far."""
+        return self.index.changed_count(self.now)
+
+    def is_touched(self, inode: int) -> bool:
+        """Whether it is one of these."""
+        return self.index.changed.get(inode, self.touched_count) < self.touched_count
+
+    def touched_among(self, inodes: Iterable[int]) -> list[int]:
+        """Those of these, in the order in which their names first changed."""
+        return sorted(filter(self.is_touched, inodes), key=self.index.changed.__getitem__)
+
+    # --- objects that were found in order
+
+    def as_before(self, oracle: str, inode: int, node: Node) -> int | None:
+        """How much an oracle checked of the object when it was last found, in order and as it is now; None
+        where that was otherwise, or where the oracle may now ask something else of it."""
+        known = self.in_order.get((oracle, inode))
+        if known is None or known[1] != self._asked_of(inode) or known[0] != node:
+            return None
+        return known[2]
+
+    def found_in_order(self, oracle: str, inode: int, node: Node, checked: int) -> None:
+        """Nothing was wrong with it by itself: what the rest of the tree shows plays no part in that."""
+        if self.model.unwritten:
+            return
+        if len(self.in_order) >= IN_ORDER_HELD:
+            self.in_order.clear()
+        self.in_order[oracle, inode] = (node, self._asked_of(inode), checked)
+
+    def _asked_of(self, inode: int) -> tuple[Any, ...]:
+        """All floors that an oracle asks for an object by itself, and what changed of it until now."""
+        known = self._asked_of_objects.get(inode)
+        if known is None:
+            known = self._asked_of_objects[inode] = (
+                self.index.change_count(inode, self.now),
+                self.all,
+                self.attributes.get(inode),
+                self.names.get(inode),
+                self.data.get(inode),
+                self.blocks.get(inode),
+                self.ranges.get(inode),
+            )
+        return known
 
     # --- replacing renames
 
-    def replacing_renames(self) -> list[tuple[Rename, Floor]]:
-        """Renames over a file that may be on disk, and the time since which each promises its file's size."""
+    def replacing_renames(self, shown: Mapping[Slot, int] | None = None) -> list[tuple[Rename, Floor]]:
+        """Renames over a file that may be on disk, and the time since which each promises its file's size.
+        shown: what names lead to; then those alone that it shows."""
         if not self.asks("replace-via-rename"):
             return []
+        renames: Iterable[Rename] = self.model.renames
+        if shown is not None:
+            renames = self.index.replacing_in(shown)
         return [
             (rename, self._rename_floor(rename))
-            for rename in self.model.renames
+            for rename in renames
             if self.all.time < rename.time <= self.now and self._flushes(rename)
         ]
 
@@ -595,18 +667,31 @@ class AllowedValues:
         """What the name may lead to. A name that its object had already lost when the object was
         fsynced may not lead there again."""
         if slot not in self._entry_values:
-            first = self.entry_floor(slot).time
+            first = self._shows_since(slot)
             timeline = self.model.entries[slot]
             values = set(timeline.within(first, self.now))
-            if None in values and self._may_uncover(slot):
-                first = _latest(self.all, self.directories.get(slot[0])).time
-                values.update(timeline.within(first, self.now))
             for value in tuple(values):
                 settled = self._names_settled(value) if value is not None else None
                 if settled and value not in timeline.within(max(first, settled.time), self.now):
                     values.discard(value)
             self._entry_values[slot] = frozenset(values)
         return self._entry_values[slot]
+
+    def may_lead_to(self, slot: Slot, found: int | None) -> bool:
+        """Whether that is one of entry_values(), which are worked out where it is not. A name may have led to
+        thousands of objects, and the latest is mostly the one that is found."""
+        first, timeline = self._shows_since(slot), self.model.entries[slot]
+        if not timeline.had(found, first, self.now):
+            return False
+        settled = self._names_settled(found) if found is not None else None
+        return settled is None or timeline.had(found, max(first, settled.time), self.now)
+
+    def _shows_since(self, slot: Slot) -> int:
+        """The earliest time whose value it may show."""
+        first = self.entry_floor(slot).time
+        if self._may_uncover(slot) and self.model.entries[slot].had(None, first, self.now):
+            return _latest(self.all, self.directories.get(slot[0])).time
+        return first
 
     def _names_settled(self, inode: int) -> Floor | None:
         """Since when an object has none of its older names. On btrfs not once all its links were
@@ -636,6 +721,11 @@ class AllowedValues:
             known = frozenset(timeline.within(0, self.now) if timeline else (None,))
             self._entry_histories[slot] = known
         return known
+
+    def has_led_to(self, slot: Slot, inode: int) -> bool:
+        """Whether that is one of entry_history()."""
+        since = self.index.led(slot).get(inode)
+        return since is not None and since <= self.now
 
     def sizes(self, inode: int, first: int) -> Sizes:
         """Sizes a file may have when it may show any of the times first to now.
@@ -766,12 +856,12 @@ class AllowedValues:
             # fs/btrfs/file.c update_time_for_write() sets the times in memory, to be written with what is
             # written: a write that then finds no room leaves them there.
             return None
-        later = (*model.stirred.get(inode, ()), *model.failed)
         # Of a thread the times were read when others may have changed them.
         if (
             step.operation.word != "fsync"
             or step.operation.parallel
-            or any(floor.time < time <= self.now for time in later)
+            or _is_between(floor.time, model.stirred.get(inode, ()), self.now)
+            or _is_between(floor.time, model.failed, self.now)
         ):
             return None
         return step.times
@@ -781,6 +871,12 @@ class AllowedValues:
         timeline = self.model.allocated[inode]
         values = timeline.within(first, self.now)
         return values[0] if len(values) == 1 and timeline.start <= first else ()
+
+
+def _is_between(after: int, times: Sequence[int], last: int) -> bool:
+    """Whether one of these times, which ascend, is in (after, last]."""
+    place = bisect_right(times, after)
+    return place < len(times) and times[place] <= last
 
 
 def _latest(first: Floor, *others: Floor | None) -> Floor:

@@ -24,6 +24,7 @@ can have but one name, btrfs takes care (can_log_conflicting_inode()).
 from collections.abc import Iterable
 
 from oracles.case import Case, any_of, best_verdict, describe, role
+from oracles.model.index import in_order
 from oracles.model.model import Chain, Slot
 from oracles.recovered import Recovered
 from oracles.verdict import TIERS, Tier, Verdict, Violation
@@ -50,7 +51,7 @@ def judge(case: Case) -> Verdict | None:
 
 
 def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation]]:
-    touched = case.allowed.touched
+    touched = case.allowed.touched_among(recovered.nodes)
     violations: list[Violation] = []
     for inode in touched:
         violations += _half_links(case, recovered, inode)
@@ -60,14 +61,14 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         violations += _no_name(case, recovered)
     if case.asks_for("rename-over"):
         violations += _replaced_names(case, recovered)
-    return len(touched), violations
+    return case.allowed.touched_count, violations
 
 
 def _too_many_names(case: Case, recovered: Recovered, inode: int) -> list[Violation]:
     """Each name found needs a link of its own that had it at some time."""
-    names = recovered.names_of(inode)
-    if len(names) < 2:
+    if len(recovered.paths[inode]) < 2:
         return []
+    names = recovered.names_of(inode)
     now = case.allowed.now
     chains = [case.model.chains[index] for index in case.model.chains_of[inode]]
     had = [set(chain.slots_until(now)) for chain in chains if chain.born <= now]
@@ -93,7 +94,7 @@ def _asked(case: Case, inode: int, names: list[Slot]) -> bool:
     """Whether this filesystem promises one name here; see the top of this file."""
     if case.model.kind(inode) == "dir" or case.one_time_promised:
         return True
-    return any(inode not in case.allowed.entry_values(name) for name in names)
+    return not all(case.allowed.may_lead_to(name, inode) for name in names)
 
 
 def most_matched(names: list[Slot], had: list[set[Slot]]) -> int:
@@ -114,10 +115,9 @@ def most_matched(names: list[Slot], had: list[set[Slot]]) -> int:
 
 def _no_name(case: Case, recovered: Recovered) -> list[Violation]:
     violations = []
-    for index, floor in case.allowed.chains.items():
-        chain = case.model.chains[index]
-        now = case.allowed.now
-        if not chain.lives_at(now) or not _renamed_since(chain, floor.time, now):
+    now = case.allowed.now
+    for chain, floor in case.allowed.living_chains():
+        if not _renamed_since(chain, floor.time, now):
             continue
         slots = chain.slots_until(now)
         if any(recovered.entries.get(slot) == chain.inode for slot in slots):
@@ -159,12 +159,12 @@ def _removed(case: Case, slot: Slot) -> bool:
 def _replaced_names(case: Case, recovered: Recovered) -> list[Violation]:
     """A rename onto a durable name: what takes the old object away gives the name to the new one."""
     violations = []
-    for rename in case.model.renames:
+    replaced = case.allowed.index.replacing
+    gone = [slot for slot in replaced if slot[0] in recovered.nodes and slot not in recovered.entries]
+    for rename in in_order(each for slot in gone for each in replaced[slot]):
         if rename.replaced is None or not case.model.base_time < rename.time <= case.allowed.now:
             continue
-        if rename.new[0] not in recovered.nodes or rename.new in recovered.entries:
-            continue
-        if None in case.allowed.entry_values(rename.new):
+        if case.allowed.may_lead_to(rename.new, None):
             continue
         both = any_of([describe(case, rename.replaced), describe(case, rename.inode)])
         path = recovered.path(rename.new)

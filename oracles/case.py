@@ -18,7 +18,7 @@ from oracles.model.model import Disagreement, Model
 from oracles.observation import Node, Observation, noun
 from oracles.orders import Orders, begun_count
 from oracles.profiles import Profile, promise_text
-from oracles.recovered import Recovered, readings
+from oracles.recovered import Readings, Recovered
 from oracles.verdict import TIERS, Answer, Tier, Verdict, Violation
 from workloads.history import History
 
@@ -36,7 +36,7 @@ class Case:
     prefix: int
     allowed: AllowedValues
     observation: Observation
-    readings: tuple[Recovered, ...]
+    readings: Readings
 
     @property
     def model(self) -> Model:
@@ -145,7 +145,7 @@ class Prepared:
             model = self.orders.get(order)
             assert model is not None, order
             allowed = self._allowed_of(order, model, prefix)
-        found = tuple(readings(observation.tree, allowed)) if observation.tree is not None else ()
+        found = Readings(observation.tree, allowed)
         return Case(self.history, self.profile, self.tier, prefix, allowed, observation, found)
 
 

@@ -61,7 +61,7 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         if inode == case.model.root or inode < 0:
             count, found = _xattrs(case, inode, node)
         else:
-            count, found = _object(case, recovered, inode, node)
+            count, found = _object_once(case, inode, node)
         checked += count
         violations += found
     count, found = _replacements(case, recovered)
@@ -95,21 +95,21 @@ class _Names:
                 checked += 1
                 self.entry(slot)
         missing = [
-            (index, chain, floor)
-            for index, floor in self.case.allowed.chains.items()
-            if is_lost(self.case, self.recovered, chain := self.case.model.chains[index])
+            (chain, floor)
+            for chain, floor in self.case.allowed.living_chains()
+            if is_lost(self.case, self.recovered, chain)
         ]
-        self.lost = {chain.inode for _, chain, _ in missing}
-        for _, chain, floor in missing:
+        self.lost = {chain.inode for chain, _ in missing}
+        for chain, floor in missing:
             self.chain(chain, floor)
         return checked + len(self.case.allowed.chains)
 
     def entry(self, slot: Slot) -> None:
         allowed = self.case.allowed
         found = self.recovered.entries.get(slot)
-        values = allowed.entry_values(slot)
-        if found in values:
+        if allowed.may_lead_to(slot, found):
             return
+        values = allowed.entry_values(slot)
         if found is None:
             kind = "name lost"
         elif None in values and found not in allowed.entry_history(slot):
@@ -217,7 +217,18 @@ def _chains(case: Case, inode: int | None) -> list[tuple[int, Chain]]:
 # --- attributes and content
 
 
-def _object(case: Case, recovered: Recovered, inode: int, node: Node) -> tuple[int, list[Violation]]:
+def _object_once(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
+    """Once for all cuts between which nothing changes about it."""
+    before = case.allowed.as_before(NAME, inode, node)
+    if before is not None:
+        return before, []
+    checked, violations = _object(case, inode, node)
+    if not violations:
+        case.allowed.found_in_order(NAME, inode, node, checked)
+    return checked, violations
+
+
+def _object(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
     checked, violations = _xattrs(case, inode, node)
     kind = case.model.kind(inode)
     floor = case.allowed.attribute_floor(inode)
@@ -287,7 +298,7 @@ def _clock_times(case: Case, inode: int, node: Node) -> list[Violation]:
     times = case.allowed.clock_times(inode, floor)
     if times is None or node.times is None:
         return []
-    asked = ("mtime",) if inode in case.allowed.touched else ("mtime", "ctime")
+    asked = ("mtime",) if case.allowed.is_touched(inode) else ("mtime", "ctime")
     different = [
         (name, *pair)
         for name, *pair in zip(asked, times, node.times, strict=False)  # what is not asked is left out
@@ -363,7 +374,7 @@ def _links(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
         return []
     if len(counts) != 1 or node.nlink == counts[0]:
         return []
-    if inode in case.allowed.touched:
+    if case.allowed.is_touched(inode):
         return []
     expected, found = f"{counts[0]} links", f"{node.nlink} links"
     return [_attribute(case, "link count lost", inode, node, expected, found, floor)]
@@ -447,8 +458,8 @@ def _replacements(case: Case, recovered: Recovered) -> tuple[int, list[Violation
     violations = []
     seen = [
         (rename.inode, floor)
-        for rename, floor in case.allowed.replacing_renames()
-        if recovered.entries.get(rename.new) == rename.inode and case.allowed.told(rename.inode)
+        for rename, floor in case.allowed.replacing_renames(recovered.entries)
+        if case.allowed.told(rename.inode)
     ]
     for inode, floor in seen:
         violations += _size(case, inode, recovered.nodes[inode], floor)

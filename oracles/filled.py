@@ -122,9 +122,9 @@ def _added(case: Case, inode: int, time: int, size: int, first: int) -> Range:
 def _words(case: Case, inode: int) -> Iterator[str]:
     """Of all calls on it; those on another object that had its number before are among them."""
     number = case.model.inodes[inode].number
-    for time, step in case.model.steps.items():
-        if step.inode == number and time < case.allowed.now:
-            yield step.operation.word
+    for time, word in case.allowed.index.called.get(number, ()):
+        if time < case.allowed.now:
+            yield word
 
 
 def _missing(node: Node, pieces: tuple[Piece, ...], asked: Range, filesystem: str) -> Difference | None:

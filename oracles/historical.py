@@ -58,16 +58,29 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
     checked = len(recovered.entries) + len(recovered.foreign)
     for inode, node in recovered.nodes.items():
         checked += 1
-        violations += _xattrs(case, inode, node)
         if inode == case.model.root:
-            continue
-        violations += _attributes(case, inode, node)
-        if case.model.kind(inode) == "file" and case.allowed.told(inode):
-            violations += _size(case, inode, node)
-            violations += (
-                _content(case, inode, node) or _cut_off(case, inode, node) or _unfilled(case, inode, node)
-            )
+            violations += _xattrs(case, inode, node)
+        elif case.allowed.as_before(NAME, inode, node) is None:
+            violations += (found := _object(case, inode, node))
+            if not found and not _asks_whole_tree(case, inode):
+                case.allowed.found_in_order(NAME, inode, node, 1)
     return checked, violations
+
+
+def _asks_whole_tree(case: Case, inode: int) -> bool:
+    """Which shows whether a truncate of the file is on disk."""
+    is_file = case.model.kind(inode) == "file"
+    return is_file and case.asks_for("ordered-data") and bool(_cuts(case, inode))
+
+
+def _object(case: Case, inode: int, node: Node) -> list[Violation]:
+    violations = [*_xattrs(case, inode, node), *_attributes(case, inode, node)]
+    if case.model.kind(inode) == "file" and case.allowed.told(inode):
+        violations += _size(case, inode, node)
+        violations += (
+            _content(case, inode, node) or _cut_off(case, inode, node) or _unfilled(case, inode, node)
+        )
+    return violations
 
 
 def _foreign(case: Case, recovered: Recovered, node: Node) -> Violation:

@@ -107,6 +107,8 @@ def judge_tree(
         verdicts = judge_state(case, anywhere)
         if prepared.orders is not None:
             return judge_in_orders(prepared, prefix, case, verdicts)
+        if not prepared.history.unjudged:
+            return verdicts
         return tuple(without_unjudged(prepared.history, prefix, verdict) for verdict in verdicts)
     except Exception as error:
         return unknown(prepared.tier, observation, describe_error(error), known)

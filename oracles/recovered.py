@@ -47,6 +47,26 @@ class Recovered:
         return slot[1] if directory == "." else f"{directory}/{slot[1]}"
 
 
+class Readings:
+    """readings() of a tree, each made when it is first asked for: mostly the first one explains all. Empty
+    where there is no tree."""
+
+    def __init__(self, tree: Tree | None, allowed: AllowedValues) -> None:
+        self._coming = readings(tree, allowed) if tree is not None else iter(())
+        self._made = list(itertools.islice(self._coming, 1))
+
+    def __bool__(self) -> bool:
+        return bool(self._made)
+
+    def __iter__(self) -> Iterator[Recovered]:
+        for place in itertools.count():
+            if place == len(self._made):
+                self._made += itertools.islice(self._coming, 1)
+            if place == len(self._made):
+                return
+            yield self._made[place]
+
+
 def readings(tree: Tree, allowed: AllowedValues) -> Iterator[Recovered]:
     """Each way to say which object a node is, the likeliest first: usually there is one."""
     candidates = _candidates(tree, allowed)
@@ -90,17 +110,25 @@ def _candidates(tree: Tree, allowed: AllowedValues) -> dict[int, list[int]]:
         if node.kind == "unknown" or is_mkfs_directory(node.path, allowed.filesystem):
             continue
         directory, name = split(node.path)
-        by_number = model.ids(node.ino, node.kind, allowed.now)
-        had: set[int] = set()
-        for parent in found.get(numbers.get(directory, 0), []):
-            had.update(value for value in allowed.entry_history((parent, name)) if value in by_number)
+        had = {
+            led.inode
+            for parent in found.get(numbers.get(directory, 0), ())
+            for led in allowed.index.led_of((parent, name), node.ino, node.kind)
+            if led.since <= allowed.now and model.inodes[led.inode].born <= allowed.now
+        }
         if node.ino in likely:
             likely[node.ino] &= had
             named[node.ino] |= had
         else:
             likely[node.ino], named[node.ino] = set(had), set(had)
-        choice = likely[node.ino] or named[node.ino] or set(by_number)
-        found[node.ino] = [id_ for id_ in by_number if id_ in choice]
+        choice = likely[node.ino] or named[node.ino]
+        if not choice:
+            found[node.ino] = model.ids(node.ino, node.kind, allowed.now)
+        elif len(choice) == 1 and choice == had:
+            found[node.ino] = list(choice)
+        else:  # ids ascend with time; a damaged tree has one number with several kinds
+            latest = sorted(choice, reverse=True)
+            found[node.ino] = [id_ for id_ in latest if model.kind(id_) == node.kind]
     return found
 
 
@@ -127,7 +155,7 @@ def _read(tree: Tree, allowed: AllowedValues, who: dict[int, int]) -> Recovered:
             inode = FOREIGN
         slot = (parent, name)
         recovered.node_at[slot] = node
-        if inode in (FOREIGN, BROKEN_NAME) or inode not in allowed.entry_history(slot):
+        if inode in (FOREIGN, BROKEN_NAME) or not allowed.has_led_to(slot, inode):
             recovered.foreign.append(node)
         recovered.entries[slot] = inode
         if inode >= 0:

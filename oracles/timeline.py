@@ -79,6 +79,16 @@ class Timeline(Generic[T]):
         """The values beside, of the times first to last."""
         return [value for since, until, value in self.beside if since <= last and first < until]
 
+    def had(self, value: T, first: int, last: int) -> bool:
+        """Whether it is one of within(), which is not copied for that; it is mostly one of the latest."""
+        values, begin = self.values, max(bisect_right(self.times, first) - 1, 0)
+        place = max(bisect_right(self.times, last), begin + 1) - 1
+        while place >= begin:
+            if values[place] == value:
+                return True
+            place -= 1
+        return bool(self.beside) and value in self.maybe_within(first, last)
+
     def changes(self, after: int, last: int) -> list[tuple[int, T, T]]:
         """(time, value before, value after) for each change at a time in (after, last]."""
         begin = max(bisect_right(self.times, after), 1)

@@ -120,6 +120,8 @@ class Speed(msgspec.Struct, frozen=True):
     fsck_states_per_s: with the checker.
     points_per_s: crash points with the checker; of them some have the disk of another, or are proven by it.
     proofs_ratio: that rate against the same where no state is proven.
+    host_ms: processor time of this side for a state that is recovered and judged, without the checker; its
+        log's own costs, as building the model of its history, among it.
     guest_start_s: from the start of a guest to its first answer.
     two_guests_ratio: two guests against one.
     two_bare_loops_ratio: the bare loop in two guests against one.
@@ -143,6 +145,7 @@ class Speed(msgspec.Struct, frozen=True):
     fsck_states_per_s: float
     points_per_s: float
     proofs_ratio: float
+    host_ms: float
     guest_start_s: float
     two_guests_ratio: float
     two_bare_loops_ratio: float
@@ -277,27 +280,31 @@ def put_end_on_disk(guest_slot: GuestSlot, recording: Recording) -> None:
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """Seconds for `states` states: ours, and as many rounds of the bare loop as each log has states."""
+    """Seconds for `states` states: ours, and as many rounds of the bare loop as each log has states. host: of
+    ours, processor time of this process."""
 
     states: int
     ours: float
     bare: float
     ram: float
+    host: float
 
 
 def turn(guest_slot: GuestSlot, one: Profile, recordings: list[Recording], space: Workspace) -> Turn:
     """Ours and the bare loop side by side on each log: the machine's speed drifts, this is short."""
-    states_done, ours, bare, ram = 0, 0.0, 0.0, 0.0
+    states_done, ours, bare, ram, host = 0, 0.0, 0.0, 0.0, 0.0
     for recording in recordings:
         put_end_on_disk(guest_slot, recording)
         bare_round_s = bare_s(guest_slot, one, "/dev/disk")
+        began = time.process_time()
         count, seconds = replay(guest_slot, one, recording, space, fsck=False)
+        host += time.process_time() - began
         guest_slot.guest().ask(f"fresh {one.size_bytes // SECTOR_BYTES}")
         ram += count * bare_s(guest_slot, one, "/dev/state")
         bare += count * bare_round_s
         ours += seconds
         states_done += count
-    return Turn(states_done, ours, bare, ram)
+    return Turn(states_done, ours, bare, ram, host)
 
 
 def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
@@ -346,6 +353,7 @@ def measure(one: Profile, kernel: Path, progress: Progress) -> Speed:
         fsck_states_per_s=round(checked / fsck_s, 1),
         points_per_s=round(points_per_s, 1),
         proofs_ratio=round(proofs_ratio, 2),
+        host_ms=round(median([1000 * t.host / t.states for t in turns]), 3),
         guest_start_s=round(guest_start_s, 3),
         two_guests_ratio=two_ours,
         two_bare_loops_ratio=two_bare,

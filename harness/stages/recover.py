@@ -426,15 +426,20 @@ class Recovery:
     ) -> Iterator[Recovered]:
         """More states of the log that run() had: a disk that was recovered then is not recovered again.
         recoveries: the folder of nest.Recoveries, for nested states. Errors: as run()."""
-        to_check = open_image(self._settled_path, base) if self._with_fsck else contextlib.nullcontext(None)
         self._log, self._base, self._recoveries = log, base, recoveries
-        with Rebuilding(base, log, recoveries) as ahead, to_check as self._settled_image:
+        with Rebuilding(base, log, recoveries) as ahead:
+            yield from self._from(ahead, base, states)
+        self._resolve()
+
+    def _from(self, ahead: Rebuilding, base: Path, states: Iterable[State]) -> Iterator[Recovered]:
+        """ahead: moved on from the base by what is dirty in it."""
+        to_check = open_image(self._settled_path, base) if self._with_fsck else contextlib.nullcontext(None)
+        with to_check as self._settled_image:
             self._settled = dict(ahead.disk.base)
             try:
                 yield from self._work(ahead, states)
             finally:
                 self._session = None
-        self._resolve()
 
     def record(
         self, base: Path, log: Log, states: Iterable[State], recoveries: Recoveries
@@ -625,20 +630,22 @@ class Recovery:
         folder = self._folder / "again"
         folder.mkdir(exist_ok=True)
         found: set[bytes] = set()
-        for _ in range(TIMES):
-            alone = Recovery(
-                self._guest_slot,
-                self._profile,
-                self._with_fsck,
-                folder,
-                self._asks & ~WANT_PROOFS,
-                Audit(0.0),
-                proving=True,
-            )
-            states = [parse_spec(spec, self._log)]
-            found.update(
-                one.observation for one in alone.go_on(self._base, self._log, states, self._recoveries)
-            )
+        state = parse_spec(spec, self._log)
+        with Rebuilding(self._base, self._log, self._recoveries) as ahead:
+            ahead.move(state)  # once: it may stand at the end of a long log
+            way = frozenset(ahead.dirty)
+            for _ in range(TIMES):
+                alone = Recovery(
+                    self._guest_slot,
+                    self._profile,
+                    self._with_fsck,
+                    folder,
+                    self._asks & ~WANT_PROOFS,
+                    Audit(0.0),
+                    proving=True,
+                )
+                ahead.dirty.update(way)
+                found.update(one.observation for one in alone._from(ahead, self._base, [state]))
         return found
 
     def _both_disks(self, spec: str, earlier: str) -> Path:

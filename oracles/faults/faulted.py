@@ -24,7 +24,7 @@ from oracles.model import steps as models
 from oracles.model.model import ALL_BYTES, Disagreement, Model, Persist
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import Profile
-from oracles.recovered import readings
+from oracles.recovered import Readings
 from oracles.verdict import Answer, Tier, Verdict, Violation
 from workloads.faults import FLUSH, SCRIPT, FaultPoint, kinds_of, parse_point
 from workloads.history import History, Step
@@ -211,7 +211,7 @@ def _case(
     observation: Observation,
 ) -> Case:
     allowed = AllowedValues(model, profile, tier, *moment)
-    found = tuple(readings(observation.tree, allowed)) if observation.tree is not None else ()
+    found = Readings(observation.tree, allowed)
     return Case(own, profile, tier, own.entry_count + 1, allowed, observation, found)
 
 

@@ -220,6 +220,7 @@ class Model:
         self.stopped: int | None = None  # Step.index of the call in which the filesystem stopped
         self.half_done = False  # whether a timeline has values beside
         self.snapshots: dict[int, dict[str, Any]] = {}  # by time; of ordered.py, which alone looks into them
+        self.index: Any = None  # of index.py, which alone makes it
         self.logging: set[int] = set()  # times whose step fsyncs an object in some way, even in vain
         self.may_commit: list[int] = []  # in order, times whose step may have committed everything before it
 
