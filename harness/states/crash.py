@@ -74,6 +74,9 @@ def cuts(entries: Iterable[EntrySummary]) -> Iterator[Cut]:
     for there the disk or the moment is another one. Any other prefix of the window with some of its writes
     lost is one of these with more of them lost. Of several devices each has windows of its own: a cut has the
     volatile writes of all.
+
+    Behind the last volatile write of a window, too: a write with FUA is there while writes before it are lost,
+    or an operation has returned.
     """
     start, volatile, fresh, index = 0, list[tuple[int, int]](), False, -1
     for index, entry in enumerate(entries):
@@ -81,6 +84,8 @@ def cuts(entries: Iterable[EntrySummary]) -> Iterator[Cut]:
         if fresh and (ends or not is_volatile(entry)):
             yield Cut(start, index, tuple(each for each, _ in volatile))
             fresh = False
+        if volatile and not ends and not is_volatile(entry):
+            fresh = True  # another disk or another moment, with the same writes volatile
         if ends:
             volatile = [each for each in volatile if not covers(entry, each[1])]
             behind = index if entry.sector_count else index + 1

@@ -61,12 +61,13 @@ def _bits(sizes: Sequence[int]) -> float:
 
 
 def first_ordered(cut: Cut, entries: Entries) -> int:
-    """From this one of its volatile writes on, nothing else lies before the cut that changes the disk."""
+    """From this one of its volatile writes on, nothing else lies before the cut that changes the disk, and no
+    mark, which makes it another moment."""
     at = len(cut.volatile)
     for index in range(cut.prefix - 1, cut.start - 1, -1):
         if at and cut.volatile[at - 1] == index:
             at -= 1
-        elif writes(entries[index]):
+        elif writes(entries[index]) or entries[index].mark:
             break
     return at
 

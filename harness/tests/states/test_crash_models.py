@@ -34,8 +34,15 @@ def test_every_subset_is_lost_but_those_that_are_a_prefix_of_the_log() -> None:
 
 
 def test_behind_a_write_with_fua_nothing_lost_before_it_is_a_prefix() -> None:
-    assert reordered("wuf") == []  # R:2-0 is no state before FUA's end, and its cut is before it
-    assert reordered("wuwf") == ["R:3-0", "R:3-0,2"]
+    assert reordered("wuf") == ["R:2-0"]
+    assert reordered("wu") == ["R:2-0"]  # at the end of the log, too
+    assert reordered("wuwf") == ["R:3-0", "R:3-0,2"]  # R:2-0 is the second of these
+
+
+def test_behind_a_mark_what_is_lost_before_it_is_another_moment() -> None:
+    """A sync that returned without its FLUSH."""
+    assert reordered("wmf") == ["R:2-0"]
+    assert reordered("wwmf") == ["R:2-0", "R:3-0", "R:3-1", "R:3-0,1"]
 
 
 def test_a_small_window_is_examined_whole() -> None:
