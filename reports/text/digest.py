@@ -95,6 +95,7 @@ class Digest(msgspec.Struct, frozen=True):
     known: bool = True
     device: str = FAST
     cpus: int = 1
+    order: int = 0
 
     @property
     def entry_count(self) -> int:
@@ -158,6 +159,7 @@ def digest(experiment: Experiment) -> Digest:
         known=experiment.history is None or experiment.history.known,
         device=facts.recorded_on.kind,
         cpus=facts.cpus,
+        order=facts.order,
     )
 
 

@@ -17,7 +17,8 @@
 // Why it is silent otherwise. A handle is open within one system call, and rarely sleeps. With one processor none is
 // open when the commit begins.
 //
-// The window is made wider: for each block that a handle takes jbd2_journal_get_write_access() spins, in which no other task of the same processor runs.
+// The window is made wider: for each block that a handle takes jbd2_journal_get_write_access() spins. A tick that
+// asks it to give way meanwhile is not heeded, so no other task of the same processor runs in between.
 //
 // Seen with: names made and removed in one thread, and fsyncs in another.
 
@@ -42,6 +43,7 @@ jbd2_journal_get_write_access(...)
   int rc;
 
 + udelay(10);
++ clear_tsk_need_resched(current);
   if (is_handle_aborted(handle))
   	return -EROFS;
   ...
