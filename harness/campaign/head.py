@@ -130,7 +130,7 @@ class Head:
         self._workers: tuple[str, ...] = ()
         self._toolless: set[str] = set()
         self._places = 0  # for guests, of all workers
-        self._told = self._summed = self._had_worker = time.monotonic()
+        self._told = self._stated = self._summed = self._had_worker = time.monotonic()
         self._page_s = 0.0
 
     def prepare(self) -> None:
@@ -300,11 +300,16 @@ class Head:
     # --- what others see ---
 
     def _tell(self) -> None:
-        """The state and the page, now and then: never more than a twentieth of the time. Errors: OSError."""
+        """The state, by which others know that we are there; and the page now and then: never more than a
+        twentieth of our time. What it costs is processor time, or on a machine that leaves us little of it the
+        page would be an hour old. Errors: OSError."""
         now = time.monotonic()
+        if now - self._stated >= TELL_S:
+            self.write_state(running=True)
+            self._stated = now
         if now - self._told < max(TELL_S, 20 * self._page_s):
             return
-        self.write_state(running=True)
+        began_s = time.process_time()
         self.followups.look()
         if self.evidence.changed and now - self._summed > max(SUM_UP_S, 20 * self._page_s):
             self._sum_up()
@@ -313,7 +318,7 @@ class Head:
         if self._out:  # else what is looked into was said when it began
             self.progress.line(progress_words(found))
         self._told = time.monotonic()
-        self._page_s = self._told - now
+        self._page_s = time.process_time() - began_s
 
     def _sum_up(self) -> None:
         self.followups.note(self.evidence.sum_up(self._spent()))

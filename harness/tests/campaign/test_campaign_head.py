@@ -133,6 +133,19 @@ def test_a_batch_that_comes_twice_is_kept_once(folder):
     assert (folder / "batches" / f"{batch.key}.parquet").stat().st_ino == first.st_ino
 
 
+def test_a_head_whose_pages_cost_much_says_all_the_same_that_it_is_there(folder):
+    """Seen on a machine that left it little of the processor: the state was an hour old."""
+    head = Head(folder, made_kept(folder), Progress(quiet=True))
+    head.prepare()
+    head._page_s, head._stated = 1000.0, time.monotonic() - 60
+    head._told = time.monotonic() - 60
+    head._tell()
+    state = read_state(folder)
+    assert state is not None
+    assert time.time() - state.updated < 30
+    assert not (folder / "report" / "index.html").exists()
+
+
 def test_a_worker_that_is_refused_is_sent_away_and_named(folder):
     engine = Engine(Unfit("one", "it is powercut 0.1"))
     found = go(folder, engine)
