@@ -510,9 +510,11 @@ def planned_of(run_spec: RunSpec) -> int:
 
 
 def job_count(run_spec: RunSpec, plan_count: int) -> int:
+    """Where nothing is asked, as many as have processors of their own."""
     if family(run_spec.guest) == SSH:
         return 1  # its disk has one recording at a time
-    return max(1, min(run_spec.jobs or len(processors()), plan_count))
+    cpus = max((cpus_of(run_spec, part) for part in parts_of(run_spec)), default=1)
+    return max(1, min(run_spec.jobs or len(processors()) // cpus, plan_count))
 
 
 def require_same(plan: Plan, folder: Path) -> None:

@@ -75,8 +75,8 @@ def cuts(entries: Iterable[EntrySummary]) -> Iterator[Cut]:
     lost is one of these with more of them lost. Of several devices each has windows of its own: a cut has the
     volatile writes of all.
 
-    Behind the last volatile write of a window, too: a write with FUA is there while writes before it are lost,
-    or an operation has returned.
+    Behind the last volatile write of a window, too: a write with FUA is there while writes before it are
+    lost, or an operation has returned.
     """
     start, volatile, fresh, index = 0, list[tuple[int, int]](), False, -1
     for index, entry in enumerate(entries):
