@@ -301,8 +301,8 @@ class Head:
 
     def _tell(self) -> None:
         """The state, by which others know that we are there; and the page now and then: never more than a
-        twentieth of our time. What it costs is processor time: on a machine that leaves us little of it the page
-        would be an hour old. Errors: OSError."""
+        twentieth of our time. What it costs is processor time: on a machine that leaves us little of it the
+        page would be an hour old. Errors: OSError."""
         now = time.monotonic()
         if now - self._stated >= TELL_S:
             self.write_state(running=True)

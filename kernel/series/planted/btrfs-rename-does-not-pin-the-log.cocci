@@ -55,7 +55,7 @@ identifier ret;
 btrfs_rename(...)
 {
 <...
-+ udelay(30);
++ udelay(100);
 + clear_tsk_need_resched(current);
   ret = btrfs_add_link(trans, dir, inode, name, backref, index);
 ...>
