@@ -23,6 +23,7 @@ NEEDS = {
     "fast_commit": "ext4 with the feature `fast_commit`, which mke2fs does not set by itself",
     "fsync_mode=strict": "this mount option of f2fs",
     "threads": "two threads that work on one file",
+    "several processors": "a guest with several processors (`--cpus`)",
     "eviction": "an inode that leaves the cache, as under memory pressure",
     "failing device": "a device whose write, flush or read fails (`--faults`)",
     "debug kernel": "a kernel with the filesystem's assertions",

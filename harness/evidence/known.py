@@ -75,6 +75,7 @@ REPLAYED = "BTRFS-15"
 REPLAYED_SIGNATURES = ("durable: mtime lost (fsynced directory)",)
 STALE = "BTRFS-16"
 EQUAL_HASHES = "BTRFS-17"
+LOGGED_FIRST = "BTRFS-18"
 REMOVED = "BTRFS-10"
 REMOVED_SIGNATURES = ("durable: name came back (unlinked fsynced file)",)
 NEARLY_FULL = ("btrfs-nearly-full",)
@@ -592,6 +593,21 @@ KNOWN = (
             "fsck: not clean (filesystem)",
         ),
     ),
+    KnownBug(
+        LOGGED_FIRST,
+        ("7.2",),
+        "btrfs",
+        "renamed-beside-fsyncs-of-a-neighbour",
+        (
+            "atomic: no name (renamed file)",
+            "durable: name lost (entry of a directory that had the fsynced file)",
+            "durable: name lost (renamed entry of a directory that had the fsynced file)",
+            "durable: object lost (renamed entry of a directory that had the fsynced file)",
+            "durable: object lost (renamed synced file)",
+        ),
+        ("btrfs",),
+        maybe=True,
+    ),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(REMOVED, OLD, "btrfs", "unlinked-synced-open-file-fsync", REMOVED_SIGNATURES),
     KnownBug(
@@ -721,6 +737,7 @@ FIXES = (
         (DATA_DEVICE,),
         ("ext4-journal-device",),
     ),
+    Fix("fix/btrfs-rename-keeps-the-directory-unlogged", "btrfs", (LOGGED_FIRST,)),
     Fix("fix/btrfs-rename-logs-the-name-that-replaces-a-logged-one", "btrfs", (REPLACED,)),
     Fix("fix/btrfs-rename-notes-the-replaced-name", "btrfs", (REPLACED_NAME,)),
     Fix("fix/btrfs-conflicting-inode-logs-its-directories", "btrfs", (REPLACED_NAME,)),
