@@ -163,6 +163,7 @@ GROWN = "EXT4-17"
 FLUSHED = "EXT4-18"
 INELIGIBLE = "EXT4-19"
 DATA_DEVICE = "EXT4-20"
+READS_AS_ZEROS = "EXT4-21"
 BLOCKS = "EXT4-1"
 LEFT_OUT = "EXT4-8"
 DIRECTORY_LOST = ("durable: object lost (directory above fsynced file)",)
@@ -294,6 +295,14 @@ FAST_COMMIT = (
             *NO_MOUNT,
         ),
         ("6.12",),
+    ),
+    KnownBug(
+        READS_AS_ZEROS,
+        ("6.12",),
+        "ext4",
+        "holes-punched-when-full",
+        ("durable: data lost (fsynced file)",),
+        ("ext4-bigalloc", "ext4-bigalloc-ordered"),
     ),
     _fast_commit(
         BLOCKS,
@@ -737,7 +746,6 @@ FIXES = (
         (DATA_DEVICE,),
         ("ext4-journal-device",),
     ),
-    Fix("fix/btrfs-rename-keeps-the-directory-unlogged", "btrfs", (LOGGED_FIRST,)),
     Fix("fix/btrfs-rename-logs-the-name-that-replaces-a-logged-one", "btrfs", (REPLACED,)),
     Fix("fix/btrfs-rename-notes-the-replaced-name", "btrfs", (REPLACED_NAME,)),
     Fix("fix/btrfs-conflicting-inode-logs-its-directories", "btrfs", (REPLACED_NAME,)),
