@@ -22,8 +22,8 @@ from oracles.verdict import Tier
 from reports.results import CRASH, Device
 from workloads.workload import Workload
 
-FORMAT = 2  # raise it when an older reader would do something else than what is asked
-READ = (1, FORMAT)  # a plan of format 1 has no device, and means the fast one
+FORMAT = 3  # raise it when an older reader would do something else than what is asked
+READ = (1, 2, FORMAT)  # a plan of format 1 has no device, one of 2 no processors: the fast one, one
 
 
 class BadPlan(Exception):
