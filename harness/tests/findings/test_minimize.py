@@ -26,6 +26,7 @@ from harness.findings.minimize import (
     run_spec_of,
     with_header,
 )
+from harness.guests.spec import GuestSpec
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs import reruns as repeats
@@ -42,6 +43,7 @@ from workloads.text import parse
 from workloads.workload import Workload
 
 SIGNATURE = "btrfs durable: name lost (fsynced file)"
+SPEC = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20)
 WORKLOAD = parse("setup\n  mkdir A\n  write A/foo 0 64K\nrun\n  creat bar\n  fsync A/foo\n  fsync bar\n")
 
 
@@ -310,7 +312,7 @@ def test_a_subject_of_another_kind_is_asked_until_all_signatures_were_seen(
 
     one = Target(
         "6.12",
-        None,  # type: ignore[arg-type]
+        SPEC,
         profile("btrfs"),
         Tier.FS,
         ("btrfs told: data lost untold (fsynced file)",),
@@ -347,7 +349,7 @@ def test_no_model_is_asked_for_what_a_simpler_one_showed(
     recording = Recording(tmp_path, tmp_path, history, {}, ())
     monkeypatch.setattr(interesting, "recorded", lambda *_: contextlib.nullcontext((recording, [0] * 7)))
     name = "btrfs durable: data lost (fsynced file)"
-    one = Target("6.12", None, profile("btrfs"), Tier.FS, (name,), ("O", "R", "T"))  # type: ignore[arg-type]
+    one = Target("6.12", SPEC, profile("btrfs"), Tier.FS, (name,), ("O", "R", "T"))
     with workspace() as space:
         assert InterestingnessTest(one, space).examine(WORKLOAD).first == {name: "O:3"}
     assert models == [("O",), ("R",)]
