@@ -576,12 +576,15 @@ KNOWN = (
         ("durable: object lost (directory above fsynced file)",),
     ),
     KnownBug(LOGGED_BEFORE, LATER, "btrfs", "unlinked-after-its-directory-was-logged", REMOVED_SIGNATURES),
-    KnownBug(
-        KEPT,
-        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
-        "f2fs",
-        "cut-by-a-megabyte-then-fsync",
-        ("durable: blocks kept behind the end (fsynced file)",),
+    *(
+        KnownBug(
+            KEPT,
+            ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+            "f2fs",
+            workload,
+            ("durable: blocks kept behind the end (fsynced file)",),
+        )
+        for workload in ("cut-by-a-megabyte-then-fsync", "truncated-filler-makes-room")
     ),
     KnownBug(
         NO_ERROR,
