@@ -3,8 +3,8 @@ Proof that several processors see what one cannot: kernels with a race in which 
 
 In:       the series under kernel/series/planted/ whose header has a line `orders: N`; the first release whose
           User Mode Linux has several processors and that has a source package.
-Out:      each is found in a guest with two processors, and those in which nothing sleeps in none with one; the
-          stock kernel is silent; threads that are delayed take many orders.
+Out:      each is found in a guest with two processors, and those in which nothing sleeps in none with one;
+          the stock kernel is silent; threads that are delayed take many orders.
 Not here: threads that wait for each other, which one processor shows (test_threads.py).
 """
 
