@@ -18,7 +18,7 @@ from kernel.fetching import cached, fetched, place
 from kernel.git import run
 from kernel.kernel import BadKernel, BuildFailed
 from kernel.prune import prune
-from kernel.tests.tinytree import git, make_tree
+from kernel.tests.tinytree import commit, git, make_tree
 from kernel.word import parse, pinned
 
 PATCH = "# about\n--- a/fs/a.c\n+++ b/fs/a.c\n@@ -1 +1 @@\n-int a;\n+int A;\n"
@@ -40,12 +40,6 @@ def another_process() -> None:
 
 def silent(_stage: str, _fraction: float) -> None:
     pass
-
-
-def commit(repository: Path, message: str) -> str:
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "--allow-empty", "-m", message)
-    return git(repository, "rev-parse", "HEAD")
 
 
 @pytest.fixture

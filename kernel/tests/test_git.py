@@ -4,7 +4,7 @@ import pytest
 
 from kernel.build import build, built
 from kernel.kernel import BadKernel, Kernel, Source
-from kernel.tests.tinytree import git, make_tree
+from kernel.tests.tinytree import commit, git, make_tree
 from kernel.word import parse
 
 PATCH = "# about\n--- a/fs/a.c\n+++ b/fs/a.c\n@@ -1 +1 @@\n-int a;\n+int A;\n"
@@ -14,12 +14,6 @@ PATCH = "# about\n--- a/fs/a.c\n+++ b/fs/a.c\n@@ -1 +1 @@\n-int a;\n+int A;\n"
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("os.sync", lambda: None)
-
-
-def commit(repository: Path, message: str) -> str:
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "--allow-empty", "-m", message)
-    return git(repository, "rev-parse", "HEAD")
 
 
 @pytest.fixture

@@ -73,3 +73,10 @@ def git(tree: Path, *words: str) -> str:
 
 def hold(tree: Path) -> Path:
     return tree.parent / "hold"
+
+
+def commit(repository: Path, message: str) -> str:
+    """All that is there, changed or not; the commit's hash."""
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "--allow-empty", "-m", message)
+    return git(repository, "rev-parse", "HEAD")
