@@ -131,6 +131,28 @@ _LAPPED = "write filler 0 800K\nsync\nunlink filler\nremount"
 # granted: its log has the cycle number in each (fs/xfs/xfs_log.c xlog_pack_data()).
 ATOMIC_BYTES = {"btrfs": 4096, "ext4": 1024, "f2fs": 4096}
 
+
+def _journal_device(
+    name: str,
+    options: str,
+    journal_bytes: int = _EXT4_JOURNAL_BYTES,
+    promised: tuple[Promise, ...] = promises.EXT4,
+) -> Profile:
+    """ext4 with a journal on a device of its own. 4 KiB blocks on both, as they must be equal. options: of
+    the mount, behind that device's."""
+    return Profile(
+        name,
+        "ext4",
+        (*_EXT4_MKFS, "-b", "4096", "-O", "^has_journal", "%0"),
+        "e2fsprogs",
+        (*_EXT4_CHECK, "-j", "%1", "%0"),
+        mount_options=f"journal_path=%1{options}",
+        size_bytes=_EXT4_SIZE_BYTES + journal_bytes + _TOLD_BYTES,
+        promises=promised,
+        devices=(_EXT4_SIZE_BYTES, journal_bytes),
+    )
+
+
 PROFILES = (
     Profile(
         "btrfs",
@@ -369,43 +391,17 @@ PROFILES = (
         promises=promises.EXT4,
         room_bytes=_ROOM_BYTES,
     ),
-    Profile(
-        "ext4-journal-device",
-        "ext4",
-        # A journal on a device of its own. 4 KiB blocks on both, as they must be equal.
-        (*_EXT4_MKFS, "-b", "4096", "-O", "^has_journal", "%0"),
-        "e2fsprogs",
-        (*_EXT4_CHECK, "-j", "%1", "%0"),
-        mount_options="journal_path=%1",
-        size_bytes=_EXT4_SIZE_BYTES + _EXT4_JOURNAL_BYTES + _TOLD_BYTES,
-        promises=promises.EXT4,
-        devices=(_EXT4_SIZE_BYTES, _EXT4_JOURNAL_BYTES),
-    ),
-    Profile(
-        "ext4-journal-device-ordered",
-        "ext4",
-        # New blocks are data that the commit waits for and flushes, and not reserved ones that are converted
-        # after the write (ext4_should_dioread_nolock()): the ordering of the two devices is jbd2's.
-        (*_EXT4_MKFS, "-b", "4096", "-O", "^has_journal", "%0"),
-        "e2fsprogs",
-        (*_EXT4_CHECK, "-j", "%1", "%0"),
-        mount_options="journal_path=%1,dioread_lock",
-        size_bytes=_EXT4_SIZE_BYTES + _EXT4_JOURNAL_BYTES + _TOLD_BYTES,
-        promises=promises.EXT4,
-        devices=(_EXT4_SIZE_BYTES, _EXT4_JOURNAL_BYTES),
-    ),
-    Profile(
+    _journal_device("ext4-journal-device", ""),
+    # New blocks are data that the commit waits for and flushes, and not reserved ones that are converted
+    # after the write (ext4_should_dioread_nolock()): the ordering of the two devices is jbd2's.
+    _journal_device("ext4-journal-device-ordered", ",dioread_lock"),
+    # A small journal, and data=journal fills it: its tail moves (jbd2_update_log_tail()), and what lies before
+    # it must be on the other device.
+    _journal_device(
         "ext4-journal-device-short",
-        "ext4",
-        # A small journal on a device of its own, and data=journal fills it: its tail moves
-        # (jbd2_update_log_tail()), and what lies before it must be on the other device.
-        (*_EXT4_MKFS, "-b", "4096", "-O", "^has_journal", "%0"),
-        "e2fsprogs",
-        (*_EXT4_CHECK, "-j", "%1", "%0"),
-        mount_options="journal_path=%1,data=journal",
-        size_bytes=_EXT4_SIZE_BYTES + _EXT4_SHORT_JOURNAL_BYTES + _TOLD_BYTES,
-        promises=promises.EXT4_DATA_JOURNAL,
-        devices=(_EXT4_SIZE_BYTES, _EXT4_SHORT_JOURNAL_BYTES),
+        ",data=journal",
+        _EXT4_SHORT_JOURNAL_BYTES,
+        promises.EXT4_DATA_JOURNAL,
     ),
     Profile(
         "ext4-used",
