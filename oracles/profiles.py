@@ -395,8 +395,8 @@ PROFILES = (
     # New blocks are data that the commit waits for and flushes, and not reserved ones that are converted
     # after the write (ext4_should_dioread_nolock()): the ordering of the two devices is jbd2's.
     _journal_device("ext4-journal-device-ordered", ",dioread_lock"),
-    # A small journal, and data=journal fills it: its tail moves (jbd2_update_log_tail()), and what lies before
-    # it must be on the other device.
+    # A small journal, and data=journal fills it: its tail moves (jbd2_update_log_tail()), and what lies
+    # before it must be on the other device.
     _journal_device(
         "ext4-journal-device-short",
         ",data=journal",
