@@ -12,6 +12,7 @@ from recording to recording anyway, by times and generations.
 """
 
 import hashlib
+from collections.abc import Sequence
 
 from reports.results import Experiment, OrderCounts
 from workloads.delays import AWAIT
@@ -25,26 +26,31 @@ class Orders:
     """Use add() of each experiment, then counts()."""
 
     def __init__(self) -> None:
-        self._seen: dict[Place, tuple[set[bytes], set[bytes]]] = {}
-        self._grown: dict[Place, tuple[list[int], list[int]]] = {}
+        self._recordings: dict[Place, list[tuple[bytes, bytes]]] = {}
 
     def add(self, experiment: Experiment) -> None:
         facts, history = experiment.facts, experiment.history
         if history is None or not history.workload.parallel:
             return
         place = (facts.workload, facts.profile, facts.kernel, facts.recorded_on.kind)
-        seen = self._seen.setdefault(place, (set(), set()))
-        grown = self._grown.setdefault(place, ([], []))
-        for each, sizes, one in zip(seen, grown, _digests(experiment, history.workload), strict=True):
-            each.add(one)
-            sizes.append(len(each))
+        self._recordings.setdefault(place, []).append(_digests(experiment, history.workload))
 
     def counts(self) -> tuple[OrderCounts, ...]:
         return tuple(
-            OrderCounts(*place, tuple(calls), tuple(logs))
-            for place, (calls, logs) in self._grown.items()
-            if len(calls) > 1
+            OrderCounts(*place, *(_grown(digests) for digests in zip(*recordings, strict=True)))
+            for place, recordings in self._recordings.items()
+            if len(recordings) > 1
         )
+
+
+def _grown(digests: Sequence[bytes]) -> tuple[int, ...]:
+    """How many different ones there are up to each."""
+    seen: set[bytes] = set()
+    counts = []
+    for one in digests:
+        seen.add(one)
+        counts.append(len(seen))
+    return tuple(counts)
 
 
 def _digests(experiment: Experiment, workload: Workload) -> tuple[bytes, bytes]:

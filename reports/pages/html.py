@@ -288,7 +288,7 @@ def index_context(
         "common": COMMON,
         "outcomes": outcome_words(),
         "charts": run_charts(digests, summary.orders),
-        "racing": any(one.cpus > 1 for one in digests),
+        "cpus": max((one.cpus for one in digests), default=question.cpus),
         "entry_kinds": ENTRY_KINDS,
     }
 
