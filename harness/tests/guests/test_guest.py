@@ -6,6 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.guests import guest as subject
@@ -13,7 +14,7 @@ from harness.guests import local
 from harness.guests.guest import GuestSlot
 from harness.guests.interface import LostGuest
 from harness.guests.local import LocalGuest
-from harness.guests.spec import UML, Channel, GuestSpec
+from harness.guests.spec import QEMU_TCG, UML, Channel, GuestSpec
 from harness.local import workspace
 
 
@@ -131,3 +132,13 @@ def test_with_one_processor_the_guest_that_recovers_records() -> None:
     spec = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20)
     slot = GuestSlot(spec, workspace.Workspace(Path("nowhere")))
     assert slot.recorder is slot
+
+
+def test_each_kind_is_started_with_the_processors_of_its_spec(tmp_path: Path) -> None:
+    """User Mode Linux has several in seccomp mode alone."""
+    one = GuestSpec(Path("linux"), Path("agent"), 1 << 20, 1 << 20)
+    two = msgspec.structs.replace(one, cpus=2)
+    assert not [word for word in local.BACKENDS[UML].command(one, tmp_path, (0, 1)) if "ncpus" in word]
+    assert {"ncpus=2", "seccomp=on"} <= set(local.BACKENDS[UML].command(two, tmp_path, (0, 1)))
+    words = local.BACKENDS[QEMU_TCG].command(msgspec.structs.replace(two, kind=QEMU_TCG), tmp_path, (0,))
+    assert words[words.index("-smp") + 1] == "2"

@@ -79,6 +79,13 @@ def test_what_was_registered_ends_with_it(sleeper: subprocess.Popen) -> None:
     assert sleeper.wait(2) == -signal.SIGKILL
 
 
+def test_what_was_registered_below_ends_with_the_whole(sleeper: subprocess.Popen) -> None:
+    with workspace() as space:
+        space.below("recorder").register(sleeper.pid)
+        assert space.below("recorder").path == space.path / "recorder"
+    assert sleeper.wait(5) == -signal.SIGKILL
+
+
 def test_a_number_that_has_gone_to_a_stranger_is_spared(sleeper: subprocess.Popen) -> None:
     """What is killed is what was registered, not what has its number now."""
     with workspace() as space:
