@@ -57,7 +57,7 @@ from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.attribution import attribute_new, unclaimed
 from harness.runs.coverage import cover
-from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said, end_with_parent
+from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said, begin_worker
 from harness.runs.recoveries import again
 from harness.runs.reruns import rerun_new
 from harness.stages.checks import AUDIT_PERCENT, AuditFailed
@@ -598,7 +598,7 @@ def done_already(plan: Plan, folder: Path) -> Outcome | None:
 
 def work(settings: Worker, line: Connection) -> None:
     """A worker process: experiments until there are no more."""
-    end_with_parent()
+    begin_worker()
     try:
         with workspace() as space, Workbench(settings, space) as bench:
             while True:

@@ -29,7 +29,7 @@ from harness.guests.guest import GuestSlot
 from harness.hosts.hosts import BadHost
 from harness.hosts.ssh import Unreachable
 from harness.local.workspace import workspace
-from harness.runs.pool import Said, end_with_parent
+from harness.runs.pool import Said, begin_worker
 from harness.runs.run import guest_spec, require_scratch
 from harness.search.features import FINDINGS, RECORDED, RECOVERED, ROLES, Features, hashed, role_features
 from harness.stages.counters import Edges
@@ -195,7 +195,7 @@ class Examiner:
 
 def work(run: str, line: Connection) -> None:
     """A worker process: tasks until there are no more."""
-    end_with_parent()
+    begin_worker()
     try:
         with Examiner(Path(run)) as examiner:
             while True:
