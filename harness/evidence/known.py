@@ -173,6 +173,7 @@ UNDER_WAY_SIGNATURES = ("durable: data lost (fsynced file)", "durable: size lost
 SPOILT = "EXT4-3"
 SPOILT_SIGNATURES = ("fsck: not clean (filesystem)", "quiet: filesystem error (kernel log)")
 FAST = ("ext4-fast-commit",)
+BIGALLOC = ("ext4-bigalloc", "ext4-bigalloc-ordered")
 
 FAST_COMMIT = (
     # These come and go with how threads take turns.
@@ -302,7 +303,7 @@ FAST_COMMIT = (
         "ext4",
         "holes-punched-when-full",
         ("durable: data lost (fsynced file)",),
-        ("ext4-bigalloc", "ext4-bigalloc-ordered"),
+        BIGALLOC,
     ),
     _fast_commit(
         BLOCKS,
@@ -775,6 +776,7 @@ FIXES = (
     Fix("fix/ext4-fsync-makes-a-fast-commit-of-its-own", "ext4", (UNDER_WAY,), FAST),
     Fix("fix/jbd2-no-fast-commit-into-an-empty-journal", "ext4", (FLUSHED,), FAST),
     Fix("fix/ext4-ineligible-means-not-synced", "ext4", (INELIGIBLE,), FAST),
+    Fix("fix/ext4-failed-zero-range-keeps-the-edges", "ext4", (READS_AS_ZEROS,), BIGALLOC),
     Fix("fix/ext4-no-fast-commit-of-blocks-behind-the-end", "ext4", (EXTENDED,), FAST),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,)),
