@@ -48,7 +48,8 @@ from harness.runs.run import LOG_BYTES, machine_facts
 from harness.stages.explore import StatePlan
 from harness.stages.judge import Judge
 from harness.stages.record import Recording, record
-from harness.stages.recover import SLOTS, Recovered, Recovery
+from harness.stages.recover import Recovered, Recovery
+from harness.stages.session import SLOTS
 from harness.states.disk import open_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Entry, Log, open_log, write_log
 from kernel.build import build

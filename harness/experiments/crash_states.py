@@ -16,7 +16,8 @@ from harness.experiments.examination import Judged, Setting
 from harness.stages.explore import Explorer, StatePlan
 from harness.stages.judge import Judge, Ledger
 from harness.stages.record import Recording
-from harness.stages.recover import WANT_DIRECTORY_TIMES, WANT_TIMES, Recovered, Recovery, walk_flags
+from harness.stages.recover import Recovered, Recovery
+from harness.stages.session import WANT_DIRECTORY_TIMES, WANT_TIMES, walk_flags
 from harness.states.log import Log
 from oracles.profiles import Profile, asked
 from oracles.spec import State

@@ -23,7 +23,8 @@ import msgspec
 
 from harness.guests.guest import DISK, LOG, OUTBOX, GuestSlot
 from harness.stages.record import recorded
-from harness.stages.recover import Recovery, walk_flags_of_words
+from harness.stages.recover import Recovery
+from harness.stages.session import walk_flags_of_words
 from harness.states.disk import BLOCK_BYTES, Disk, copy_sparse, open_disk, private_disk, writes_of
 from harness.states.log import SECTOR_BYTES, Log, open_log, write_log
 from oracles.observation import Node, Observation, Tree

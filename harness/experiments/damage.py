@@ -24,7 +24,8 @@ from harness.experiments.examination import Judged, Setting
 from harness.stages.explore import StatePlan
 from harness.stages.judge import DamageJudge, Ledger, decode
 from harness.stages.record import Recording
-from harness.stages.recover import WANT_CHANGES, WANT_READS, Recovered, Recovery, walk_flags
+from harness.stages.recover import Recovered, Recovery
+from harness.stages.session import WANT_CHANGES, WANT_READS, walk_flags
 from harness.states.block_names import block_name
 from harness.states.crash import parse_spec, states
 from harness.states.log import Log

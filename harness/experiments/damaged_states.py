@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from harness.stages.recover import MOUNTED, Recovered
+from harness.stages.recover import Recovered
+from harness.stages.session import MOUNTED
 from harness.states.rebuild import Rebuilding
 from harness.states.spread import even, shares
 from oracles.spec import BLOCK_BYTES, SECTOR_BYTES, Damage, State

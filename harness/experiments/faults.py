@@ -20,7 +20,7 @@ from harness.stages.gcov import COUNT, since_count, told
 from harness.stages.inject import Faulting
 from harness.stages.judge import FaultJudge, Ledger, decode
 from harness.stages.record import Recording
-from harness.stages.recover import walk_flags
+from harness.stages.session import walk_flags
 from harness.states.log import Log
 from oracles.faults.faulted import fault_triggered
 from oracles.observation import Observation

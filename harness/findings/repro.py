@@ -34,7 +34,7 @@ from harness.local.workspace import workspace
 from harness.runs.run import LOG_BYTES
 from harness.stages.explore import StatePlan
 from harness.stages.record import Recording
-from harness.stages.recover import block_writes
+from harness.stages.session import block_writes
 from harness.states.crash import parse_spec
 from harness.states.disk import BLOCK_BYTES, data_blocks
 from harness.states.log import open_log

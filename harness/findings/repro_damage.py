@@ -10,7 +10,8 @@ from pathlib import Path
 
 from harness.guests.guest import GuestSlot
 from harness.stages.judge import DamageJudge, decode
-from harness.stages.recover import WANT_CHANGES, Recovery, walk_flags
+from harness.stages.recover import Recovery
+from harness.stages.session import WANT_CHANGES, walk_flags
 from harness.states.block_names import block_name
 from harness.states.crash import states
 from harness.states.log import open_log

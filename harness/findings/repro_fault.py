@@ -13,7 +13,7 @@ from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import GuestSlot
 from harness.stages.inject import Faulting
 from harness.stages.judge import decode
-from harness.stages.recover import walk_flags
+from harness.stages.session import walk_flags
 from oracles.judge import judge_fault
 from oracles.observation import FaultRun, FaultStep, Observation
 from oracles.profiles import profile

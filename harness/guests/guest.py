@@ -4,7 +4,7 @@ Start a guest, and keep one at hand.
 In:       a GuestSpec (kernel, agent, kind), a workspace.
 Out:      boot(): a Guest that has said it is ready; GuestSlot: one at a time, until it is dropped, and the
           slot of the guest that records.
-Not here: what a guest is (interface.py), what the commands mean (stages/record.py, stages/recover.py), how
+Not here: what a guest is (interface.py), what the commands mean (stages/record.py, stages/session.py), how
           each kind is started (local.py).
 """
 

@@ -4,7 +4,7 @@ What a guest is: a running kernel that obeys us, wherever it runs.
 In:       nothing.
 Out:      Guest, the one interface to it; LostGuest and GuestTrouble: how it ends, and what it cannot do.
 Not here: starting one (guest.py), the kinds (local.py with uml.py and qemu.py), what the commands mean
-          (stages/record.py, stages/recover.py), the agent itself (agent/*.c).
+          (stages/record.py, stages/session.py), the agent itself (agent/*.c).
 
 A guest has our agent as its only process, and the block devices that its GuestSpec names: "disk", "log",
 "inbox" and "outbox" (spec.py). They are reached by name, offset and length alone. No code outside this folder
@@ -55,7 +55,7 @@ class Guest(Protocol):
     kernel:  the program of its kernel on this machine, for its symbols.
     used_up: its kernel is not what it was, and the next experiment has to have a new guest.
     pid:     its process on this machine, whose group has all of its processes; 0 when it runs elsewhere.
-    held, told: notes of recover.Session, which go with the guest: the blocks of the disk whose states it
+    held, told: notes of session.Session, which go with the guest: the blocks of the disk whose states it
              recovers, all others being zero, None when they are not known; the last report that came by the
              line.
     """

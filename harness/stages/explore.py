@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.stages.recover import MOUNTED, Recovered, Recovery
+from harness.stages.recover import Recovered, Recovery
+from harness.stages.session import MOUNTED
 from harness.states.crash import DEFAULT_MODELS, states
 from harness.states.log import SECTOR_BYTES, Log
 from harness.states.members import Members

@@ -9,7 +9,7 @@ Not here: what is done with it (ask.py, on_disk.py), many states at once (recove
 from pathlib import Path
 
 from harness.guests.guest import Guest, GuestSlot
-from harness.stages.recover import Session, block_writes, in_chunks
+from harness.stages.session import Session, block_writes, in_chunks
 from harness.states.log import Log
 from harness.states.rebuild import Rebuilding
 from oracles.profiles import Profile

@@ -17,7 +17,7 @@ import msgspec
 
 from harness.guests.guest import INBOX, OUTBOX, Guest, GuestSlot, GuestTrouble, LostGuest
 from harness.stages.fault_points import fault_program
-from harness.stages.recover import USED_UP, Session, held
+from harness.stages.session import USED_UP, Session, held
 from harness.states.disk import nonzero_blocks
 from oracles.observation import Observation
 from oracles.profiles import Profile
@@ -29,7 +29,7 @@ RUN_TIMEOUT_S = 30.0  # the longest run of the library takes 0.4 s
 
 
 class Faulting:
-    """`deaths` counts guests that a run took. asks: of recover.walk_flags()."""
+    """`deaths` counts guests that a run took. asks: of session.walk_flags()."""
 
     def __init__(self, guest_slot: GuestSlot, profile: Profile, pristine: Path, asks: int = 0) -> None:
         self._guest_slot = guest_slot

@@ -5,7 +5,7 @@ In:       what the guest answered; it proves (guests/agent/proofs.c), for it kno
           (kernel/dm-powercut.c).
 Out:      Proofs: what earlier recoveries gave, and how states were done (counts); difference(), what an audit
           asks.
-Not here: sending and receiving (recover.py), the checker's answers (checks.py).
+Not here: sending and receiving (session.py), the checker's answers (checks.py).
 
 Recovery follows from the bytes that it reads: mounts, walks and probe take the same way where they read the
 same. What they read of their own writes follows from that. So the state is *proven* to come back as the
@@ -34,7 +34,7 @@ NO_READAHEAD = ("ext4",)
 
 
 class Earlier(NamedTuple):
-    """A recovery that may prove others. report: as the guest told it. changes, parts: of recover.Answer."""
+    """A recovery that may prove others. report: as the guest told it. changes, parts: of session.Answer."""
 
     sequence: int
     spec: str

@@ -117,7 +117,7 @@ class Rebuilding:
     """
     disk:      of the state moved to last.
     dirty:     blocks that changed since whoever reads it cleared it.
-    committed: the last write of its prefix had FUA (recover.Request).
+    committed: the last write of its prefix had FUA (session.Request).
     damaged:   block and content of what is damaged in the state moved to last, as it was; None where nothing
                is.
     """

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.guests.guest import DISK, INBOX, INBOX_BYTES, LOG, OUTBOX, OUTBOX_BYTES, GuestTrouble, LostGuest
-from harness.stages.recover import (
+from harness.stages.session import (
     AUDIT_PROOF,
     BUILD_ONLY,
     FIRST_PROBE,

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.experiments.crash_states import walk_asks
-from harness.stages.recover import WANT_DIRECTORY_TIMES, WANT_TIMES
+from harness.stages.session import WANT_DIRECTORY_TIMES, WANT_TIMES
 from oracles.profiles import profile
 from oracles.tests.made import history_of
 from oracles.verdict import Tier
