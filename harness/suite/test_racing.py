@@ -19,7 +19,12 @@ from workloads.library import select
 pytestmark = [pytest.mark.racing, pytest.mark.timeout(3600)]
 BUGS = [bug for bug in planted_bugs() if bug.orders]
 # Of the others a task may sleep inside the window, and one processor shows them, too.
-NEVER = ("planted/btrfs-rename-does-not-pin-the-log", "planted/xfs-checkpoint-beside-a-commit")
+NEVER = (
+    "planted/btrfs-rename-does-not-pin-the-log",
+    "planted/ext4-two-tasks-at-the-orphan-list",
+    "planted/f2fs-two-tasks-at-the-orphan-list",
+    "planted/xfs-checkpoint-beside-a-commit",
+)
 ALONE = [bug for bug in BUGS if bug.name in NEVER]
 KERNEL = "7.2"
 TRIES = 3  # on a machine with other work the two processors rarely run at the same time
@@ -72,6 +77,5 @@ def test_threads_that_are_delayed_take_many_orders(tmp_path):
     assert all(one.calls[-1] >= 4 and one.logs[-1] >= one.calls[-1] for one in summary.orders)
 
 
-def test_there_are_four_at_least():
-    assert len(BUGS) >= 4
-    assert len(ALONE) == len(NEVER)
+def test_there_are_four_at_least_that_one_processor_never_shows():
+    assert len(ALONE) == len(NEVER) >= 4
