@@ -41,6 +41,7 @@ from harness.experiments.examination import Setting
 from harness.guests.agent_binary import agent_binary
 from harness.guests.filesystem import make_filesystem
 from harness.guests.guest import DISK, LOG, GuestSlot, GuestSpec
+from harness.local.memory import keep_memory
 from harness.local.processors import processors
 from harness.local.progress import Progress
 from harness.local.workspace import Workspace, workspace
@@ -433,6 +434,7 @@ def restart_loop(guest_slot: GuestSlot, one: Profile, recording: Recording) -> f
 def one_of_two(name: str, kernel: str, number: int, step: Any, results: Any) -> None:
     """A worker of two, on the processor of its number: in turn it alone, both, and the other alone.
     results: (number, rates), of rates[ours or bare][step of TOGETHER] those of its own steps a turn."""
+    keep_memory()
     one = profile(name)
     available = processors()
     processor = available[-1 - number % len(available)]

@@ -71,6 +71,7 @@ from harness.guests.filesystem import NoFilesystemTool
 from harness.guests.guest import GuestTrouble, LostGuest
 from harness.hosts.hosts import BadHost
 from harness.hosts.ssh import RemoteFailed, Unreachable
+from harness.local.memory import keep_memory
 from harness.local.version import title
 from harness.nightly.file import BadNightFile
 from harness.nightly.history import BadHistory
@@ -422,6 +423,7 @@ def main(words: list[str] | None = None) -> int:
         parser().print_help()
         return EXIT_BAD_INPUT
     arguments = understood(words)
+    keep_memory()
     try:
         if arguments.command in TESTING_KERNELS:
             arguments = with_commits(arguments)

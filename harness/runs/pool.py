@@ -24,10 +24,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from harness.local.memory import keep_memory
+
 PR_SET_PDEATHSIG = 1  # prctl(2)
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # mallopt(3)
-KEPT_BELOW_BYTES = 32 << 20  # the most that mallopt takes
-KEPT_BYTES = 64 << 20
 TRIES = 2
 # Workers that die one after the other without an answer: then it is not the tasks.
 DEATHS_MAX = 8
@@ -95,27 +94,12 @@ class Member(Generic[Task]):
 
 
 def begin_worker() -> None:
-    """Of a worker process, first of all."""
-    _end_with_parent()
-    _keep_memory()
-
-
-def _keep_memory() -> None:
-    """Keep what is freed. An answer of a guest is up to 2 MB; above 128 KiB glibc asks the kernel for memory,
-    which gives it zeroed, page by page, and takes it back when it is freed, once for each state. Another libc
-    goes on as it does."""
-    with contextlib.suppress(AttributeError):
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(M_MMAP_THRESHOLD, KEPT_BELOW_BYTES)
-        mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
-
-
-def _end_with_parent() -> None:
-    """It ends with the one that started it, and at once, for the janitor
+    """Of a worker process, first of all: it ends with the one that started it, and at once, for the janitor
     kills the guest and removes what is half written (workspace.py). Ctrl-C is the parent's."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
+    keep_memory()
 
 
 class Pool(Generic[Task]):
