@@ -14,6 +14,7 @@ end in the order of submission, as with UML's ubd. Commands and answers are line
 
 import os
 import socket
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -39,25 +40,34 @@ TRAILER = "TRAILER!!!"
 
 
 class Board(NamedTuple):
-    """program: QEMU for its architecture. machine: for -machine. kernel_words: of its kernels alone, beside
-    what kernel_words() has for all."""
+    """program: QEMU for its architecture. machine: for -machine. bus: of a device, by its number, where QEMU
+    would not take them in order. kernel_words: of its kernels alone, beside what kernel_words() has for all.
+    clock: whether its kernels read the time of day from it."""
 
     program: str
     machine: str
+    bus: str
     kernel_words: tuple[str, ...]
+    clock: bool
 
 
 X86_64 = Board(
     "qemu-system-x86_64",
     "microvm,acpi=off,x-option-roms=off,isa-serial=on",
+    "",
     # By a triple fault: the machine has neither keyboard controller nor ACPI.
     ("console=ttyS0", "reboot=t"),
+    clock=True,
 )
 AARCH64 = Board(
     "qemu-system-aarch64",
     "virt,gic-version=3",
+    # Else the first device comes onto the last bus, and the kernel finds it last.
+    ",bus=virtio-mmio-bus.{}",
     # Its kernels have SMP always: a grace period takes less than a tick, and mounts and tables wait for many.
     ("console=ttyAMA0", "rcupdate.rcu_expedited=1"),
+    # A driver could (CONFIG_RTC_DRV_PL031), which nothing else asks for.
+    clock=False,
 )
 # Emulated, the plainest processor is the fastest: a state costs it a third less than "max" (btrfs 30 ms of
 # processor time instead of 45), whose AVX registers each switch saves.
@@ -129,16 +139,18 @@ def command(spec: GuestSpec, folder: Path, theirs: tuple[int, ...]) -> list[str]
         *("-chardev", "stdio,id=console,signal=off"),
         *("-serial", "chardev:console"),
         *("-chardev", f"socket,id=line,fd={theirs[0]}"),
-        *("-device", "virtio-serial-device"),
+        *("-device", "virtio-serial-device" + board.bus.format(0)),
         *("-device", "virtserialport,chardev=line"),
-        *_disks(folder, (name for name, _ in spec.devices())),
+        *_disks(folder, (name for name, _ in spec.devices()), board),
     ]
 
 
 def kernel_words(spec: GuestSpec) -> list[str]:
     """What it does not know itself it hands to the agent as environment."""
+    board, _ = BOARDS[spec.kind]
     return [
-        *BOARDS[spec.kind][0].kernel_words,
+        *board.kernel_words,
+        *(() if board.clock else (f"POWERCUT_TIME={int(time.time())}",)),
         "quiet",
         f"lpj={LOOPS_PER_JIFFY}",
         "oops=panic",
@@ -152,15 +164,15 @@ def kernel_words(spec: GuestSpec) -> list[str]:
     ]
 
 
-def _disks(folder: Path, names: Iterable[str]) -> list[str]:
+def _disks(folder: Path, names: Iterable[str], board: Board) -> list[str]:
     words = []
-    for name in names:
+    for number, name in enumerate(names, 1):
         path = str(folder / name).replace(",", ",,")  # in an option's value a comma is written twice
         words += [
             "-drive",
             f"if=none,id={name},file={path},format=raw,cache=writeback,discard=unmap,file.locking=off",
             "-device",
-            f"virtio-blk-device,drive={name}",
+            f"virtio-blk-device,drive={name}{board.bus.format(number)}",
         ]
     return words
 
