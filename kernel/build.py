@@ -47,7 +47,7 @@ RECIPE_VERSION = 3  # raise it when the way of building changes what is built
 _COMPILED_AT = re.compile(rf"(/\S+?)/{re.escape(OBJECTS)}/tools/")
 OBJECTS_BYTES = 300 << 20  # 6.12 with our config: 120 MiB of objects, hard links, a kernel, and room
 # Lines of make for 6.12 with our config; only for progress.
-BASE_STEPS: dict[Arch, int] = {"um": 1270, "x86_64": 1900}
+BASE_STEPS: dict[Arch, int] = {"um": 1270, "x86_64": 1900, "arm64": 1800}
 SERIES_STEPS = 60  # the same with one file touched: archives and links on the way up
 
 
@@ -132,7 +132,7 @@ def build(
     recipe = _recipe(spec, progress)
     cache.use(recipe.place)
     if not recipe.place.is_dir():
-        _check_machine()
+        _check_machine(spec.arch)
         cache.sweep()
         try:
             _build_once(recipe, progress)
@@ -196,15 +196,16 @@ def _load(place: Path, spec: KernelSpec | None = None) -> Kernel:
 def _recipe(spec: KernelSpec, progress: Progress, ask_system: bool = True) -> Recipe:
     source = examine(spec.source, part(progress, 0.0, 0.05), ask_system)
     merged = machine.fragments(spec.variants) if spec.machine else fragments(spec.arch, spec.variants)
-    return Recipe(spec, source, merged, requests(merged), compiler())
+    return Recipe(spec, source, merged, requests(merged), compiler(spec.arch))
 
 
-def _check_machine() -> None:
+def _check_machine(arch: Arch) -> None:
     """All that is in the way, before anything is downloaded."""
     trouble = []
-    if platform.machine() != "x86_64":
-        trouble.append(f"User Mode Linux needs an x86_64 machine, and this machine is {platform.machine()}")
-    if missing := missing_packages():
+    if arch != "arm64" and platform.machine() != "x86_64":
+        what = "User Mode Linux" if arch == "um" else f"a kernel of {arch}"
+        trouble.append(f"{what} needs an x86_64 machine, and this machine is {platform.machine()}")
+    if missing := missing_packages(arch):
         trouble.append(f"packages are missing (sudo apt-get install {' '.join(missing)})")
     limit_bytes()  # a limit that cannot be read is told before, not after
     if set(" :") & set(str(cache.root())):

@@ -17,7 +17,7 @@ from kernel.kernel import Arch, BadKernel, BuildFailed
 
 FOLDER = Path(__file__).parent / "config"
 BASE = ("base", "filesystems")
-ARCHES: dict[Arch, str] = {"um": "uml", "x86_64": "x86_64"}
+ARCHES: dict[Arch, str] = {"um": "uml", "x86_64": "x86_64", "arm64": "arm64"}
 MACHINES = "machine"  # kernel/machine.py
 SMP = "smp"  # of a guest with several processors
 # Options that newer kernels call otherwise. The fragments keep the older names, so no kernel's key changes.

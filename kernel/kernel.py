@@ -24,7 +24,7 @@ class BuildFailed(KernelError):
     """The input may be right, but the experiment could not be done: exit status 3."""
 
 
-Arch = Literal["um", "x86_64"]  # that a kernel is built for
+Arch = Literal["um", "x86_64", "arm64"]  # that a kernel is built for, as its makefiles call it
 MachineArch = Literal["x86_64", "aarch64"]  # of a machine, as uname(2) calls it
 
 
@@ -179,8 +179,9 @@ class Provenance(msgspec.Struct, frozen=True):
 
 
 class Kernel(msgspec.Struct, frozen=True):
-    """A bootable build. path: the User Mode Linux program `linux`, of x86_64 `vmlinux`, for a real machine
-    `bzImage` with modules.tar. config, System.map, build.log, series.diff and provenance.json lie beside."""
+    """A bootable build. path: the User Mode Linux program `linux`, of x86_64 `vmlinux`, of arm64 `Image`,
+    for a real machine `bzImage` with modules.tar. config, System.map, build.log, series.diff and
+    provenance.json lie beside."""
 
     path: str
     provenance: Provenance

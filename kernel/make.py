@@ -28,7 +28,10 @@ OBJECTS = "obj.powercut"
 IMAGES: dict[str, tuple[str, str]] = {
     "um": ("linux", "linux"),
     "x86_64": ("vmlinux", "vmlinux"),  # uncompressed: an emulator need not unpack it at boot
+    "arm64": ("Image", "arch/arm64/boot/Image"),  # neither; of ELF files QEMU passes no device tree
 }
+# What the names of an architecture's tools begin with. A machine of aarch64 has its own by these names, too.
+CROSS_COMPILE: dict[str, str] = {"arm64": "aarch64-linux-gnu-"}
 
 
 def environment(arch: Arch = "um") -> dict[str, str]:
@@ -47,19 +50,22 @@ def environment(arch: Arch = "um") -> dict[str, str]:
         "KBUILD_BUILD_VERSION": "1",
         "LOCALVERSION": "",
     }
+    if arch in CROSS_COMPILE:
+        fixed["CROSS_COMPILE"] = CROSS_COMPILE[arch]
     return fixed | {name: os.environ[name] for name in ("TMPDIR",) if name in os.environ}
 
 
-def compiler() -> str:
+def compiler(arch: Arch = "um") -> str:
     """The first line of gcc --version."""
+    program = f"{CROSS_COMPILE.get(arch, '')}gcc"
     try:
         done = subprocess.run(
-            ["gcc", "--version"], env=environment(), capture_output=True, text=True, check=True
+            [program, "--version"], env=environment(), capture_output=True, text=True, check=True
         )
     except (OSError, subprocess.CalledProcessError) as error:
         raise BuildFailed(
-            f"there is no compiler: gcc --version failed ({error}). Install it: sudo apt-get "
-            f"install {' '.join(missing_packages())}"
+            f"there is no compiler: {program} --version failed ({error}). Install it: sudo apt-get "
+            f"install {' '.join(missing_packages(arch))}"
         ) from error
     return done.stdout.splitlines()[0]
 

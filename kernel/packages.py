@@ -37,6 +37,19 @@ REQUIRED_PACKAGES = (
     Requirement("patch", "patch", "series that are patches"),
     Requirement("coccinelle", "spatch", "series that are semantic patches"),
 )
+# Beside these, by the architecture that a kernel is built for (kernel.Arch). A machine of aarch64 has both by
+# these names with its own gcc and binutils.
+CROSS_PACKAGES = {
+    "arm64": (
+        Requirement("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc", "compiles for aarch64"),
+        Requirement("binutils-aarch64-linux-gnu", "aarch64-linux-gnu-ld", "links for aarch64"),
+    ),
+}
+
+
+def required(arch: str = "um") -> tuple[Requirement, ...]:
+    """Of a kernel for an architecture."""
+    return (*REQUIRED_PACKAGES, *CROSS_PACKAGES.get(arch, ()))
 
 
 def find(program: str, path: str = PATH) -> str:
@@ -50,6 +63,6 @@ def missing(requirements: Iterable[Requirement], path: str = PATH) -> tuple[Requ
     return tuple(needed for needed in requirements if not find(needed.shown_by, path))
 
 
-def missing_packages() -> tuple[str, ...]:
-    """The names of the packages that a kernel build lacks here."""
-    return tuple(needed.package for needed in missing(REQUIRED_PACKAGES))
+def missing_packages(arch: str = "um") -> tuple[str, ...]:
+    """The names of the packages that the build of a kernel lacks here."""
+    return tuple(needed.package for needed in missing(required(arch)))

@@ -40,7 +40,8 @@ def add_guest(command: argparse.ArgumentParser, default: str | None, words: str)
         type=guest_word,
         default=default,
         metavar="GUEST",
-        help=f"what the kernel runs in: uml, qemu, auto, or the name of a machine (default: {words})",
+        help="what the kernel runs in: uml, qemu, qemu-aarch64, auto, or the name of a machine (default: "
+        f"{words})",
     )
 
 

@@ -23,7 +23,17 @@ from rich.text import Text
 from harness.commands.arguments import DEFAULT_KERNEL
 from harness.fstests import checkout
 from harness.guests.probe import boots, kvm, kvm_is_out
-from harness.guests.spec import INBOX_BYTES, MEMORY_MIB, OUTBOX_BYTES, QEMU_TCG, UML
+from harness.guests.spec import (
+    ACCELERATED,
+    INBOX_BYTES,
+    MEMORY_MIB,
+    OUTBOX_BYTES,
+    QEMU,
+    QEMU_AARCH64,
+    UML,
+    arch_of,
+    machine_of,
+)
 from harness.local import packages, version
 from harness.local.environment import STAMP
 from harness.local.root import IS_CHECKOUT, ROOT
@@ -87,7 +97,9 @@ def can_run(checks: Iterable[Check]) -> bool:
 
 def examine(results: Path) -> list[Check]:
     """Every check, in the order in which a reader would ask. results: where runs would be kept."""
-    kernel, of_qemu = kernel_to_try("um"), kernel_to_try("x86_64")
+    kernel = kernel_to_try("um")
+    of_qemu = {wanted: kernel_to_try(arch_of(wanted)) for wanted in ACCELERATED}
+    native = QEMU_AARCH64 if platform.machine() == machine_of(QEMU_AARCH64) else QEMU
     return [
         powercut(),
         system(),
@@ -106,8 +118,9 @@ def examine(results: Path) -> list[Check]:
         space("disk: results", results.absolute(), RESULTS_BYTES),
         scratch(),
         guest_uml(kernel),
-        guest_qemu(of_qemu),
-        guest_kvm(of_qemu),
+        guest_qemu(of_qemu[QEMU]),
+        guest_kvm(of_qemu[native], native),
+        guest_qemu(of_qemu[QEMU_AARCH64], QEMU_AARCH64),
         fstests(),
     ]
 
@@ -352,14 +365,14 @@ def guest_uml(kernel: Kernel | None) -> Check:
     )
 
 
-def guest_qemu(kernel: Kernel | None) -> Check:
-    """Nothing depends on it but --guest qemu."""
-    name = "guest: qemu"
-    if lacking := packages.missing(packages.QEMU):
+def guest_qemu(kernel: Kernel | None, wanted: str = QEMU) -> Check:
+    """Nothing depends on it but --guest, with this word. wanted: of ACCELERATED."""
+    name = f"guest: {wanted}"
+    if lacking := packages.missing(packages.OF_GUEST[wanted]):
         return Check(
             name,
             None,
-            "only for --guest qemu; missing: " + " ".join(packages.names(lacking)),
+            f"only for --guest {wanted}; missing: " + " ".join(packages.names(lacking)),
             packages.install_line(lacking),
         )
     if kernel is None:
@@ -367,20 +380,21 @@ def guest_qemu(kernel: Kernel | None) -> Check:
             name,
             None,
             "not tested, because no kernel is built for it yet",
-            "powercut kernel build 6.12 --arch x86_64",
+            f"powercut kernel build {DEFAULT_KERNEL} --arch {arch_of(wanted)}",
         )
-    ok, said = boots(Path(kernel.path), QEMU_TCG)
+    ok, said = boots(Path(kernel.path), ACCELERATED[wanted][0])
     return Check(name, ok or None, f"{kernel.provenance.word}: {said}, emulated (TCG)")
 
 
-def guest_kvm(kernel: Kernel | None) -> Check:
-    """That the file is there decides nothing: a guest is booted, with a deadline."""
-    name = "guest: qemu, kvm"
-    if out := kvm_is_out():
+def guest_kvm(kernel: Kernel | None, wanted: str = QEMU) -> Check:
+    """That the file is there decides nothing: a guest is booted, with a deadline. wanted: that of this
+    machine's architecture."""
+    name, kind = f"guest: {wanted}, kvm", ACCELERATED[wanted][1]
+    if out := kvm_is_out(kind):
         return Check(name, None, f"{out}; guests in QEMU are emulated, several times slower", KVM_FIX)
-    if kernel is None or packages.missing(packages.QEMU):
+    if kernel is None or packages.missing(packages.OF_GUEST[wanted]):
         return Check(name, None, "not tested, because no kernel can be booted in QEMU yet")
-    works, said = kvm(Path(kernel.path), again=True)
+    works, said = kvm(Path(kernel.path), kind, again=True)
     if works:
         return Check(name, True, f"{kernel.provenance.word}: {said}")
     return Check(

@@ -20,7 +20,7 @@ from kernel import archive, cache
 from kernel.address import SHORT_NAMES, address, setting
 from kernel.build import build, built, find
 from kernel.fetching import cached
-from kernel.fragments import known_variants
+from kernel.fragments import ARCHES, known_variants
 from kernel.kernel import BadKernel, BuildFailed, Kernel, Provenance
 from kernel.prune import Thing, limit_bytes, prune, size_of, things
 from kernel.word import RELEASES, pinned, source_word
@@ -57,7 +57,7 @@ def add_kernel(command: argparse.ArgumentParser) -> None:
         config_option(one)
         one.add_argument(
             "--arch",
-            choices=["um", "x86_64"],
+            choices=list(ARCHES),
             default="um",
             help="architecture (default: um, User Mode Linux)",
         )
@@ -239,7 +239,7 @@ def provenance_lines(kernel: Kernel) -> list[str]:
         ("series", "" if made.series else "none"),
         ("config", f"{', '.join(made.variants) or 'no variant'}; sha256 {made.config_sha256}"),
         ("not granted", f"{missing} (requested as optional)"),
-        ("runs on", {"um": "User Mode Linux", "x86_64": "x86_64"}[made.arch]),
+        ("runs on", "User Mode Linux" if made.arch == "um" else made.arch),
         ("compiler", made.compiler),
         ("built", f"{_date(kernel)}, {_took(made)}"),
         ("program", f"{kernel.path}, {made.size_bytes / MIB:.1f} MiB, sha256 {made.linux_sha256}"),

@@ -18,12 +18,15 @@ from pathlib import Path
 
 from harness.guests import qemu, uml
 from harness.guests.interface import ANSWER_TIMEOUT_S, LostGuest, answer
-from harness.guests.spec import PATIENCE, QEMU_KVM, QEMU_TCG, UML, Backend, Channel, GuestSpec
+from harness.guests.spec import ACCELERATED, PATIENCE, UML, Backend, Channel, GuestSpec
 from harness.local.processors import pinned
 from harness.local.workspace import Workspace, is_full, room_bytes
 from harness.states.disk import copy_sparse
 
-BACKENDS = {UML: uml.BACKEND, QEMU_TCG: qemu.BACKEND, QEMU_KVM: qemu.BACKEND}
+BACKENDS = {
+    UML: uml.BACKEND,
+    **dict.fromkeys([kind for kinds in ACCELERATED.values() for kind in kinds], qemu.BACKEND),
+}
 FOLDER = "guest"  # of a workspace
 CLOSE_TIMEOUT_S = 30.0
 NUDGE_S = 2.0
@@ -58,7 +61,7 @@ class LocalGuest:
         self._from_guest = line.from_guest
         self._patience = PATIENCE[spec.kind]
         self._nudged = BACKENDS[spec.kind].nudge
-        self._memory_mib = spec.memory_mib
+        self._memory_mib = spec.given_mib
         self._lines = b""
         self._console = b""
         self._gone = False  # the console closed, and with it the kernel

@@ -11,6 +11,7 @@ booted, with a deadline. What came of KVM is remembered until the machine boots 
 
 import contextlib
 import os
+import platform
 import shutil
 from pathlib import Path
 
@@ -19,9 +20,9 @@ from filelock import FileLock
 
 from harness.guests.agent_binary import AgentError, agent_binary
 from harness.guests.guest import BOOT_TIMEOUT_S, GuestSpec, GuestTrouble, LostGuest, boot
-from harness.guests.qemu import PROGRAM
-from harness.guests.spec import QEMU_KVM, QEMU_TCG, UML
-from harness.guests.words import AUTO, QEMU
+from harness.guests.qemu import BOARDS
+from harness.guests.spec import ACCELERATED, QEMU, QEMU_KVM, UML, machine_of
+from harness.guests.words import AUTO
 from harness.local import packages
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
@@ -71,9 +72,10 @@ def prefer(wanted: str, word: str, config: tuple[str, ...], progress: Progress) 
 
 def accelerated(wanted: str, kernel: Kernel) -> str:
     """The kind: of QEMU with KVM only where a guest has booted with it."""
-    if wanted != QEMU:
+    if wanted not in ACCELERATED:
         return wanted
-    return QEMU_KVM if kvm(Path(kernel.path))[0] else QEMU_TCG
+    emulated, by_kvm = ACCELERATED[wanted]
+    return by_kvm if kvm(Path(kernel.path), by_kvm)[0] else emulated
 
 
 def boots(kernel: Path, kind: str, timeout_s: float = BOOT_TIMEOUT_S) -> tuple[bool, str]:
@@ -86,38 +88,43 @@ def boots(kernel: Path, kind: str, timeout_s: float = BOOT_TIMEOUT_S) -> tuple[b
         return False, str(error)
 
 
-def kvm_is_out() -> str:
+def kvm_is_out(kind: str = QEMU_KVM) -> str:
     """Why no guest need be booted to know that KVM does not work, "" when one must."""
+    here, wanted = platform.machine(), machine_of(kind)
+    if here != wanted:
+        return f"this machine is {here}, which runs no {wanted} by KVM"
     if not KVM.exists():
         return f"{KVM} does not exist"
     return "" if os.access(KVM, os.R_OK | os.W_OK) else f"no permission for {KVM}"
 
 
-def kvm(kernel: Path, again: bool = False) -> tuple[bool, str]:
-    """Whether guests run under KVM here, and what was seen. again: even if it is remembered."""
-    if out := kvm_is_out():
+def kvm(kernel: Path, kind: str = QEMU_KVM, again: bool = False) -> tuple[bool, str]:
+    """Whether guests of this kind run here, and what was seen. again: even if it is remembered. One kind
+    alone is of this machine's architecture."""
+    if out := kvm_is_out(kind):
         return False, out
     place = cache.root() / "kvm.json"
     place.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(place.with_suffix(".lock")):  # two runs at once try it once
-        known = None if again else _remembered(place)
+        machine = _machine(kind)
+        known = None if again else _remembered(place, machine)
         if known is None:
-            known = Remembered(_machine(), *boots(kernel, QEMU_KVM, KVM_DEADLINE_S))
+            known = Remembered(machine, *boots(kernel, kind, KVM_DEADLINE_S))
             partial = place.with_suffix(".partial")
             partial.write_bytes(msgspec.json.encode(known))
             partial.replace(place)
     return known.works, known.said
 
 
-def _remembered(place: Path) -> Remembered | None:
+def _remembered(place: Path, machine: str) -> Remembered | None:
     with contextlib.suppress(OSError, msgspec.DecodeError):
         known = msgspec.json.decode(place.read_bytes(), type=Remembered)
-        return known if known.machine == _machine() else None
+        return known if known.machine == machine else None
     return None
 
 
-def _machine() -> str:
+def _machine(kind: str) -> str:
     """An upgrade of QEMU is worth another try."""
-    program = shutil.which(PROGRAM)
+    program = shutil.which(BOARDS[kind][0].program)
     made = Path(program).stat().st_mtime_ns if program else 0
     return f"{BOOT_ID.read_text().strip()} {made}"

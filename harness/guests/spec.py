@@ -15,14 +15,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from kernel.kernel import Arch
+from kernel.kernel import Arch, MachineArch
 
 DISK, LOG, INBOX, OUTBOX = "disk", "log", "inbox", "outbox"  # the devices
 FILES = "experiment"  # in the guest's root: what GuestSpec.files names
 
 UML, QEMU_TCG, QEMU_KVM = "uml", "qemu-tcg", "qemu-kvm"
+AARCH64_TCG, AARCH64_KVM = "qemu-aarch64-tcg", "qemu-aarch64-kvm"
 SSH = "ssh"  # a machine of the user's; which one is a part of the kind, "ssh:NAME"
-KINDS = (UML, QEMU_TCG, QEMU_KVM, SSH)
+KINDS = (UML, QEMU_TCG, QEMU_KVM, AARCH64_TCG, AARCH64_KVM, SSH)
+QEMU, QEMU_AARCH64 = "qemu", "qemu-aarch64"  # what a user asks for: the accelerator is found out
+# The kinds of each, emulated and by KVM.
+ACCELERATED = {QEMU: (QEMU_TCG, QEMU_KVM), QEMU_AARCH64: (AARCH64_TCG, AARCH64_KVM)}
+EMULATED = tuple(emulated for emulated, _ in ACCELERATED.values())
+AARCH64 = (QEMU_AARCH64, *ACCELERATED[QEMU_AARCH64])
 
 INBOX_BYTES = 32 << 20
 OUTBOX_BYTES = 256 << 20  # sixteen answers under way; what is not written takes no room
@@ -35,7 +41,9 @@ LOOPS_PER_JIFFY = 30_000_000
 
 # How much longer than UML a kind may take for the same before it counts as hung. Of an emulated processor
 # this is what is left of it beside other busy guests.
-PATIENCE = {UML: 1.0, QEMU_TCG: 4.0, QEMU_KVM: 1.0, SSH: 4.0}
+PATIENCE = {UML: 1.0, QEMU_TCG: 4.0, QEMU_KVM: 1.0, AARCH64_TCG: 4.0, AARCH64_KVM: 1.0, SSH: 4.0}
+# How much more memory than UML a kind gets: in pages of 64 KiB the same data take more.
+MEMORY_TIMES = dict.fromkeys(AARCH64, 2)
 
 
 def memory_for(held_bytes: int) -> int:
@@ -57,21 +65,29 @@ def host_of(kind: str) -> str:
 
 def wanted_of(kind: str) -> str:
     """What the user asks for to get this kind again: the accelerator of QEMU is found out anew."""
-    return "qemu" if family(kind) in (QEMU_TCG, QEMU_KVM) else kind
+    return next((wanted for wanted, kinds in ACCELERATED.items() if kind in kinds), kind)
 
 
 def arch_of(kind: str) -> Arch:
-    """What its kernels are built for. kind: of KINDS, or "qemu" while its accelerator is not settled."""
-    return "um" if kind == UML else "x86_64"
+    """What its kernels are built for. kind: of KINDS, or of ACCELERATED while its accelerator is not
+    settled."""
+    if kind == UML:
+        return "um"
+    return "arm64" if kind in AARCH64 else "x86_64"
+
+
+def machine_of(kind: str) -> MachineArch:
+    """What its agent is compiled for, of a guest on this machine. kind: as of arch_of()."""
+    return "aarch64" if kind in AARCH64 else "x86_64"
 
 
 class GuestSpec(msgspec.Struct, frozen=True):
     """What a guest is made of. processor: the host processor to pin it to, None for one
     that few other guests have (local/processors.py). kind: of KINDS; of a machine "ssh:NAME".
     cpus: its processors while it records; where there are several, what it recovers in has one (guest.py).
-    memory_mib: what it has for itself; its disks are beside. programs: whether it may be asked for the host's
-    own programs, files: what comes with them, of this machine, put below FILES in the guest's root; neither
-    of QEMU's guests."""
+    memory_mib: what it has for itself where pages have 4 KiB; its disks are beside. programs: whether it may
+    be asked for the host's own programs, files: what comes with them, of this machine, put below FILES in the
+    guest's root; neither of QEMU's guests."""
 
     kernel: Path
     agent: Path
@@ -83,6 +99,11 @@ class GuestSpec(msgspec.Struct, frozen=True):
     memory_mib: int = MEMORY_MIB
     programs: bool = False
     files: tuple[Path, ...] = ()
+
+    @property
+    def given_mib(self) -> int:
+        """The memory that a guest of this kind gets."""
+        return self.memory_mib * MEMORY_TIMES.get(self.kind, 1)
 
     def devices(self) -> tuple[tuple[str, int], ...]:
         """Name and size of each block device, in the guest's order."""

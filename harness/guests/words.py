@@ -12,7 +12,7 @@ import contextlib
 from harness.guests.spec import SSH
 from harness.hosts.hosts import GUEST_KINDS, BadHost, check_name, host, hosts
 
-QEMU, AUTO = "qemu", "auto"
+AUTO = "auto"
 WANTED = GUEST_KINDS
 
 

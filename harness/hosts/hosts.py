@@ -33,7 +33,7 @@ from platformdirs import user_config_path
 from harness.local.toml_lines import complaint, line_of
 
 PLACE = "POWERCUT_HOSTS"
-GUEST_KINDS = ("auto", "uml", "qemu")  # of --guest: no machine can have these names
+GUEST_KINDS = ("auto", "uml", "qemu", "qemu-aarch64")  # of --guest: no machine can have these names
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 Role = Literal["disk", "log"]

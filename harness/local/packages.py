@@ -28,13 +28,15 @@ AGENT = (
 )
 # For a machine of aarch64 that is reached by ssh. A command line does not say of which kind a machine is: the
 # packages are asked for where the agent is compiled (harness/guests/agent_binary.py).
+_LIBC_AARCH64 = Requirement(
+    "libc6-dev-arm64-cross",
+    "/usr/aarch64-linux-gnu/lib/libc.a",
+    "links the agent for aarch64, a static program",
+)
 AGENT_AARCH64 = (
     Requirement("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc", "compiles the agent for aarch64"),
-    Requirement(
-        "libc6-dev-arm64-cross",
-        "/usr/aarch64-linux-gnu/lib/libc.a",
-        "links the agent for aarch64, a static program",
-    ),
+    # A machine that is itself of aarch64 has it with AGENT's libc6-dev.
+    *(() if os.uname().machine == "aarch64" else (_LIBC_AARCH64,)),
 )
 # By the first word of a profile's name, which is its filesystem.
 FILESYSTEMS = {
@@ -60,6 +62,15 @@ QEMU = (
     Requirement("qemu-system-x86", "qemu-system-x86_64", "runs guests of kind qemu"),
     Requirement("libelf-dev", "/usr/include/libelf.h", "x86_64's objtool"),
 )
+# For --guest qemu-aarch64 alone.
+QEMU_AARCH64 = (
+    Requirement("qemu-system-arm", "qemu-system-aarch64", "runs guests of kind qemu-aarch64"),
+    *kernel_packages.CROSS_PACKAGES["arm64"],
+    *AGENT_AARCH64,
+)
+# By the word after --guest, and by that after --arch.
+OF_GUEST = {"qemu": QEMU, "qemu-aarch64": QEMU_AARCH64}
+OF_ARCH = {"x86_64": QEMU, "arm64": QEMU_AARCH64}
 SSH = Requirement("openssh-client", "ssh", "reaches machines")
 # For the tests with a machine that is only reached by ssh.
 MACHINE = (
@@ -134,7 +145,7 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
         needed = for_guests((option(arguments, "--fs") or default).split(","))
         needed += EXPORT if first == "export" else ()
         needed += (BENCH,) if first == "bench" else ()
-        needed += QEMU if option(arguments, "--guest") == "qemu" else ()
+        needed += OF_GUEST.get(option(arguments, "--guest"), ())
         needed += for_programs(arguments)
         return (*needed, *(for_perf(arguments) if "--perf" in arguments else ()))
     if first == "fstests":
@@ -144,8 +155,7 @@ def needed_by(arguments: Sequence[str]) -> tuple[Requirement, ...]:
     if first == "host":
         return (*(AGENT if {"claim", "release"} & set(arguments) else ()), SSH)
     if first == "kernel" and {"build", "show"} & set(arguments):
-        x86_64 = option(arguments, "--arch") == "x86_64"
-        return (*kernel_packages.REQUIRED_PACKAGES, *(QEMU if x86_64 else ()))
+        return (*kernel_packages.REQUIRED_PACKAGES, *OF_ARCH.get(option(arguments, "--arch"), ()))
     if first == "test" and not only_plain_steps(arguments):
         marker = option(arguments, "-m")
         beside = for_perf(["--perf"]) if marker == "perf" else MARKED.get(marker, ())

@@ -33,7 +33,7 @@ from harness.evidence.summary import experiment_folders
 from harness.evidence.triage import Triages, add_attributed, read_triage, triage_of
 from harness.experiments.interestingness import InterestingnessTest, Target, signatures_of
 from harness.guests.kernels import build_for
-from harness.guests.spec import QEMU_TCG, SSH, family
+from harness.guests.spec import EMULATED, SSH, family
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.runs.reruns import spec_of
@@ -113,7 +113,7 @@ def is_for_run(one: Shown) -> bool:
     """Whether `run` asks by itself: on a stock kernel, and in a guest that takes a second for a recording."""
     source, *series_on_it = one.kernel.split("+")
     stock = source in RELEASES and {fix.series for fix in FIXES}.issuperset(series_on_it)
-    return stock and one.guest != QEMU_TCG and family(one.guest) != SSH
+    return stock and one.guest not in EMULATED and family(one.guest) != SSH
 
 
 def unexplained(run: Path) -> Iterator[Shown]:

@@ -24,7 +24,7 @@ from harness.experiments.interestingness import InterestingnessTest, Target, Tri
 from harness.guests.agent_binary import agent_binary
 from harness.guests.guest import GuestSpec
 from harness.guests.kernels import build_for, kernel_path
-from harness.guests.spec import LOG_BYTES, QEMU_TCG, SSH, arch_of, family
+from harness.guests.spec import EMULATED, LOG_BYTES, SSH, arch_of, family
 from harness.local.progress import Progress
 from harness.local.workspace import workspace
 from harness.states.crash import DEFAULT_MODELS
@@ -54,7 +54,7 @@ def rerun_new(run: Path, summary: Summary, progress: Progress) -> Summary:
     for number, ones in chosen:
         with reading(run):
             experiment = read_experiment(run / "experiments" / f"{number:04d}")
-        if experiment.facts.guest == QEMU_TCG or experiment.facts.kind != CRASH:
+        if experiment.facts.guest in EMULATED or experiment.facts.kind != CRASH:
             continue
         live = all(is_live(one.state) for one in ones)
         times = TIMES if experiment.facts.cpus == 1 else TIMES_OF_SEVERAL

@@ -48,7 +48,7 @@ from harness.guests.guest import GuestSlot, GuestSpec
 from harness.guests.kernels import build_for, by_key, kernel_path
 from harness.guests.machine import boot_there, claimed_disk, require_claims
 from harness.guests.probe import NoGuest, accelerated, prefer
-from harness.guests.spec import LOG_BYTES, SSH, UML, family, host_of
+from harness.guests.spec import AARCH64, LOG_BYTES, SSH, UML, family, host_of, machine_of
 from harness.hosts.hosts import BadHost, host
 from harness.hosts.ssh import Unreachable
 from harness.local import version
@@ -184,6 +184,7 @@ def run(
             require_sectors(workload, part.profile)
     require_for_programs(run_spec)
     require_for_devices(run_spec)
+    require_for_pages(run_spec)
     # Before a kernel is built, which takes minutes.
     require_room(resume or out, max(RESULTS_BYTES, planned * EXPERIMENT_BYTES))
     guest = prefer(run_spec.guest, parts_of(run_spec)[0].kernel, run_spec.config, progress)
@@ -192,6 +193,7 @@ def run(
     }
     guest = accelerated(guest, next(iter(kernels.values())))
     agent = agent_binary()
+    agent_binary(machine_of(guest))  # here, where it can be told that a compiler is missing
     if family(guest) == SSH:
         largest = max(part.profile.size_bytes for part in parts_of(run_spec))
         require_claims(guest, agent, largest, run_spec.log_bytes)
@@ -374,6 +376,17 @@ def require_for_devices(run_spec: RunSpec) -> None:
         )
 
 
+def require_for_pages(run_spec: RunSpec) -> None:
+    """Of a guest with pages of 64 KiB, filesystems whose blocks may be smaller. Errors: BadSelection."""
+    whole = [part.profile.name for part in parts_of(run_spec) if part.profile.filesystem == WHOLE_PAGES]
+    if whole and run_spec.guest in AARCH64:
+        raise BadSelection(
+            f"{whole[0]}: blocks of f2fs must be as large as a page (sanity_check_raw_super() in "
+            f"fs/f2fs/super.c). Pages of {run_spec.guest} have 64 KiB, and the blocks that mkfs makes here "
+            "have 4 KiB. Leave it out, or use another guest"
+        )
+
+
 def require_sectors(workload: Workload, profile: Profile) -> None:
     """A sector that fails must be one of the device's. Errors: BadWorkload."""
     count = profile.size_bytes // SECTOR_BYTES
@@ -391,6 +404,7 @@ def require_sectors(workload: Workload, profile: Profile) -> None:
 Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by kernel spec and config variants
 
 
+WHOLE_PAGES = "f2fs"  # the filesystem that has no blocks smaller than a page
 OF_FILESYSTEM = {"xfs-debug": "xfs"}  # config variants that change the code of one filesystem alone
 
 

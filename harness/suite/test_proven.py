@@ -19,7 +19,7 @@ SOME = ["append-fsync-repeated", "rename-over-*", "link-into-new-directory", "no
 WHOLE = 100_000  # proven states, all of them recovered too
 
 
-def audited(tmp_path, names, profiles, models, budget) -> Summary:
+def audited(tmp_path, names, profiles, models, budget, guest="uml") -> Summary:
     run_spec = RunSpec(
         kernels=("6.12",),
         profiles=tuple(profile(name) for name in profiles),
@@ -29,6 +29,7 @@ def audited(tmp_path, names, profiles, models, budget) -> Summary:
         audit_percent=100.0,
         repeats=False,
         coverage=False,
+        guest=guest,
     )
     with Progress() as progress:
         return run(run_spec, tmp_path / "results", progress)[1]

@@ -12,6 +12,7 @@ import pytest
 
 from kernel import build as building
 from kernel import cache
+from kernel import make as making
 from kernel.build import build, built, by_key, key, parse
 from kernel.fragments import fragments, requests
 from kernel.kernel import Arch, BadKernel, BuildFailed, Kernel
@@ -162,6 +163,23 @@ def test_a_kernel_for_a_machine_is_vmlinux(tree: Path) -> None:
     assert built() == [kernel]
 
 
+def test_a_kernel_for_aarch64_is_compiled_by_the_cross_compiler(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And named by it: another version of that compiler makes another kernel."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "aarch64-linux-gnu-gcc").write_text("#!/bin/sh\necho cross 99\n")
+    (tools / "aarch64-linux-gnu-gcc").chmod(0o755)
+    monkeypatch.setattr(making, "PATH", f"{tools}:{making.PATH}")
+    monkeypatch.setattr(building, "missing_packages", lambda _arch: ())
+    kernel = build(str(tree), arch="arm64")
+    assert Path(kernel.path).name == "Image"
+    assert (program(kernel), kernel.provenance.arch) == ("int a;\nint b;\n", "arm64")
+    assert kernel.provenance.compiler == "cross 99"
+    assert environment("arm64")["CROSS_COMPILE"] == "aarch64-linux-gnu-"
+
+
 @pytest.mark.parametrize(("arch", "ticks"), [("um", 1000), ("x86_64", 100)])
 def test_the_clock_of_a_user_mode_linux_alone_is_adapted(tree: Path, arch: Arch, ticks: int) -> None:
     """In our copy; the tree of the user keeps its constant."""
@@ -203,10 +221,10 @@ def test_the_key_follows_source_series_their_order_config_and_compiler(
     keys = [key(parse(word)) for word in words]
     (tree / "fs/a.c").write_text("int x;\n")
     keys.append(key(parse(words[0])))
-    monkeypatch.setattr(building, "compiler", lambda: "gcc 99")
+    monkeypatch.setattr(building, "compiler", lambda _arch: "gcc 99")
     keys.append(key(parse(words[0])))
     keys += [key(parse(words[0], ("debug",))), key(parse(words[0], ("debug", "small")))]
-    keys.append(key(parse(words[0], (), "x86_64")))
+    keys += [key(parse(words[0], (), arch)) for arch in ("x86_64", "arm64")]
     monkeypatch.setattr(building, "requests", lambda _fragments: requests(fragments())[1:])
     keys.append(key(parse(words[0])))
     assert len(set(keys)) == len(keys)
@@ -304,7 +322,7 @@ def test_the_users_environment_does_not_reach_the_build(monkeypatch: pytest.Monk
 
 
 def test_what_is_missing_on_the_machine_is_told_at_once(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "missing_packages", lambda: ("bc", "flex"))
+    monkeypatch.setattr(building, "missing_packages", lambda _arch: ("bc", "flex"))
     with pytest.raises(BuildFailed, match="apt-get install bc flex"):
         build(str(tree))
 

@@ -62,6 +62,12 @@ def test_our_own_fragments_request_the_three_filesystems_and_the_log() -> None:
 def test_an_architecture_has_its_own_fragment_in_the_same_place() -> None:
     assert [path.stem for path in fragments("um")] == ["base", "filesystems", "uml"]
     assert [path.stem for path in fragments("x86_64")] == ["base", "filesystems", "x86_64"]
+    assert [path.stem for path in fragments("arm64")] == ["base", "filesystems", "arm64"]
+
+
+def test_aarch64_has_the_pages_that_no_other_guest_has() -> None:
+    values = {request.option: request.value for request in requests(fragments("arm64"))}
+    assert values["CONFIG_ARM64_64K_PAGES"] == "y"
 
 
 @pytest.mark.parametrize("variant", known_variants())

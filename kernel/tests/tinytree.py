@@ -30,6 +30,10 @@ linux: $(OBJECTS)
 vmlinux: linux
 \t@cp $(O)/linux $(O)/vmlinux
 
+Image: linux
+\t@mkdir -p $(O)/arch/arm64/boot
+\t@cp $(O)/linux $(O)/arch/arm64/boot/Image
+
 $(TOOL):
 \t@echo "  HOSTCC  tool"
 \t@echo "cmd_$(CURDIR)/$(TOOL) := cc -o $(CURDIR)/$(TOOL)" > $(O)/tools/.tool.cmd

@@ -32,7 +32,7 @@ class NightKernel(msgspec.Struct, frozen=True):
     skipped:  why it was left out of this night, or "".
     trouble:  why it could not be tested, or "".
     build:    PASS; FAIL when its source does not build; ERROR when it could not be tried; "" before it was.
-    arch:     that it was built for, as the kernel calls it: um, x86_64.
+    arch:     that it was built for, as the kernel calls it: um, x86_64, arm64.
     compiler: that built it.
     build_s:  seconds that its build took, whenever it was built.
     """

@@ -6,7 +6,7 @@ import pytest
 from harness.commands.coverage import command_coverage
 from harness.commands.main import main, understood
 from harness.commands.run import run_spec_of
-from harness.runs.run import RunSpec, counting_spec
+from harness.runs.run import RunSpec, counting_spec, require_for_pages
 from oracles.profiles import profile
 from reports.tests.make_coverage import make_coverage
 from reports.tests.make_run import change_question, make_run
@@ -55,6 +55,16 @@ def spec(**other) -> RunSpec:
 def test_nothing_is_counted_beside_a_run_that_has_no_use_for_it(other):
     """No series, told not to, a comparison, another guest, another kind: no kernel is looked for."""
     assert counting_spec(spec(**other)) is None
+
+
+def test_f2fs_is_refused_where_pages_are_larger_than_its_blocks():
+    """Before a kernel is built; the kernel would refuse each mount."""
+    several = {"profiles": (profile("btrfs"), profile("f2fs-strict"))}
+    require_for_pages(spec(guest="qemu", **several))
+    require_for_pages(spec(guest="qemu-aarch64"))
+    for guest in ("qemu-aarch64", "qemu-aarch64-tcg"):
+        with pytest.raises(BadSelection, match="f2fs-strict: blocks of f2fs must be as large as a page"):
+            require_for_pages(spec(guest=guest, **several))
 
 
 def test_a_kernel_that_is_not_built_is_not_built_for_it(monkeypatch):

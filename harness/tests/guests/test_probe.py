@@ -24,6 +24,7 @@ class Machine:
         self.kvm.touch()
         self.boot_id.write_text("first\n")
         self.works = {"uml": True, "qemu-tcg": True, "qemu-kvm": False}
+        self.works |= {"qemu-aarch64-tcg": True, "qemu-aarch64-kvm": True}
         self.tried: list[str] = []
 
     def boots(self, _kernel: Path, kind: str, timeout_s: float = 0) -> tuple[bool, str]:
@@ -44,6 +45,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setattr(probe, "build", made.build)
     monkeypatch.setattr(doctor, "boots", made.boots)
     monkeypatch.setattr(packages, "missing", lambda _: ())
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
     return made
 
 
@@ -92,6 +94,20 @@ def test_a_memory_that_makes_no_sense_is_none(machine: Machine, tmp_path: Path) 
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache/kvm.json").write_text('{"works":')
     assert probe.kvm(KERNEL) == (False, FALLBACK)
+
+
+def test_a_machine_runs_its_own_architecture_alone_by_kvm(machine: Machine, monkeypatch) -> None:
+    assert probe.kvm(KERNEL, "qemu-aarch64-kvm") == (
+        False,
+        "this machine is x86_64, which runs no aarch64 by KVM",
+    )
+    assert choose(machine, "qemu-aarch64") == "qemu-aarch64-tcg"
+    assert machine.tried == []
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    machine.works["qemu-kvm"] = True
+    assert choose(machine, "qemu-aarch64") == "qemu-aarch64-kvm"
+    assert choose(machine, "qemu") == "qemu-tcg"
+    assert machine.tried == ["qemu-aarch64-kvm"]
 
 
 # --- what a run gets ---
@@ -163,6 +179,24 @@ def test_doctor_names_the_packages_of_qemu(machine: Machine, monkeypatch) -> Non
 def test_doctor_says_how_to_have_qemu_tried(machine: Machine) -> None:
     check = doctor.guest_qemu(None)
     assert (check.ok, check.fix) == (None, "powercut kernel build 6.12 --arch x86_64")
+
+
+def test_doctor_names_the_packages_of_aarch64_and_how_to_have_it_tried(machine: Machine, monkeypatch) -> None:
+    untried = doctor.guest_qemu(None, "qemu-aarch64")
+    assert (untried.name, untried.ok) == ("guest: qemu-aarch64", None)
+    assert untried.fix == "powercut kernel build 6.12 --arch arm64"
+    monkeypatch.setattr(packages, "missing", tuple)
+    check = doctor.guest_qemu(None, "qemu-aarch64")
+    assert check.ok is None
+    assert check.fix.startswith(
+        "apt-get install --no-install-recommends qemu-system-arm gcc-aarch64-linux-gnu"
+    )
+
+
+def test_doctor_says_that_aarch64_boots(machine: Machine) -> None:
+    check = doctor.guest_qemu(machine.build("6.12", None, None, "arm64"), "qemu-aarch64")
+    assert (check.ok, check.found) == (True, "6.12: boots and answers, emulated (TCG)")
+    assert machine.tried == ["qemu-aarch64-tcg"]
 
 
 def test_doctor_says_that_qemu_boots(machine: Machine) -> None:

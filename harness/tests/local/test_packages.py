@@ -87,6 +87,26 @@ def test_qemu_is_needed_only_where_it_is_asked_for(words: str, wanted: bool) -> 
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
+        ("run --guest qemu", False),
+        ("run --guest qemu-aarch64", True),
+        ("kernel build 6.12 --arch x86_64", False),
+        ("kernel build 6.12 --arch arm64", True),
+        ("test harness/suite/test_aarch64.py -m aarch64", False),  # it skips, and names them
+    ],
+)
+def test_a_guest_of_aarch64_asks_for_qemu_the_cross_compiler_and_its_library(
+    words: str, wanted: bool
+) -> None:
+    needed = names(needed_by(words.split()))
+    own = ("qemu-system-arm", "gcc-aarch64-linux-gnu", "binutils-aarch64-linux-gnu", "libc6-dev-arm64-cross")
+    assert [name in needed for name in own] == [wanted] * len(own)
+    if wanted:
+        assert "qemu-system-x86" not in needed
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
         ("export DIR F1 --to c", True),
         ("minimize DIR F1", False),
         ("run", False),
