@@ -547,6 +547,19 @@ KNOWN = (
         ("quiet: assertion failed (kernel log)", "quiet: warning (kernel log, xfs_message.c)"),
         maybe=True,  # with XFS_DEBUG
     ),
+    KnownBug(
+        "XFS-2",
+        ("6.12",),
+        "xfs",
+        "removed-attributes-stop-at-extent-free",
+        (
+            "quiet: assertion failed (kernel log)",
+            "quiet: assertion failed (xfs_itruncate_extents_flags())",
+            "quiet: warning (kernel log, xfs_message.c)",
+            "quiet: warning (xfs_itruncate_extents_flags())",
+        ),
+        maybe=True,  # with XFS_DEBUG
+    ),
     *(
         KnownBug(
             LARGER,
