@@ -197,7 +197,8 @@ class CutBack(NamedTuple):
 
 def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
     """Bytes behind the end that a truncate set, back when the file has grown again: the rest of the block is
-    zeroed in memory, and data=ordered puts that on disk with the truncate."""
+    zeroed in memory. data=ordered puts that on disk with the truncate; xfs before it logs that another
+    truncate made the file longer."""
     if not case.asks_for("ordered-data"):
         return None
     for time, start, end in _cuts(case, inode):
@@ -215,15 +216,24 @@ def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
 
 
 def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
-    """(time, new size, old size) of every truncate to less since all was synced."""
+    """(time, new size, old size) of every truncate to less since all was synced; on xfs, of those behind
+    which only a truncate made the file longer."""
     model, allowed = case.model, case.allowed
     changes = model.content[inode].changes(allowed.all.time, allowed.now)
+    by_write = [
+        time
+        for time, old, new in changes
+        if case.profile.filesystem == "xfs"
+        and size_of(new) > size_of(old)
+        and model.steps[time - 1].operation.word != "truncate"
+    ]
     return [
         (time, size_of(new), size_of(old))
         for time, old, new in changes
         if model.steps[time - 1].operation.word == "truncate"
         and not model.steps[time - 1].result
         and size_of(new) < size_of(old)
+        and time > max(by_write, default=-1)
     ]
 
 

@@ -527,6 +527,24 @@ PROFILES = (
         promises=promises.XFS,
     ),
     Profile(
+        "xfs-wsync",
+        "xfs",
+        # What a call defers (blocks to free, entries of the trees of references and of owners) is in the
+        # log before it is done, since the first transaction of the call is waited for: the log holds
+        # intents without their done items, which elsewhere only a checkpoint at the right moment shows
+        # (fs/xfs/xfs_log_cil.c xlog_cil_process_intents() leaves out those done in the same checkpoint).
+        ("mkfs.xfs", "-q", "-f", "-m", "rmapbt=1"),
+        "xfsprogs",
+        _XFS_CHECK,
+        mount_options="wsync",
+        size_bytes=_XFS_SIZE_BYTES,
+        # Between the transactions of a setxattr that makes the first block of attributes, that block is
+        # empty: 7be3bd8856fb ("xfs: empty xattr leaf header blocks are not corruption") (in v5.19).
+        # xfs_repair says so and ends with 0.
+        fsck_noise=("would clear empty leaf attr block",),
+        promises=promises.XFS_WSYNC,
+    ),
+    Profile(
         "xfs-ro-first",
         "xfs",
         ("mkfs.xfs", "-q", "-f"),

@@ -12,7 +12,9 @@ import msgspec
 
 from oracles.verdict import Tier
 
-SYNCHRONOUS = "synchronous"  # what no fsync is needed for: oracles/model/synchronous.py
+# What no fsync is needed for: oracles/model/synchronous.py.
+SYNCHRONOUS = "synchronous"
+SYNCHRONOUS_NAMES = "synchronous-names"
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -533,6 +535,27 @@ XFS = (
         "fstests generic/043, generic/044, generic/045, generic/046, generic/705. Parts of a file that were "
         "written out by themselves (msync, sync_file_range) may be there before others",
         Tier.FS,
+    ),
+    Promise(
+        "ordered-data",
+        "Bytes that a truncate cut off do not come back when another truncate has made the file longer.",
+        'fs/xfs/xfs_iops.c xfs_setattr_size(): 5885ebda878b ("xfs: ensure truncate forces zeroed blocks to '
+        'disk") (in v4.0): the zeroed rest of the last block is written before the larger size is logged. '
+        "Where a write made the file longer this is not asked: the rest is written with the data",
+        Tier.FS,
+    ),
+)
+
+XFS_WSYNC = (
+    *XFS,
+    Promise(
+        SYNCHRONOUS_NAMES,
+        "A call that made, moved or removed a name has put on disk what it did when it returns.",
+        "Documentation/admin-guide/xfs.rst, wsync: when the namespace operation (create, unlink, etc) "
+        "completes, the change to the namespace is on stable storage; xfs_trans_set_sync() in "
+        "fs/xfs/xfs_inode.c xfs_create(), xfs_link(), xfs_remove() and xfs_rename(), and in "
+        "fs/xfs/xfs_symlink.c. What is deferred behind the change of names, the freeing of blocks above all, "
+        "follows in later transactions, which wait for nothing",
     ),
 )
 

@@ -351,6 +351,13 @@ KNOWN = (
     ),
     # Only where xfs_repair of this machine is older than 7.0.0.
     KnownBug("XFS-5", ("6.12", "7.2"), "xfs", "large-attribute-set-beside-an-fsync", UNCLEAN, maybe=True),
+    *(
+        KnownBug("XFS-5", ("6.12", "7.2"), "xfs", workload, UNCLEAN, ("xfs-wsync",), maybe=True)
+        for workload in (
+            "attributes-of-two-kinds-between-fsyncs",
+            "fsync-after-a-checkpoint-into-an-empty-list",
+        )
+    ),
     # Only where xfs_repair of this machine has not the check of v6.10.
     KnownBug("XFS-6", ("6.12",), "xfs", "long-symlink-loses-its-attribute", UNCLEAN, maybe=True),
     *(
@@ -504,6 +511,10 @@ KNOWN = (
         KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",))
         for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
     ),
+    *(  # a call forced the log that elsewhere the sync forces
+        KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",), ("xfs-wsync",))
+        for workload in ("sync-after-checkpoint-took-inode", "syncfs-after-checkpoint-took-inode")
+    ),
     *(
         KnownBug(
             IN_PLACE,
@@ -535,6 +546,19 @@ KNOWN = (
         "xfs",
         "attribute-block-reused",
         ("quiet: assertion failed (kernel log)", "quiet: warning (kernel log, xfs_message.c)"),
+        maybe=True,  # with XFS_DEBUG
+    ),
+    KnownBug(
+        "XFS-2",
+        ("6.12",),
+        "xfs",
+        "removed-attributes-stop-at-extent-free",
+        (
+            "quiet: assertion failed (kernel log)",
+            "quiet: assertion failed (xfs_itruncate_extents_flags())",
+            "quiet: warning (kernel log, xfs_message.c)",
+            "quiet: warning (xfs_itruncate_extents_flags())",
+        ),
         maybe=True,  # with XFS_DEBUG
     ),
     *(

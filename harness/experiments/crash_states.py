@@ -107,6 +107,11 @@ class CrashStates:
         return loud_lines(self.ledger.judgement(), self.ledger)
 
 
+def is_loud(line: str, level: int = LOUD) -> bool:
+    """Of a message of several lines the first alone has the level in front; others may be empty."""
+    return line[:1].isdecimal() and int(line[0]) <= level
+
+
 def loud_lines(judgement: Judgement, ledger: Ledger) -> list[str]:
     """The kernel's warnings and errors, each beside the first state that gave it."""
     lines: list[str] = []
@@ -115,7 +120,7 @@ def loud_lines(judgement: Judgement, ledger: Ledger) -> list[str]:
         if state.observation in seen:
             continue
         seen.add(state.observation)
-        loud = [line for line in ledger.kernel_log(state.observation) if int(line[0]) <= LOUD]
+        loud = [line for line in ledger.kernel_log(state.observation) if is_loud(line)]
         lines += [f"== recovering {state.spec} ==", *loud] if loud else []
     return lines
 

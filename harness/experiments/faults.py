@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from harness.experiments.crash_states import LOUD
+from harness.experiments.crash_states import is_loud
 from harness.experiments.examination import Judged, Setting
 from harness.stages.explore import StatePlan
 from harness.stages.fault_points import points_of
@@ -64,7 +64,7 @@ class FaultSweep:
                 continue
             point, raw, seen = triggered
             lines = seen.fault.kernel_log if seen.fault else ()
-            self._loud += [f"== {point.spec} ==", *(line for line in lines if int(line[0]) <= LOUD)]
+            self._loud += [f"== {point.spec} ==", *(line for line in lines if is_loud(line))]
             yield Judged(point.spec, self._judge.add(point.spec, raw))
         if setting.tally:  # of a guest that died the counts went with it
             asked = since_count(setting.profile.filesystem)

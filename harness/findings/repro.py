@@ -18,6 +18,7 @@ import msgspec
 
 from harness.evidence.store import NoResults, base_disk, copy_image, expand_file, reading
 from harness.evidence.summary import EXIT_BROKEN, EXIT_HOLDS, EXIT_UNKNOWN, experiment_folders
+from harness.experiments.crash_states import is_loud
 from harness.experiments.examination import Setting
 from harness.experiments.program_states import crash_states
 from harness.findings.repro_damage import outcome_lines, recover_damaged
@@ -304,7 +305,7 @@ def describe_fault(
 def verdict_and_log_lines(observation: Observation, verdicts: tuple[Verdict, ...]) -> list[str]:
     """Every verdict, and what the kernel said that is worth reading."""
     before = observation.fault.kernel_log if observation.fault else ()
-    loud = [line for line in (*before, *observation.kernel_log) if int(line[0]) <= 4]
+    loud = [line for line in (*before, *observation.kernel_log) if is_loud(line, 4)]
     lines = [
         *verdict_lines(verdicts),
         *(["", "kernel log:"] if loud else []),

@@ -31,7 +31,7 @@ from oracles.model.model import (
 )
 from oracles.observation import TREE_SHIFT, LeftFile
 from oracles.profiles import profile, promises_of
-from oracles.promises import SYNCHRONOUS
+from oracles.promises import SYNCHRONOUS, SYNCHRONOUS_NAMES
 from oracles.timeline import T, Timeline
 from workloads.history import History, Step
 from workloads.text import format_operation as words
@@ -44,7 +44,9 @@ class Builder:
     def __init__(self, history: History) -> None:
         self.model = Model(base_time=len(history.setup))
         self.filesystem = profile(history.profile).filesystem
-        self.synchronous = SYNCHRONOUS in promises_of(profile(history.profile))
+        promised = promises_of(profile(history.profile))
+        self.synchronous = SYNCHRONOUS in promised
+        self.synchronous_names = self.synchronous or SYNCHRONOUS_NAMES in promised
         self.now: dict[Slot, int] = {}
         self.chain_at: dict[Slot, int] = {}
         self.time = 0

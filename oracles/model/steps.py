@@ -65,7 +65,7 @@ def do(fs: Builder, step: Step) -> None:
         fs.model.may_commit.append(fs.time)
     if step.result == 0:
         handler(fs, step.operation)
-        if fs.synchronous:
+        if fs.synchronous_names:
             synchronous(fs, step.operation)
 
 

@@ -1,5 +1,5 @@
 """
-Calls that are durable when they return, because the filesystem is mounted with -o sync.
+Calls that are durable when they return, because the filesystem is mounted with -o sync or, for names, wsync.
 
 In:       a Builder, an Operation that succeeded.
 Out:      the Builder's model, with what the call made durable.
@@ -22,7 +22,9 @@ def synchronous(fs: Builder, operation: Operation) -> None:
         paths = (operation.path2,) if word == "link" else (operation.path, operation.path2)
         for directory in dict.fromkeys(fs.parent(path)[0] for path in paths if path):
             fs.persist("fsync", directory)
-    elif word in ("setxattr", "removexattr"):
+    if not fs.synchronous:
+        return
+    if word in ("setxattr", "removexattr"):
         fs.persist("fsync", fs.there(operation.path, follow=False), 0, 0)
     elif word == "truncate" and _shorter(fs, operation):
         fs.persist("fsync", fs.there(operation.path, follow=True))

@@ -134,9 +134,10 @@ CUT = "setup\n  write a 0 4K\n  creat b\nrun\n  truncate a 1500\n  creat marker\
 CAME_BACK = (Run(0, 2048, "w", 1), Run(2048, 2048, "z"))  # the rest of a block of 1 KiB
 
 
-def test_what_a_truncate_cut_off_came_back():
+@pytest.mark.parametrize("name", ["ext4", "xfs"])
+def test_what_a_truncate_cut_off_came_back(name):
     """marker is there, so the truncate before it is on disk; 1500 to 2048 are the old bytes."""
-    bench = Bench(CUT, "ext4")
+    bench = Bench(CUT, name)
     verdict = historical.judge(bench.case(replaced(bench.tree(), "a", content=CAME_BACK)))
     assert kinds(verdict) == {"cut data came back"}
     assert "at offset 1500: zeros, since truncate a 1500" in verdict.violations[0].expected
@@ -144,12 +145,20 @@ def test_what_a_truncate_cut_off_came_back():
 
 @pytest.mark.parametrize("name", ["ext4", "xfs", "btrfs"])
 def test_a_truncate_that_nothing_shows_may_not_have_happened(name):
-    """Without marker the file may be as it was before; and only ext4 has data=ordered."""
+    """Without marker the file may be as it was before; and btrfs promises nothing of the kind."""
     bench = Bench(CUT, name)
     tree = replaced(bench.tree(), "a", content=CAME_BACK)
     assert not kinds(historical.judge(bench.case(without(tree, "marker"))))
-    if name != "ext4":
+    if name == "btrfs":
         assert not kinds(historical.judge(bench.case(tree)))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("ext4", {"cut data came back"}), ("xfs", set())])
+def test_where_a_write_makes_a_cut_file_longer_xfs_may_show_the_old_bytes(name, expected):
+    """It puts the zeroed rest of the block on disk with the data, and not before the size."""
+    bench = Bench(CUT.replace("truncate a 4K", "write a 4K 4K"), name)
+    content = (*CAME_BACK, Run(4096, 4096, "w", 5))
+    assert kinds(historical.judge(bench.case(replaced(bench.tree(), "a", content=content)))) == expected
 
 
 def test_what_was_written_again_where_a_truncate_cut_is_no_news():

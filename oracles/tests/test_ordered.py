@@ -123,3 +123,17 @@ def test_bytes_through_a_mapping_are_in_no_journal():
     bench = Bench("setup\n  write foo 0 4K\nrun\n  mmapwrite foo 0 4K\n  creat bar\n", "ext4-data-journal")
     tree = replaced(bench.tree(), "foo", content=node_at(bench.tree(0), "foo").content)
     assert not kinds(ordered.judge(bench.case(tree)))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("xfs", set()), ("ext4", {"not a prefix"})])
+def test_xfs_sets_the_mode_of_an_access_control_list_later(name, expected):
+    """And no other attribute of the file, nor that of another call."""
+    listed = "setup\n  creat foo\nrun\n  setfacl foo u::rw-,u:1000:rw-,g::rw-,m::rw-,o::---\n"
+    bench = Bench(listed, name)
+    half = replaced(bench.tree(), "foo", mode=0o644)
+    assert kinds(ordered.judge(bench.case(half))) == expected
+    other = replaced(bench.tree(), "foo", mode=0o644, uid=5)
+    assert kinds(ordered.judge(bench.case(other))) == {"not a prefix"}
+    after = Bench(listed + "  creat bar\n", name)
+    half = replaced(after.tree(), "foo", mode=0o644)
+    assert kinds(ordered.judge(after.case(half))) == {"not a prefix"}

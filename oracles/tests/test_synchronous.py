@@ -7,6 +7,7 @@ from oracles.observation import Run
 from oracles.tests.made import Bench, kinds, replaced, without
 
 SYNC, PLAIN = "ext4-sync", "ext4"
+WSYNC, XFS = "xfs-wsync", "xfs"
 
 
 def lost(name, words, damage, flying=False):
@@ -69,3 +70,14 @@ def test_a_truncation_is_durable_where_it_makes_the_file_shorter():
 def test_the_right_tree_is_silent():
     words = "setup\n  creat foo\nrun\n  write foo 0 8K\n  rename foo bar\n  unlink bar\n  mkdir A\n"
     assert not lost(SYNC, words, lambda tree: tree)
+
+
+def test_wsync_is_for_names():
+    """Not for the bytes, the size and the attributes of the file that has the name."""
+    assert lost(WSYNC, "run\n  creat foo\n", gone("foo"))
+    assert not lost(XFS, "run\n  creat foo\n", gone("foo"))
+
+    def bare(tree):
+        return replaced(tree, "foo", xattrs={})
+
+    assert not lost(WSYNC, "setup\n  creat foo\nrun\n  setxattr foo user.x 1\n", bare)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.experiments.crash_states import is_loud
 from harness.experiments.experiment import Outcome, facts_of, keep_evidence
 from harness.experiments.plan import Plan
 from harness.stages.judge import Ledger
@@ -86,3 +87,8 @@ def test_the_kernel_log_of_the_recording_comes_before_that_of_the_states(tmp_pat
     assert outcome.trouble == "recovering: gone"
     assert (kept / "kernel.log").read_text() == "== while recording ==\n4 while it ran\n4 afterwards\n"
     assert not (kept / "recoveries").exists()
+
+
+def test_a_line_within_a_message_of_the_kernel_is_not_loud():
+    """XFS prints an empty one."""
+    assert [line for line in ("3 XFS: bad", "", "of what", "6 well") if is_loud(line)] == ["3 XFS: bad"]
