@@ -473,6 +473,30 @@ PROFILES = (
         promises=promises.EXT4,
     ),
     Profile(
+        "ext4-fast-commit-inline",
+        "ext4",
+        # What an inode holds inside itself, data and small directories, is in a fast commit with the inode
+        # (ext4_fc_write_inode() in fs/ext4/fast_commit.c), which takes the whole of it for these alone.
+        (*_EXT4_MKFS, "-O", "fast_commit,inline_data", "-I", "256"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4_FAST_COMMIT,
+    ),
+    Profile(
+        "ext4-quota",
+        "ext4",
+        # What users and groups have stands in hidden files that are journaled with each change
+        # (ext4_mark_dquot_dirty() in fs/ext4/super.c); e2fsck counts it again. With f2fs in the kernel one
+        # build serves f2fs-quota, too.
+        (*_EXT4_MKFS, "-O", "quota"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        config=("f2fs", "quota"),
+        promises=promises.EXT4,
+    ),
+    Profile(
         "xfs",
         "xfs",
         ("mkfs.xfs", "-q", "-f"),
@@ -575,6 +599,17 @@ PROFILES = (
         _F2FS_CHECK,
         size_bytes=_F2FS_SIZE_BYTES,
         config=("f2fs",),
+        promises=promises.F2FS,
+        denies=promises.F2FS_POSIX_DENIES,
+    ),
+    Profile(
+        "f2fs-quota",
+        "f2fs",
+        ("mkfs.f2fs", "-q", "-f", "-O", "extra_attr,quota"),
+        "f2fs-tools",
+        _F2FS_CHECK,
+        size_bytes=_F2FS_SIZE_BYTES,
+        config=("f2fs", "quota"),
         promises=promises.F2FS,
         denies=promises.F2FS_POSIX_DENIES,
     ),
