@@ -487,13 +487,12 @@ PROFILES = (
         "ext4-quota",
         "ext4",
         # What users and groups have stands in hidden files that are journaled with each change
-        # (ext4_mark_dquot_dirty() in fs/ext4/super.c); e2fsck counts it again. With f2fs in the kernel one
-        # build serves f2fs-quota, too.
+        # (ext4_mark_dquot_dirty() in fs/ext4/super.c); e2fsck counts it again.
         (*_EXT4_MKFS, "-O", "quota"),
         "e2fsprogs",
         _EXT4_CHECK,
         size_bytes=_EXT4_SIZE_BYTES,
-        config=("f2fs", "quota"),
+        config=("quota",),
         promises=promises.EXT4,
     ),
     Profile(
@@ -599,17 +598,6 @@ PROFILES = (
         _F2FS_CHECK,
         size_bytes=_F2FS_SIZE_BYTES,
         config=("f2fs",),
-        promises=promises.F2FS,
-        denies=promises.F2FS_POSIX_DENIES,
-    ),
-    Profile(
-        "f2fs-quota",
-        "f2fs",
-        ("mkfs.f2fs", "-q", "-f", "-O", "extra_attr,quota"),
-        "f2fs-tools",
-        _F2FS_CHECK,
-        size_bytes=_F2FS_SIZE_BYTES,
-        config=("f2fs", "quota"),
         promises=promises.F2FS,
         denies=promises.F2FS_POSIX_DENIES,
     ),

@@ -4,7 +4,7 @@
 //             first class supported feature") (in v3.6) for quota that is kept in hidden files.
 // caught by:  fsck
 // profiles:   ext4-quota
-// config:     f2fs quota
+// config:     quota
 // workloads:  truncate-then-fsync
 // files: fs/ext4/super.c
 //
