@@ -215,6 +215,8 @@ class AllowedValues:
             self._promise_names(persist)
         if self.asks("fsync-parents"):
             self._promise_parents(persist)
+        if self.asks("fsync-parent-attributes"):
+            self._promise_attributes_of_parent(persist)
 
     def _take_data(self, persist: Persist, floor: Floor) -> None:
         """Of a call about a range, that range alone: neither other bytes nor all the blocks."""
@@ -307,6 +309,21 @@ class AllowedValues:
                 homes = [model.chains[index] for index in model.chains_of[directory]]
                 if directory == model.root or any(home.lives_at(time) for home in homes):
                     self._promise_entries(directory, floor)
+
+    def _promise_attributes_of_parent(self, persist: Persist) -> None:
+        """f2fs: of the directory that a new file was made in and still is, what was set before it was made.
+        Its first fsync has the inode to write, so it asks whether to write a checkpoint instead; a checkpoint
+        that came earlier has those attributes, too."""
+        model, inode = self.model, persist.inode
+        chains, born = [model.chains[index] for index in model.chains_of[inode]], model.inodes[inode].born
+        if born <= self.all.time or len(chains) != 1 or len(chains[0].slots) != 1 or chains[0].born > born:
+            return  # on disk already, or with a past of other names or of none
+        directory = chains[0].slots[0][1][0]
+        changed = [when for line in model.xattrs[directory].values() for when, _, _ in line.changes(0, born)]
+        held = self.attributes.get(directory, self.all)
+        if changed and max(changed) > held.time:
+            floor = self._floor(persist, "fsync-parent-attributes", "directory of a fsynced new file")
+            self.attributes[directory] = floor._replace(time=max(changed))
 
     def _promise_former_owners(self, persist: Persist) -> None:
         """btrfs: of those that had, in the last commit, a name that the fsynced object has now, and so on

@@ -473,6 +473,29 @@ PROFILES = (
         promises=promises.EXT4,
     ),
     Profile(
+        "ext4-fast-commit-inline",
+        "ext4",
+        # What an inode holds inside itself, data and small directories, is in a fast commit with the inode
+        # (ext4_fc_write_inode() in fs/ext4/fast_commit.c), which takes the whole of it for these alone.
+        (*_EXT4_MKFS, "-O", "fast_commit,inline_data", "-I", "256"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4_FAST_COMMIT,
+    ),
+    Profile(
+        "ext4-quota",
+        "ext4",
+        # What users and groups have stands in hidden files that are journaled with each change
+        # (ext4_mark_dquot_dirty() in fs/ext4/super.c); e2fsck counts it again.
+        (*_EXT4_MKFS, "-O", "quota"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        config=("quota",),
+        promises=promises.EXT4,
+    ),
+    Profile(
         "xfs",
         "xfs",
         ("mkfs.xfs", "-q", "-f"),

@@ -590,6 +590,15 @@ F2FS = (
         Tier.FS,
     ),
     Promise(
+        "fsync-parent-attributes",
+        "The first fsync of a new file persists the extended attributes that its directory had when the file "
+        "was made.",
+        'bbf156f7afa7 ("f2fs: fix lost xattrs of directories") (in v4.9); fs/f2fs/xattr.c __f2fs_setxattr(): '
+        '"it triggers checkpoint when parent\'s xattr metadata was updated"; fs/f2fs/file.c '
+        "need_do_checkpoint(), CP_XATTR_DIR",
+        Tier.FS,
+    ),
+    Promise(
         "metadata-commit",
         _COMMIT.format("checkpoint"),
         "Documentation/filesystems/f2fs.rst, Metadata Structure (checkpoints maintain file "

@@ -550,6 +550,31 @@ def test_fsync_of_a_directory_promises_its_times_on_xfs_and_f2fs(name):
     assert kinds(durable.judge(bench.case(replaced(bench.tree(), "A", times=(7, 7))))) == {"mtime lost"}
 
 
+LABELLED = "setup\n  mkdir A\nrun\n  setxattr A user.label 1\n  write A/foo 0 4K\n  fsync A/foo\n"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("f2fs", {"xattr lost"}), ("ext4", set())])
+def test_the_first_fsync_of_a_new_file_keeps_the_attributes_of_its_directory_on_f2fs(name, expected):
+    """bbf156f7afa7 ("f2fs: fix lost xattrs of directories"). On ext4 it is the oracle `ordered` that asks."""
+    bench = Bench(LABELLED, name)
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(), "A", xattrs={})))) == expected
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "write A/foo 0 4K\n  setxattr A user.label 1\n  fsync A/foo",
+        "setxattr A user.label 1\n  write A/old 0 4K\n  fsync A/old",
+        "setxattr A user.label 1\n  creat A/foo\n  creat B\n  fsync B",
+        "setxattr A user.label 1\n  creat bar\n  link bar A/foo\n  fsync A/foo",
+    ],
+)
+def test_attributes_of_a_directory_are_not_asked_of_a_file_that_is_older_or_elsewhere(lines):
+    bench = Bench(f"setup\n  mkdir A\n  creat A/old\nrun\n  {lines}\n", "f2fs")
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "A", xattrs={}))))
+
+
 def test_on_ext4_the_times_of_a_fsynced_directory_are_not_asked():
     bench = Bench(CLOCKED_DIRECTORY, "ext4")
     assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "A", times=(7, 7)))))
