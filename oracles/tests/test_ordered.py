@@ -118,6 +118,15 @@ def test_a_size_behind_the_metadata_is_broken_too():
     assert kinds(ordered.judge(bench.case(tree))) == {"data behind metadata"}
 
 
+def test_a_write_that_makes_its_file_may_be_there_in_part():
+    """Its name is in the first transaction that it takes. A name that is made behind it shows that it ended."""
+    bench = Bench("run\n  write foo 0 8K\n  creat bar\n", "ext4-data-journal")
+    half = replaced(bench.tree(1), "foo", content=node_at(bench.tree(1), "foo").content[:1], size=4096)
+    assert not kinds(ordered.judge(bench.case(half, begun=1, flying=True)))
+    behind = replaced(bench.tree(), "foo", content=node_at(bench.tree(), "foo").content[:1], size=4096)
+    assert kinds(ordered.judge(bench.case(behind))) == {"data behind metadata"}
+
+
 def test_bytes_through_a_mapping_are_in_no_journal():
     """They become the file's at writeback; nothing says when."""
     bench = Bench("setup\n  write foo 0 4K\nrun\n  mmapwrite foo 0 4K\n  creat bar\n", "ext4-data-journal")
