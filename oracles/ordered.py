@@ -92,7 +92,7 @@ def _with_data(case: Case, checked: int) -> Verdict:
 def _behind(case: Case, inode: int, node: Node, since: int) -> list[Violation]:
     allowed, model = case.allowed, case.model
     if since > allowed.all.time and model.steps[since - 1].inode == model.inodes[inode].number:
-        since -= 1  # it may have been under way: a large write takes many transactions, the first with its name
+        since -= 1  # a large write takes many transactions, and the first has the name that it makes
     mapped = [time for time, of in model.mapped if of == inode and allowed.all.time < time <= since]
     if mapped or model.inodes[inode].born > since or not allowed.told(inode):
         return []
