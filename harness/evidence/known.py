@@ -321,6 +321,15 @@ FAST_COMMIT = (
         ("durable: data lost (fsynced file)",),
         BIGALLOC,
     ),
+    KnownBug(
+        READS_AS_ZEROS,
+        ("6.12",),
+        "ext4",
+        "reservations-that-do-not-fit",
+        ("durable: data lost (fsynced file)",),
+        ("ext4",),
+        maybe=True,  # where a page has several blocks: with pages of 64 KiB
+    ),
     _fast_commit(
         BLOCKS,
         "directory-of-new-files-fsynced-beside-others",
@@ -835,7 +844,7 @@ FIXES = (
     Fix("fix/ext4-fsync-makes-a-fast-commit-of-its-own", "ext4", (UNDER_WAY,), FAST),
     Fix("fix/jbd2-no-fast-commit-into-an-empty-journal", "ext4", (FLUSHED,), FAST),
     Fix("fix/ext4-ineligible-means-not-synced", "ext4", (INELIGIBLE,), FAST),
-    Fix("fix/ext4-failed-zero-range-keeps-the-edges", "ext4", (READS_AS_ZEROS,), BIGALLOC),
+    Fix("fix/ext4-failed-zero-range-leaves-no-zeros", "ext4", (READS_AS_ZEROS,), BIGALLOC),
     Fix("fix/ext4-no-fast-commit-of-blocks-behind-the-end", "ext4", (EXTENDED,), FAST),
     Fix("fix/ext4-no-fast-commit-of-data-that-left-the-inode", "ext4", (LEFT_THE_INODE,), FAST_INLINE),
     Fix(

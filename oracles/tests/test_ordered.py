@@ -119,7 +119,7 @@ def test_a_size_behind_the_metadata_is_broken_too():
 
 
 def test_a_write_that_makes_its_file_may_be_there_in_part():
-    """Its name is in the first transaction that it takes. A name that is made behind it shows that it ended."""
+    """Its name is in the first transaction that it takes. A name made behind it shows that it ended."""
     bench = Bench("run\n  write foo 0 8K\n  creat bar\n", "ext4-data-journal")
     half = replaced(bench.tree(1), "foo", content=node_at(bench.tree(1), "foo").content[:1], size=4096)
     assert not kinds(ordered.judge(bench.case(half, begun=1, flying=True)))
