@@ -137,6 +137,7 @@ F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
 LARGER = "F2FS-1"
 STRICT = "F2FS-5"
 IN_PLACE = "F2FS-6"
+UNORDERED = "F2FS-9"
 KEPT = "F2FS-7"
 NO_ERROR = "F2FS-8"
 STRICT_FDATASYNC = (
@@ -312,6 +313,15 @@ FAST_COMMIT = (
             *NO_MOUNT,
         ),
         ("6.12",),
+    ),
+    KnownBug(
+        UNORDERED,
+        ("6.12", "7.2"),
+        "f2fs",
+        "small-files-on-disk-outgrow-their-inodes",
+        ("durable: data lost (synced file)",),
+        ("f2fs", "f2fs-strict"),
+        maybe=True,  # in model R
     ),
     KnownBug(
         READS_AS_ZEROS,
@@ -860,6 +870,7 @@ FIXES = (
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),
     Fix("fix/f2fs-recovery-cuts-behind-the-end", "f2fs", (KEPT,)),
+    Fix("fix/f2fs-strict-fsync-orders-a-dirty-inode", "f2fs", (UNORDERED,), ("f2fs-strict",)),
     Fix("fix/f2fs-strict-fsync-waits-and-flushes", "f2fs", (STRICT,), ("f2fs-strict",)),
 )
 
