@@ -54,8 +54,8 @@ def test_the_shell_can_read_its_program(place: Path, shell: str) -> None:
         ("mini", ["minimize"]),
         ("run --cross", ["--cross-check"]),
         ("run exchange-thr", ["exchange-through-third"]),
-        ("run exchange-through-third mi", ["mine.workload"]),
-        ("run --fs btrfs,ext4-f", ["btrfs,ext4-fast-commit"]),
+        ("run exchange-through-third min", ["mine.workload"]),
+        ("run --fs btrfs,ext4-one", ["btrfs,ext4-one-group"]),
         ("run --kernel 7", ["7.2"]),
         ("run --kernel 6.12+planted/xfs-size-logged-as", ["6.12+planted/xfs-size-logged-as-timestamp"]),
         (

@@ -21,7 +21,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("POWERCUT_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("POWERCUT_CACHE_LIMIT", raising=False)
     monkeypatch.setattr("os.sync", lambda: None)
-    monkeypatch.setattr(building, "compiler", lambda: "gcc 99")
+    monkeypatch.setattr(building, "compiler", lambda _arch: "gcc 99")
     return make_tree(tmp_path / "linux")
 
 
