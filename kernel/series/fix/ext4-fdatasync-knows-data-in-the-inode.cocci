@@ -3,6 +3,7 @@
 // profiles:   ext4-inline-data
 // workloads:  small-files-overwritten-in-their-inodes
 // files: fs/ext4/inline.c
+// absent: 5.10 (there the code is of another form)
 //
 // A fix of our own for EXT4-23 (docs/findings/EXT4-23.md).
 //

@@ -6,6 +6,7 @@
 // profiles:   ext4-fast-commit-inline
 // workloads:  small-files-stay-in-their-inodes
 // files: fs/ext4/fast_commit.c
+// absent: 5.10 (there the code is of another form)
 //
 // What is changed. A fast commit writes of each inode its fields. Where the inode holds the data of its file, it is to write
 // all of it, for behind the first 60 bytes the data stand among the extended attributes. It no longer does.

@@ -7,6 +7,7 @@
 // orders:     40
 // workloads:  open-files-unlinked-at-once
 // files: fs/ext4/orphan.c
+// absent: 5.10 (there the list is in another file, and filled by other steps)
 //
 // What is changed. The list of orphans on the disk begins in the superblock and goes through the inodes. The next one of
 // a new orphan is read from the superblock before the lock is taken.

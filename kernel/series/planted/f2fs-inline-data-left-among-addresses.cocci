@@ -7,6 +7,7 @@
 // config:     f2fs
 // workloads:  small-files-on-disk-outgrow-their-inodes
 // files: fs/f2fs/inline.c
+// absent: 5.10 (there the code is of another form)
 //
 // What is changed. The checkpoint has a file's data in its inode, and an fsync wrote it with blocks. Recovery is to clear what
 // stands in the inode before it enters the blocks. It no longer does.
