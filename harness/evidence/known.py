@@ -179,17 +179,17 @@ FAST = ("ext4-fast-commit",)
 BIGALLOC = ("ext4-bigalloc", "ext4-bigalloc-ordered")
 FAST_INLINE = ("ext4-fast-commit-inline",)
 SHOWN_INLINE = (
-    "EXT4-1",
-    "EXT4-10",
-    "EXT4-17",
-    "EXT4-18",
-    "EXT4-19",
-    "EXT4-2",
-    "EXT4-3",
-    "EXT4-5",
-    "EXT4-6",
-    "EXT4-7",
-    "EXT4-9",
+    BLOCKS,
+    UNDER_WAY,
+    GROWN,
+    FLUSHED,
+    INELIGIBLE,
+    NAMELESS,
+    SPOILT,
+    COUNTS,
+    FIRST_NAME,
+    ATTRIBUTES,
+    EXTENDED,
 )
 
 FAST_COMMIT = (
@@ -314,32 +314,6 @@ FAST_COMMIT = (
         ),
         ("6.12",),
     ),
-    KnownBug(
-        UNORDERED,
-        ("6.12", "7.2"),
-        "f2fs",
-        "small-files-on-disk-outgrow-their-inodes",
-        ("durable: data lost (synced file)",),
-        ("f2fs", "f2fs-strict"),
-        maybe=True,  # in model R
-    ),
-    KnownBug(
-        READS_AS_ZEROS,
-        ("6.12",),
-        "ext4",
-        "holes-punched-when-full",
-        ("durable: data lost (fsynced file)",),
-        BIGALLOC,
-    ),
-    KnownBug(
-        READS_AS_ZEROS,
-        ("6.12",),
-        "ext4",
-        "reservations-that-do-not-fit",
-        ("durable: data lost (fsynced file)",),
-        ("ext4",),
-        maybe=True,  # where a page has several blocks: with pages of 64 KiB
-    ),
     _fast_commit(
         BLOCKS,
         "directory-of-new-files-fsynced-beside-others",
@@ -444,6 +418,32 @@ KNOWN = (
         "small-files-overwritten-in-their-inodes",
         ("durable: data lost (fdatasynced file)",),
         ("ext4-inline-data", *FAST_INLINE),
+    ),
+    KnownBug(
+        UNORDERED,
+        ("6.12", "7.2"),
+        "f2fs",
+        "small-files-on-disk-outgrow-their-inodes",
+        ("durable: data lost (synced file)",),
+        ("f2fs", "f2fs-strict"),
+        maybe=True,  # in model R
+    ),
+    KnownBug(
+        READS_AS_ZEROS,
+        ("6.12",),
+        "ext4",
+        "holes-punched-when-full",
+        ("durable: data lost (fsynced file)",),
+        BIGALLOC,
+    ),
+    KnownBug(
+        READS_AS_ZEROS,
+        ("6.12",),
+        "ext4",
+        "reservations-that-do-not-fit",
+        ("durable: data lost (fsynced file)",),
+        ("ext4",),
+        maybe=True,  # where a page has several blocks: with pages of 64 KiB
     ),
     *(_strict(workload, "durable: data lost (fdatasynced file)") for workload in STRICT_FDATASYNC),
     _strict("punch-hole-across-end-fsync", "durable: data lost (fsynced file)"),
