@@ -91,17 +91,17 @@ def _with_data(case: Case, checked: int) -> Verdict:
 
 def _behind(case: Case, inode: int, node: Node, since: int) -> list[Violation]:
     allowed, model = case.allowed, case.model
-    if since > allowed.all.time and model.steps[since - 1].inode == model.inodes[inode].number:
-        since -= 1  # a large write takes many transactions, and the first has the name that it makes
+    # A large write takes many transactions, and the first has the name that it makes.
+    ended = max(since - 1, allowed.all.time)
     mapped = [time for time, of in model.mapped if of == inode and allowed.all.time < time <= since]
-    if mapped or model.inodes[inode].born > since or not allowed.told(inode):
+    if mapped or model.inodes[inode].born > ended or not allowed.told(inode):
         return []
-    sizes = allowed.sizes(inode, since)
+    sizes = allowed.sizes(inode, ended)
     expected, found = "", ""
     if not sizes.allow(node.size):
         expected = f"{' or '.join(str(size) for size in sorted(sizes.exact))} bytes"
         found = f"{node.size} bytes"
-    elif (difference := first_difference(node.content, allowed.pieces(inode, since), node.size)) is not None:
+    elif (difference := first_difference(node.content, allowed.pieces(inode, ended), node.size)) is not None:
         writers = [
             f"operation {source.stamp - 1}" if source.stamp else "zeros" for source in difference.allowed
         ]
