@@ -10,7 +10,7 @@ Not here: titles and the status upstream, which the page of each bug holds (bugs
 """
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 
 import msgspec
 
@@ -24,6 +24,7 @@ class KnownBug(msgspec.Struct, frozen=True):
     """How a bug of stock kernels shows. id: of its page, docs/findings/ID.md. signatures: without the
     filesystem's name. workload: EVERYWHERE if timing decides which workloads show it.
     profiles: those that show it; empty means all profiles of the filesystem. kind: of results.KINDS.
+    models: crash models of which one at least has to show it; empty means any.
     maybe: the workload shows it in some recordings only (order of threads), or only with a config variant, as
     every program does (workloads/programs/)."""
 
@@ -35,6 +36,7 @@ class KnownBug(msgspec.Struct, frozen=True):
     profiles: tuple[str, ...] = ()
     kind: str = CRASH
     maybe: bool = False
+    models: tuple[str, ...] = ()
 
     def shown_on(self, kernel: str, profile_name: str) -> bool:
         return (
@@ -70,7 +72,9 @@ LOGGED_BEFORE = "BTRFS-14"
 LINKED_TMPFILE = "BTRFS-9"
 SYMLINK = "BTRFS-5"
 BEFORE_A_NAME = "BTRFS-11"
+ORDERED = ("O",)
 FIRST_NODE = "F2FS-3"
+OVER_WHAT_IT_READS = "F2FS-10"
 REPLAYED = "BTRFS-15"
 REPLAYED_SIGNATURES = ("durable: mtime lost (fsynced directory)",)
 STALE = "BTRFS-16"
@@ -350,6 +354,31 @@ EXCHANGED_SIGNATURES = ("durable: name lost (fsynced file)", "durable: name lost
 GROWING = ("grown-between-fsyncs", "grown-and-used-at-once")
 UNCLEAN = ("fsck: not clean (filesystem)",)
 
+# What an fsync of f2fs made durable.
+FSYNCED_SIGNATURES = (
+    "atomic: no name (renamed file)",
+    "atomic: replaced name gone (renamed file)",
+    "durable: ctime lost (fsynced file)",
+    "durable: data lost (fdatasynced file)",
+    "durable: data lost (fsynced file)",
+    "durable: flags lost (fsynced file)",
+    "durable: mode lost (fsynced file)",
+    "durable: mtime lost (fsynced file)",
+    *_however("durable: name came back", GONE, "fsynced file"),
+    "durable: name lost (fdatasynced file)",
+    *_however("durable: name lost", MADE, "fsynced file"),
+    *_however("durable: object lost", MADE, "fsynced file"),
+    "durable: owner lost (fsynced file)",
+    "durable: preallocation lost (fdatasynced file)",
+    "durable: preallocation lost (fsynced file)",
+    "durable: size lost (fdatasynced file)",
+    "durable: size lost (fsynced file)",
+    *_however("durable: wrong object", MADE, "fsynced file"),
+    "durable: xattr came back (fsynced file)",
+    "durable: xattr lost (fsynced file)",
+    "durable: xattr value lost (fsynced file)",
+)
+
 KNOWN = (
     *(
         KnownBug(DATA_DEVICE, ("6.12",), "ext4", workload, (signature,), ("ext4-journal-device",), maybe=True)
@@ -464,35 +493,8 @@ KNOWN = (
         ),
         ("f2fs", "f2fs-strict"),
     ),
-    KnownBug(
-        id=FIRST_NODE,
-        kernels=("6.12", "7.2"),
-        filesystem="f2fs",
-        workload=EVERYWHERE,
-        signatures=(
-            "atomic: no name (renamed file)",
-            "atomic: replaced name gone (renamed file)",
-            "durable: ctime lost (fsynced file)",
-            "durable: data lost (fdatasynced file)",
-            "durable: data lost (fsynced file)",
-            "durable: flags lost (fsynced file)",
-            "durable: mode lost (fsynced file)",
-            "durable: mtime lost (fsynced file)",
-            *_however("durable: name came back", GONE, "fsynced file"),
-            "durable: name lost (fdatasynced file)",
-            *_however("durable: name lost", MADE, "fsynced file"),
-            *_however("durable: object lost", MADE, "fsynced file"),
-            "durable: owner lost (fsynced file)",
-            "durable: preallocation lost (fdatasynced file)",
-            "durable: preallocation lost (fsynced file)",
-            "durable: size lost (fdatasynced file)",
-            "durable: size lost (fsynced file)",
-            *_however("durable: wrong object", MADE, "fsynced file"),
-            "durable: xattr came back (fsynced file)",
-            "durable: xattr lost (fsynced file)",
-            "durable: xattr value lost (fsynced file)",
-        ),
-    ),
+    KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
+    KnownBug(OVER_WHAT_IT_READS, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("N",)),
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, ROOMY),
     KnownBug(REPLACED, BOTH, "btrfs", "rename-over-synced-file", REPLACED_SIGNATURES, ROOMY),
     # Space decides whether the fsync commits, and whether there is room for the exchange.
@@ -866,6 +868,7 @@ FIXES = (
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
+    Fix("fix/f2fs-recovery-spares-what-it-reads", "f2fs", (OVER_WHAT_IT_READS,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),
@@ -918,18 +921,20 @@ def explained(
     signature: str,
     places: Iterable[tuple[str, str]],
     attributed: Iterable[Attribution] = (),
+    models: Collection[str] = ORDERED,
 ) -> Explained:
     """kernel: a kernel spec. Of the series on top of a source only those of FIXES remove bugs of the source:
     a bug is removed if all its fixes are there.
     attributed: by fixes that removed it (harness/runs/attribution.py). They say more than an entry of what
-    comes and goes, or shows EVERYWHERE, and less than any other entry that names the workload."""
+    comes and goes, or shows EVERYWHERE, and less than any other entry that names the workload.
+    models: of the states that show it."""
     by_fix = {(one.profile, one.workload): one.ids for one in attributed}
     found, asked = [], False
     for place in places:
-        ids = _ids(kernel, signature, place, surely=True)
+        ids = _ids(kernel, signature, place, models, surely=True)
         if not ids and place in by_fix:
             ids, asked = by_fix[place], True
-        found.append(ids or _ids(kernel, signature, place))
+        found.append(ids or _ids(kernel, signature, place, models))
     if not found or not all(found):
         return Explained()
     return Explained(tuple(dict.fromkeys(one for each in found for one in each)), asked)
@@ -940,18 +945,19 @@ def known_ids(
     signature: str,
     places: Iterable[tuple[str, str]],
     attributed: Iterable[Attribution] = (),
+    models: Collection[str] = ORDERED,
 ) -> tuple[str, ...]:
     """Of explained()."""
-    return explained(kernel, signature, places, attributed).ids
+    return explained(kernel, signature, places, attributed, models).ids
 
 
-def is_named(kernel: str, signature: str, place: tuple[str, str]) -> bool:
+def is_named(kernel: str, signature: str, place: tuple[str, str], models: Collection[str] = ORDERED) -> bool:
     """Whether KNOWN says by itself which bug this is. An entry of what comes and goes, or shows EVERYWHERE,
     does not where several bugs show the same on the profile."""
-    if _ids(kernel, signature, place, surely=True):
+    if _ids(kernel, signature, place, models, surely=True):
         return True
-    shown = {bug.id for bug in KNOWN if _shows(bug, kernel, signature, place[0], _fixed(kernel))}
-    return len(shown) == 1 and bool(_ids(kernel, signature, place))
+    shown = {bug.id for bug in KNOWN if _shows(bug, kernel, signature, place[0], _fixed(kernel), models)}
+    return len(shown) == 1 and bool(_ids(kernel, signature, place, models))
 
 
 def _fixed(kernel: str) -> set[str]:
@@ -959,20 +965,41 @@ def _fixed(kernel: str) -> set[str]:
     return {bug for fix in FIXES for bug in fix.ids} - missing
 
 
-def _ids(kernel: str, signature: str, place: tuple[str, str], surely: bool = False) -> tuple[str, ...]:
+def _ids(
+    kernel: str, signature: str, place: tuple[str, str], models: Collection[str], surely: bool = False
+) -> tuple[str, ...]:
     """surely: of all entries that name the workload, but as one that shows it in some recordings only; else
-    of the first entry for the place."""
+    of the first entry for the place. A bug that shows EVERYWHERE would hide all that a series of the user's
+    does: on a kernel with one it counts only where no fix could tell it."""
     profile_name, workload = place
     fixed = _fixed(kernel)
-    entries = (one for one in KNOWN if _shows(one, kernel, signature, profile_name, fixed))
+    entries = (one for one in KNOWN if _shows(one, kernel, signature, profile_name, fixed, models))
     if surely:
         named = (one.id for one in entries if one.workload == workload and not one.maybe)
         return tuple(dict.fromkeys(named))
-    return next(((one.id,) for one in entries if one.workload in (workload, EVERYWHERE)), ())
+    own = {*kernel.split("+")[1:]} - {fix.series for fix in FIXES}
+    told = {bug for fix in FIXES for bug in fix.ids} if own else set()
+    return next(
+        (
+            (one.id,)
+            for one in entries
+            if one.workload == workload or (one.workload == EVERYWHERE and one.id not in told)
+        ),
+        (),
+    )
 
 
-def _shows(bug: KnownBug, kernel: str, signature: str, profile_name: str, fixed: Container[str]) -> bool:
+def _shows(
+    bug: KnownBug,
+    kernel: str,
+    signature: str,
+    profile_name: str,
+    fixed: Container[str],
+    models: Collection[str],
+) -> bool:
     if bug.id in fixed or not bug.shown_on(kernel.partition("+")[0], profile_name):
+        return False
+    if bug.models and set(bug.models).isdisjoint(models):
         return False
     named = {f"{bug.filesystem} {one}" for one in bug.signatures}
     asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}

@@ -254,7 +254,7 @@ def ordering(experiment: Experiment, spec: str) -> int:
 def finding_of(number: int, found: Group, run: Path, followups: Triages) -> Finding:
     witness, violation = found.witness, found.violation
     after = triage_of(followups, witness.kernel, found.signature)
-    bugs = explained(witness.kernel, found.signature, found.places, after.attributed)
+    bugs = explained(witness.kernel, found.signature, found.places, after.attributed, found.models)
     return Finding(
         id=f"F{number}",
         signature=found.signature,

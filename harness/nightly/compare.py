@@ -34,11 +34,13 @@ STEPS = ("repeat", "minimize", "export", "bisect")
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A finding as tonight's runs have it: the first witness, and every place that shows it."""
+    """A finding as tonight's runs have it: the first witness, every place that shows it, and the crash models
+    that show it anywhere."""
 
     finding: Finding
     run: str
     places: tuple[tuple[str, str], ...]
+    models: frozenset[str]
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -61,7 +63,7 @@ def compare(history: History, night: int, kernel: Row, results: Path, progress: 
     good = commit_before(history, night, name)
     with history.at_once() as connection:
         for signature, one in shown.items():
-            known = known_ids(kernel_for_known(kernel), signature, one.places)
+            known = known_ids(kernel_for_known(kernel), signature, one.places, models=one.models)
             verdict = of_shown(older.get(signature), known)
             row = row_of(name, night, one, known, verdict, older.get(signature), good, kernel["hash"])
             put_in(connection, "finding", row)
@@ -127,9 +129,11 @@ def shown_tonight(history: History, night: int, kernel: str, results: Path) -> d
             places = tuple((each["profile"], workload) for workload in one.workloads)
             before = found.get(one.signature)
             if before is None:
-                found[one.signature] = Shown(one, each["run"], places)
+                found[one.signature] = Shown(one, each["run"], places, frozenset(one.models))
             else:
-                found[one.signature] = msgspec.structs.replace(before, places=(*before.places, *places))
+                found[one.signature] = msgspec.structs.replace(
+                    before, places=(*before.places, *places), models=before.models.union(one.models)
+                )
     return found
 
 

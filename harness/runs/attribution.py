@@ -142,7 +142,8 @@ def shown_by(experiment: Experiment, followups: Triages) -> Shown | None:
     new = [
         name
         for name in models
-        if not is_named(facts.kernel, name, place) and place not in _attributed(followups, facts.kernel, name)
+        if not is_named(facts.kernel, name, place, models[name])
+        and place not in _attributed(followups, facts.kernel, name)
     ]
     if not new:
         return None
