@@ -24,7 +24,7 @@ CHECKS = (
 NOT_CHECKED = (
     "New files on a profile that is made nearly full. The content of files, and use by "
     "several processes at the same time. In the mount that replayed a log, use is tested "
-    "only in states whose last write had FUA."
+    "only in states whose last write had FUA or is followed by a FLUSH."
 )
 
 MAKING = ("create", "write", "fsync")  # the probe's calls that need space

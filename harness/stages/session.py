@@ -66,9 +66,10 @@ USED_UP = b',"used_up":true}'
 class Request(msgspec.Struct, frozen=True):
     """One state on its way: the writes since the state before it.
 
-    committed: its last write was one with FUA, a superblock or a journal's commit. Then the mount that
-    replays is put to use before it ends, which costs 0.7 ms of 2.9 on btrfs: too much for every state, and
-    a log that was just committed is where replay has most to do.
+    committed: its last write was one with FUA, a superblock or a journal's commit, or one that a FLUSH
+    follows, the nodes of an fsync of f2fs. Then the mount that replays is put to use before it ends, which
+    costs 0.7 ms of 2.9 on btrfs: too much for every state, and a log that was just committed is where replay
+    has most to do.
     damaged: of Rebuilding.
     audit: recover it though it is proven.
     """

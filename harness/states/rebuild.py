@@ -117,7 +117,7 @@ class Rebuilding:
     """
     disk:      of the state moved to last.
     dirty:     blocks that changed since whoever reads it cleared it.
-    committed: the last write of its prefix had FUA (session.Request).
+    committed: whether a sync ended with the last write of its prefix (session.Request).
     damaged:   block and content of what is damaged in the state moved to last, as it was; None where nothing
                is.
     """
@@ -196,7 +196,20 @@ class Rebuilding:
             for write in writes_of(entry):
                 self._note(self.disk.apply(write))
         if prefix != self._window.start:
+            self.committed = self.committed or self._flush_follows(prefix)
             self._window = Window(prefix, self._log, self._entry)
+
+    def _flush_follows(self, prefix: int) -> bool:
+        """Whether the next entry but marks is a FLUSH for its own sake. That of a write with FUA is another
+        entry, too, and has both flags."""
+        for at in range(prefix, len(self._log)):
+            entry = self._log.summary(at)
+            if not entry.flags & EntryFlag.MARK:
+                return (
+                    not entry.sector_count
+                    and entry.flags & (EntryFlag.FLUSH | EntryFlag.FUA) == EntryFlag.FLUSH
+                )
+        return False
 
     def _window_start(self, prefix: int) -> int:
         """As crash.window_start(), without looking at what was looked at for the state before."""

@@ -302,6 +302,7 @@ LONG = {
     "names-with-equal-hashes": 68,
     "young-attributes-of-a-removed-file": 27,
     "fsync-after-a-checkpoint-into-an-empty-list": 52,
+    "names-fsynced-while-the-log-is-written": 16,
 }
 # Of many extents, so that their items fill several leaves of 4K; of more than one copy; or more than what
 # need not be given back, or than a third of a journal.

@@ -1,6 +1,5 @@
 """Which known bugs a finding is, by kernel, profile, signature and workload."""
 
-
 from harness.evidence.known import (
     KNOWN,
     Explained,

@@ -5,6 +5,7 @@
 // caught by:  durable, historical
 // workloads:  split-without-the-blocks-for-splits
 // profiles:   ext4-bigalloc-ordered
+// absent:     5.10 6.1 7.2 (that fix is not in the first two, and 7.2 splits in another way)
 // files: fs/ext4/extents.c
 //
 // What is changed. A write into the middle of a reservation splits it twice. Where the first split, behind the write, finds no

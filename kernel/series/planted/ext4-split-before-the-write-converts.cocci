@@ -6,6 +6,7 @@
 // faults:     sweep
 // workloads:  write-fails-without-the-blocks-for-splits
 // profiles:   ext4-bigalloc
+// absent:     5.10 6.1 7.2 (that fix is not in the first two, and 7.2 splits in another way)
 // files: fs/ext4/extents.c
 //
 // What is changed. A reservation is split before a write into it is sent to the device. The split is told to convert.
