@@ -167,3 +167,19 @@ def test_every_cut_of_a_drawn_log_has_its_writes_in_one_window() -> None:
 
 def entry_summary(entry: Entry) -> EntrySummary:
     return EntrySummary(entry.flags, entry.sector, entry.sector_count, entry.mark)
+
+
+def test_a_sync_ends_with_a_write_with_fua_or_with_one_that_a_flush_follows(tmp_path: Path) -> None:
+    """Not with a FLUSH that belongs to a write with FUA, and not while other writes come before the FLUSH."""
+    both = EntryFlag.FLUSH | EntryFlag.FUA
+    mark, data = Entry(0, 0, EntryFlag.MARK, mark="done-1"), Entry(8, 8, 0, bytes(BLOCK_BYTES))
+    of_fua, fua = Entry(16, 0, both), Entry(16, 8, EntryFlag.FUA, bytes(BLOCK_BYTES))
+    flush = Entry(0, 0, EntryFlag.FLUSH)
+    write_log(tmp_path / "log", (data, data, mark, flush, data, of_fua, fua, mark, data))
+    (tmp_path / "base").write_bytes(BASE)
+    with open_log(tmp_path / "log") as log, Rebuilding(tmp_path / "base", log) as rebuilding:
+        told = []
+        for prefix in range(10):
+            rebuilding.move(State(prefix))
+            told.append(rebuilding.committed)
+    assert told == [False, False, True, True, True, False, False, True, True, False]
