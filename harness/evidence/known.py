@@ -1,21 +1,18 @@
 """
-Which findings on stock kernels are known bugs, by the ID of the bug's page in docs/findings/.
+How the known bugs of stock kernels show, by the ID of the bug's page in docs/findings/, and what mends them.
 
 In:       nothing.
-Out:      KNOWN; FIXES; expected_findings() and found_in() of a run, to compare; explained(), known_ids() and
-          is_named() of a finding.
-Not here: titles and the status upstream, which the page of each bug holds (bugs.py); muting. A run reports a
-          known bug as BROKEN, names its ID, and ends with exit status 1. The suite requires that a stock
-          kernel shows exactly these findings: it fails when one more appears, and when one no longer appears.
+Out:      KNOWN; FIXES.
+Not here: which of them a finding is (named.py); titles and the status upstream, which the page of each bug
+          holds (bugs.py); muting. A run reports a known bug as BROKEN, names its ID, and ends with exit
+          status 1. The suite requires that a stock kernel shows exactly these findings: it fails when one
+          more appears, and when one no longer appears.
 """
-
-import re
-from collections.abc import Collection, Container, Iterable
 
 import msgspec
 
 from oracles.profiles import PROFILES, profile
-from reports.results import CRASH, FAULTS, Attribution, Summary
+from reports.results import CRASH, FAULTS
 
 EVERYWHERE = "*"
 
@@ -72,7 +69,6 @@ LOGGED_BEFORE = "BTRFS-14"
 LINKED_TMPFILE = "BTRFS-9"
 SYMLINK = "BTRFS-5"
 BEFORE_A_NAME = "BTRFS-11"
-ORDERED = ("O",)
 FIRST_NODE = "F2FS-3"
 OVER_WHAT_IT_READS = "F2FS-10"
 NO_FSYNC = "F2FS-11"
@@ -885,138 +881,3 @@ FIXES = (
     Fix("fix/f2fs-strict-fsync-orders-a-dirty-inode", "f2fs", (UNORDERED,), ("f2fs-strict",)),
     Fix("fix/f2fs-strict-fsync-waits-and-flushes", "f2fs", (STRICT,), ("f2fs-strict",)),
 )
-
-
-def found_in(summary: Summary) -> set[tuple[str, str]]:
-    """(signature, workload) of a run of one profile, as expected_findings() has them."""
-    return {(one.signature, workload) for one in summary.findings for workload in one.workloads}
-
-
-def expected_findings(
-    kernel: str, profile_name: str, kind: str = CRASH, maybe: bool = False
-) -> set[tuple[str, str]]:
-    """(signature, workload) of every finding that the stock kernel is known for. maybe: of those that come
-    and go, which are not among the others."""
-    return {
-        (f"{profile(profile_name).filesystem} {signature}", known.workload)
-        for known in KNOWN
-        if known.workload != EVERYWHERE
-        and known.shown_on(kernel, profile_name)
-        and (known.kind, known.maybe) == (kind, maybe)
-        for signature in known.signatures
-    }
-
-
-def signatures_everywhere(kernel: str, profile_name: str, kind: str = CRASH) -> set[str]:
-    """Of bugs that may show in any workload: such a finding says nothing of others with its signature."""
-    return {
-        f"{profile(profile_name).filesystem} {signature}"
-        for known in KNOWN
-        if known.workload == EVERYWHERE and known.kind == kind and known.shown_on(kernel, profile_name)
-        for signature in known.signatures
-    }
-
-
-class Explained(msgspec.Struct, frozen=True):
-    """What a finding is. ids: of the bugs, each once; empty if one of its places (profile and workload) is
-    not explained by a known bug. by_fix: whether a place has its bug from a fix that removed the finding."""
-
-    ids: tuple[str, ...] = ()
-    by_fix: bool = False
-
-
-def explained(
-    kernel: str,
-    signature: str,
-    places: Iterable[tuple[str, str]],
-    attributed: Iterable[Attribution] = (),
-    models: Collection[str] = ORDERED,
-) -> Explained:
-    """kernel: a kernel spec. Of the series on top of a source only those of FIXES remove bugs of the source:
-    a bug is removed if all its fixes are there.
-    attributed: by fixes that removed it (harness/runs/attribution.py). They say more than an entry of what
-    comes and goes, or shows EVERYWHERE, and less than any other entry that names the workload.
-    models: of the states that show it."""
-    by_fix = {(one.profile, one.workload): one.ids for one in attributed}
-    found, asked = [], False
-    for place in places:
-        ids = _ids(kernel, signature, place, models, surely=True)
-        if not ids and place in by_fix:
-            ids, asked = by_fix[place], True
-        found.append(ids or _ids(kernel, signature, place, models))
-    if not found or not all(found):
-        return Explained()
-    return Explained(tuple(dict.fromkeys(one for each in found for one in each)), asked)
-
-
-def known_ids(
-    kernel: str,
-    signature: str,
-    places: Iterable[tuple[str, str]],
-    attributed: Iterable[Attribution] = (),
-    models: Collection[str] = ORDERED,
-) -> tuple[str, ...]:
-    """Of explained()."""
-    return explained(kernel, signature, places, attributed, models).ids
-
-
-def is_named(kernel: str, signature: str, place: tuple[str, str], models: Collection[str] = ORDERED) -> bool:
-    """Whether KNOWN says by itself which bug this is. An entry of what comes and goes, or shows EVERYWHERE,
-    does not where several bugs show the same on the profile."""
-    if _ids(kernel, signature, place, models, surely=True):
-        return True
-    shown = {bug.id for bug in KNOWN if _shows(bug, kernel, signature, place[0], _fixed(kernel), models)}
-    return len(shown) == 1 and bool(_ids(kernel, signature, place, models))
-
-
-def _fixed(kernel: str) -> set[str]:
-    missing = {bug for fix in FIXES for bug in fix.ids if fix.series not in kernel.split("+")}
-    return {bug for fix in FIXES for bug in fix.ids} - missing
-
-
-def _ids(
-    kernel: str, signature: str, place: tuple[str, str], models: Collection[str], surely: bool = False
-) -> tuple[str, ...]:
-    """surely: of all entries that name the workload, but as one that shows it in some recordings only; else
-    of the first entry for the place. A bug that shows EVERYWHERE would hide all that a series of the user's
-    does: on a kernel with one it counts only where no fix could tell it."""
-    profile_name, workload = place
-    fixed = _fixed(kernel)
-    entries = (one for one in KNOWN if _shows(one, kernel, signature, profile_name, fixed, models))
-    if surely:
-        named = (one.id for one in entries if one.workload == workload and not one.maybe)
-        return tuple(dict.fromkeys(named))
-    own = {*kernel.split("+")[1:]} - {fix.series for fix in FIXES}
-    told = {bug for fix in FIXES for bug in fix.ids} if own else set()
-    return next(
-        (
-            (one.id,)
-            for one in entries
-            if one.workload == workload or (one.workload == EVERYWHERE and one.id not in told)
-        ),
-        (),
-    )
-
-
-def _shows(
-    bug: KnownBug,
-    kernel: str,
-    signature: str,
-    profile_name: str,
-    fixed: Container[str],
-    models: Collection[str],
-) -> bool:
-    if bug.id in fixed or not bug.shown_on(kernel.partition("+")[0], profile_name):
-        return False
-    if bug.models and set(bug.models).isdisjoint(models):
-        return False
-    named = {f"{bug.filesystem} {one}" for one in bug.signatures}
-    asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}
-    return not asked.isdisjoint(named)
-
-
-def _without_fault(signature: str) -> str:
-    """What a loss that a sweep of faults shows is called after a power failure: a bug of the second is there
-    in the first, too, whether the device fails or is only slow."""
-    told, kept = re.subn(r" told: (.*) untold \(", r" durable: \1 (", signature)
-    return told if kept else signature.replace(" contained: ", " durable: ")

@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.evidence.bugs import known_as
 from harness.evidence.detection import detect, silence, sweep_failed
-from harness.evidence.known import explained
+from harness.evidence.named import explained
 from harness.evidence.orders import Orders
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of

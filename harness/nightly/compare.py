@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from harness.evidence.known import known_ids
+from harness.evidence.named import known_ids
 from harness.experiments.interestingness import Trigger
 from harness.local.progress import Progress
 from harness.nightly.history import History, Row, put_in

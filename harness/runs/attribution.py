@@ -27,7 +27,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.evidence.known import FIXES, Fix, is_named
+from harness.evidence.known import FIXES, Fix
+from harness.evidence.named import is_named
 from harness.evidence.store import reading
 from harness.evidence.summary import experiment_folders
 from harness.evidence.triage import Triages, add_attributed, read_triage, triage_of

@@ -12,7 +12,7 @@ import re
 import pytest
 
 from harness.commands.main import main
-from harness.evidence.known import expected_findings
+from harness.evidence.named import expected_findings
 from harness.evidence.sweep import bug_of
 from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run

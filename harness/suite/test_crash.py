@@ -8,7 +8,7 @@ Not here: the demonstration set (test_smoke.py).
 
 import pytest
 
-from harness.evidence.known import expected_findings, found_in, signatures_everywhere
+from harness.evidence.named import expected_findings, found_in, signatures_everywhere
 from workloads.library import names
 
 

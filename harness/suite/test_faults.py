@@ -10,7 +10,7 @@ Not here: the oracles themselves (oracles/tests/test_faults.py), the whole libra
 import msgspec
 import pytest
 
-from harness.evidence.known import expected_findings, found_in, signatures_everywhere
+from harness.evidence.named import expected_findings, found_in, signatures_everywhere
 from harness.evidence.sweep import planted_bugs
 from harness.experiments.cross_check import Agreement, cross_check
 from harness.local.progress import Progress

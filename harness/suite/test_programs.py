@@ -17,7 +17,7 @@ import subprocess
 
 import pytest
 
-from harness.evidence.known import expected_findings
+from harness.evidence.named import expected_findings
 from harness.evidence.summary import experiment_folders
 from harness.local.packages import for_programs, missing
 from harness.local.progress import Progress

@@ -4,7 +4,8 @@ import pytest
 
 from harness.evidence.bugs import pages_folder
 from harness.evidence.detection import detect, silence, stock_of, sweep_failed, table
-from harness.evidence.known import EVERYWHERE, KNOWN, known_ids
+from harness.evidence.known import EVERYWHERE, KNOWN
+from harness.evidence.named import known_ids
 from oracles.finding import Witness
 from oracles.profiles import PROFILES
 from oracles.verdict import Answer, Tier, Verdict, Violation

@@ -5,7 +5,8 @@ from itertools import count
 import msgspec
 import pytest
 
-from harness.evidence.known import FIXES, KNOWN, known_ids
+from harness.evidence.known import FIXES, KNOWN
+from harness.evidence.named import known_ids
 from harness.evidence.triage import add_attributed, read_triage, triage_of
 from harness.local.progress import Progress
 from harness.runs import attribution
