@@ -184,32 +184,29 @@ class Rebuilding:
                 self._start_again()
             self._forward(start)
             window = self._window
+        self.committed = whole and self._ends_a_sync(state.prefix)
         if not whole:
-            self.committed = False
             self._note(window.move(self.disk, state.prefix, state.lost, state.torn, state.sectors))
 
     def _forward(self, prefix: int) -> None:
         """From the whole prefix that the disk shows."""
         for entry in self._log.entries(self._window.prefix, prefix):
-            if entry.sector_count:
-                self.committed = bool(entry.flags & EntryFlag.FUA)
             for write in writes_of(entry):
                 self._note(self.disk.apply(write))
         if prefix != self._window.start:
-            self.committed = self.committed or self._flush_follows(prefix)
             self._window = Window(prefix, self._log, self._entry)
 
-    def _flush_follows(self, prefix: int) -> bool:
-        """Whether the next entry but marks is a FLUSH for its own sake. That of a write with FUA is another
-        entry, too, and has both flags."""
-        for at in range(prefix, len(self._log)):
-            entry = self._log.summary(at)
-            if not entry.flags & EntryFlag.MARK:
-                return (
-                    not entry.sector_count
-                    and entry.flags & (EntryFlag.FLUSH | EntryFlag.FUA) == EntryFlag.FLUSH
-                )
-        return False
+    def _ends_a_sync(self, prefix: int) -> bool:
+        """Whether the last write has FUA, or the next entry behind it but marks is a FLUSH for its own sake.
+        That of a write with FUA is an entry, too, and has both flags. All prefixes with one disk agree."""
+        behind = prefix
+        while behind and not self._log.summary(behind - 1).sector_count:
+            behind -= 1
+        if not behind or self._log.summary(behind - 1).flags & EntryFlag.FUA:
+            return behind > 0
+        rest = (self._log.summary(at).flags for at in range(behind, len(self._log)))
+        flags = next((one for one in rest if not one & EntryFlag.MARK), 0)
+        return flags & (EntryFlag.FLUSH | EntryFlag.FUA) == EntryFlag.FLUSH
 
     def _window_start(self, prefix: int) -> int:
         """As crash.window_start(), without looking at what was looked at for the state before."""
@@ -223,7 +220,7 @@ class Rebuilding:
         return start
 
     def _start_again(self) -> None:
-        old, self.committed = self.disk, False
+        old = self.disk
         with contextlib.ExitStack() as stack:
             self.disk = stack.enter_context(private_disk(self._base))
             self._note(self.disk.differing(old))

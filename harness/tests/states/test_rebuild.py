@@ -177,9 +177,15 @@ def test_a_sync_ends_with_a_write_with_fua_or_with_one_that_a_flush_follows(tmp_
     flush = Entry(0, 0, EntryFlag.FLUSH)
     write_log(tmp_path / "log", (data, data, mark, flush, data, of_fua, fua, mark, data))
     (tmp_path / "base").write_bytes(BASE)
-    with open_log(tmp_path / "log") as log, Rebuilding(tmp_path / "base", log) as rebuilding:
-        told = []
+    with open_log(tmp_path / "log") as log:
+        with Rebuilding(tmp_path / "base", log) as rebuilding:
+            told = [ends(rebuilding, prefix) for prefix in range(10)]
         for prefix in range(10):
-            rebuilding.move(State(prefix))
-            told.append(rebuilding.committed)
+            with Rebuilding(tmp_path / "base", log) as rebuilding:
+                assert ends(rebuilding, prefix) == told[prefix]
     assert told == [False, False, True, True, True, False, False, True, True, False]
+
+
+def ends(rebuilding: Rebuilding, prefix: int) -> bool:
+    rebuilding.move(State(prefix))
+    return rebuilding.committed
