@@ -117,7 +117,6 @@ class Rebuilding:
     """
     disk:      of the state moved to last.
     dirty:     blocks that changed since whoever reads it cleared it.
-    committed: whether a sync ended with the last write of its prefix (session.Request).
     damaged:   block and content of what is damaged in the state moved to last, as it was; None where nothing
                is.
     """
@@ -129,7 +128,6 @@ class Rebuilding:
         self._stack = contextlib.ExitStack()
         self.disk = self._stack.enter_context(private_disk(base))
         self.dirty: set[int] = set()
-        self.committed = False
         self.damaged: tuple[int, bytes] | None = None
         self._absent: list[tuple[int, bytes]] = []  # blocks of devices that are gone, as they were
         self._entry: Callable[[int], Entry] = functools.lru_cache(ENTRIES_HELD)(log.entry)
@@ -143,6 +141,22 @@ class Rebuilding:
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
+
+    @property
+    def committed(self) -> bool:
+        """Whether a sync ended with the last write of the disk (session.Request): nothing of it is missing,
+        and it has FUA, or the next entry behind it but marks is a FLUSH for its own sake. That of a write
+        with FUA is an entry, too, and has both flags. All prefixes with one disk agree."""
+        behind = self._window.prefix
+        while behind and not self._log.summary(behind - 1).sector_count:
+            behind -= 1
+        if not self._window.is_whole or not behind:
+            return False
+        if self._log.summary(behind - 1).flags & EntryFlag.FUA:
+            return True
+        rest = (self._log.summary(at).flags for at in range(behind, len(self._log)))
+        flags = next((one for one in rest if not one & EntryFlag.MARK), 0)
+        return flags & (EntryFlag.FLUSH | EntryFlag.FUA) == EntryFlag.FLUSH
 
     def move(self, state: State) -> None:
         """Errors: BadEntry, BadLog."""
@@ -184,7 +198,6 @@ class Rebuilding:
                 self._start_again()
             self._forward(start)
             window = self._window
-        self.committed = whole and self._ends_a_sync(state.prefix)
         if not whole:
             self._note(window.move(self.disk, state.prefix, state.lost, state.torn, state.sectors))
 
@@ -195,18 +208,6 @@ class Rebuilding:
                 self._note(self.disk.apply(write))
         if prefix != self._window.start:
             self._window = Window(prefix, self._log, self._entry)
-
-    def _ends_a_sync(self, prefix: int) -> bool:
-        """Whether the last write has FUA, or the next entry behind it but marks is a FLUSH for its own sake.
-        That of a write with FUA is an entry, too, and has both flags. All prefixes with one disk agree."""
-        behind = prefix
-        while behind and not self._log.summary(behind - 1).sector_count:
-            behind -= 1
-        if not behind or self._log.summary(behind - 1).flags & EntryFlag.FUA:
-            return behind > 0
-        rest = (self._log.summary(at).flags for at in range(behind, len(self._log)))
-        flags = next((one for one in rest if not one & EntryFlag.MARK), 0)
-        return flags & (EntryFlag.FLUSH | EntryFlag.FUA) == EntryFlag.FLUSH
 
     def _window_start(self, prefix: int) -> int:
         """As crash.window_start(), without looking at what was looked at for the state before."""

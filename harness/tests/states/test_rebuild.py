@@ -183,6 +183,8 @@ def test_a_sync_ends_with_a_write_with_fua_or_with_one_that_a_flush_follows(tmp_
         for prefix in range(10):
             with Rebuilding(tmp_path / "base", log) as rebuilding:
                 assert ends(rebuilding, prefix) == told[prefix]
+                rebuilding.move(State(prefix, lost=(0,)))
+                assert not rebuilding.committed, "no sync ended where a write is missing"
     assert told == [False, False, True, True, True, False, False, True, True, False]
 
 
