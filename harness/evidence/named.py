@@ -2,20 +2,22 @@
 Which known bug a finding is.
 
 In:       a finding: kernel, signature, the places and crash models that show it; what fixes removed.
-Out:      explained(), known_ids(), is_named(); expected_findings() and found_in() of a run, to compare.
+Out:      explained(), is_named(); own_series() of a kernel; expected_findings() and found_in() of a run, to
+          compare.
 Not here: how each bug shows (known.py); trying the fixes (harness/runs/attribution.py).
 """
 
 import re
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
 from harness.evidence.known import EVERYWHERE, FIXES, KNOWN, KnownBug
+from harness.states.crash import DEFAULT_MODELS
 from oracles.profiles import profile
 from reports.results import CRASH, Attribution, Summary
 
-ORDERED = ("O",)
+FIXABLE = frozenset(bug for fix in FIXES for bug in fix.ids)
 
 
 def found_in(summary: Summary) -> set[tuple[str, str]]:
@@ -61,7 +63,7 @@ def explained(
     signature: str,
     places: Iterable[tuple[str, str]],
     attributed: Iterable[Attribution] = (),
-    models: Collection[str] = ORDERED,
+    models: Collection[str] = DEFAULT_MODELS,
 ) -> Explained:
     """kernel: a kernel spec. Of the series on top of a source only those of FIXES remove bugs of the source:
     a bug is removed if all its fixes are there.
@@ -71,76 +73,66 @@ def explained(
     by_fix = {(one.profile, one.workload): one.ids for one in attributed}
     found, asked = [], False
     for place in places:
-        ids = _ids(kernel, signature, place, models, surely=True)
+        entries = _showing(kernel, signature, place[0], models)
+        ids = _surely(entries, place[1])
         if not ids and place in by_fix:
             ids, asked = by_fix[place], True
-        found.append(ids or _ids(kernel, signature, place, models))
+        found.append(ids or _first(entries, kernel, place[1]))
     if not found or not all(found):
         return Explained()
     return Explained(tuple(dict.fromkeys(one for each in found for one in each)), asked)
 
 
-def known_ids(
-    kernel: str,
-    signature: str,
-    places: Iterable[tuple[str, str]],
-    attributed: Iterable[Attribution] = (),
-    models: Collection[str] = ORDERED,
-) -> tuple[str, ...]:
-    """Of explained()."""
-    return explained(kernel, signature, places, attributed, models).ids
-
-
-def is_named(kernel: str, signature: str, place: tuple[str, str], models: Collection[str] = ORDERED) -> bool:
+def is_named(
+    kernel: str, signature: str, place: tuple[str, str], models: Collection[str] = DEFAULT_MODELS
+) -> bool:
     """Whether KNOWN says by itself which bug this is. An entry of what comes and goes, or shows EVERYWHERE,
     does not where several bugs show the same on the profile."""
-    if _ids(kernel, signature, place, models, surely=True):
-        return True
-    shown = {bug.id for bug in KNOWN if _shows(bug, kernel, signature, place[0], _fixed(kernel), models)}
-    return len(shown) == 1 and bool(_ids(kernel, signature, place, models))
-
-
-def _fixed(kernel: str) -> set[str]:
-    missing = {bug for fix in FIXES for bug in fix.ids if fix.series not in kernel.split("+")}
-    return {bug for fix in FIXES for bug in fix.ids} - missing
-
-
-def _ids(
-    kernel: str, signature: str, place: tuple[str, str], models: Collection[str], surely: bool = False
-) -> tuple[str, ...]:
-    """surely: of all entries that name the workload, but as one that shows it in some recordings only; else
-    of the first entry for the place. A bug that shows EVERYWHERE would hide all that a series of the user's
-    does: on a kernel with one it counts only where no fix could tell it."""
     profile_name, workload = place
-    fixed = _fixed(kernel)
-    entries = (one for one in KNOWN if _shows(one, kernel, signature, profile_name, fixed, models))
-    if surely:
-        named = (one.id for one in entries if one.workload == workload and not one.maybe)
-        return tuple(dict.fromkeys(named))
-    own = {*kernel.split("+")[1:]} - {fix.series for fix in FIXES}
-    told = {bug for fix in FIXES for bug in fix.ids} if own else set()
-    return next(
-        (
-            (one.id,)
-            for one in entries
-            if one.workload == workload or (one.workload == EVERYWHERE and one.id not in told)
-        ),
-        (),
-    )
+    entries = _showing(kernel, signature, profile_name, models)
+    if _surely(entries, workload):
+        return True
+    return len({bug.id for bug in entries}) == 1 and bool(_first(entries, kernel, workload))
 
 
-def _shows(
-    bug: KnownBug,
-    kernel: str,
-    signature: str,
-    profile_name: str,
-    fixed: Container[str],
-    models: Collection[str],
-) -> bool:
-    if bug.id in fixed or not bug.shown_on(kernel.partition("+")[0], profile_name):
-        return False
-    if bug.models and set(bug.models).isdisjoint(models):
-        return False
+def own_series(kernel: str) -> set[str]:
+    """Those of a kernel spec that are no fixes of ours."""
+    return {*kernel.split("+")[1:]} - {fix.series for fix in FIXES}
+
+
+def _showing(kernel: str, signature: str, profile_name: str, models: Collection[str]) -> list[KnownBug]:
+    """The entries of bugs that the kernel has, and that show so on the profile."""
+    missing = {bug for fix in FIXES for bug in fix.ids if fix.series not in kernel.split("+")}
+    fixed = FIXABLE - missing
+    source = kernel.partition("+")[0]
+    return [
+        bug
+        for bug in KNOWN
+        if bug.id not in fixed
+        and bug.shown_on(source, profile_name)
+        and not (bug.models and set(bug.models).isdisjoint(models))
+        and _has(bug, signature)
+    ]
+
+
+def _surely(entries: Iterable[KnownBug], workload: str) -> tuple[str, ...]:
+    """Of all that name the workload, but as one that shows it in some recordings only."""
+    named = (one.id for one in entries if one.workload == workload and not one.maybe)
+    return tuple(dict.fromkeys(named))
+
+
+def _first(entries: Iterable[KnownBug], kernel: str, workload: str) -> tuple[str, ...]:
+    """Of the first one for the workload. A bug that shows EVERYWHERE would hide all that a series of the
+    user's does: on a kernel with one it counts only where no fix could tell it."""
+    own = own_series(kernel)
+    for one in entries:
+        anywhere = one.workload == EVERYWHERE and not (own and one.id in FIXABLE)
+        if anywhere or one.workload == workload:
+            return (one.id,)
+    return ()
+
+
+def _has(bug: KnownBug, signature: str) -> bool:
     named = {f"{bug.filesystem} {one}" for one in bug.signatures}
     asked = {signature, _without_fault(signature)} if bug.kind == CRASH else {signature}
     return not asked.isdisjoint(named)

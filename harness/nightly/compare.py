@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from harness.evidence.named import known_ids
+from harness.evidence.named import explained
 from harness.experiments.interestingness import Trigger
 from harness.local.progress import Progress
 from harness.nightly.history import History, Row, put_in
@@ -63,7 +63,7 @@ def compare(history: History, night: int, kernel: Row, results: Path, progress: 
     good = commit_before(history, night, name)
     with history.at_once() as connection:
         for signature, one in shown.items():
-            known = known_ids(kernel_for_known(kernel), signature, one.places, models=one.models)
+            known = explained(kernel_for_known(kernel), signature, one.places, models=one.models).ids
             verdict = of_shown(older.get(signature), known)
             row = row_of(name, night, one, known, verdict, older.get(signature), good, kernel["hash"])
             put_in(connection, "finding", row)

@@ -28,7 +28,7 @@ from pathlib import Path
 import msgspec
 
 from harness.evidence.known import FIXES, Fix
-from harness.evidence.named import is_named
+from harness.evidence.named import is_named, own_series
 from harness.evidence.store import reading
 from harness.evidence.summary import experiment_folders
 from harness.evidence.triage import Triages, add_attributed, read_triage, triage_of
@@ -112,8 +112,7 @@ def attribute_new(run: Path, asked: Sequence[Shown], progress: Progress) -> bool
 
 def is_for_run(one: Shown) -> bool:
     """Whether `run` asks by itself: on a stock kernel, and in a guest that takes a second for a recording."""
-    source, *series_on_it = one.kernel.split("+")
-    stock = source in RELEASES and {fix.series for fix in FIXES}.issuperset(series_on_it)
+    stock = one.kernel.partition("+")[0] in RELEASES and not own_series(one.kernel)
     return stock and one.guest not in EMULATED and family(one.guest) != SSH
 
 

@@ -5,7 +5,7 @@ import pytest
 from harness.evidence.bugs import pages_folder
 from harness.evidence.detection import detect, silence, stock_of, sweep_failed, table
 from harness.evidence.known import EVERYWHERE, KNOWN
-from harness.evidence.named import known_ids
+from harness.evidence.named import explained
 from oracles.finding import Witness
 from oracles.profiles import PROFILES
 from oracles.verdict import Answer, Tier, Verdict, Violation
@@ -158,7 +158,7 @@ HERE = ("btrfs-single", BUG.workload)
     ],
 )
 def test_a_finding_is_known_when_all_of_its_places_are(kernel, signature, places, known):
-    assert known_ids(kernel, signature, places) == ((BUG.id,) if known else ())
+    assert explained(kernel, signature, places).ids == ((BUG.id,) if known else ())
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_a_finding_is_known_when_all_of_its_places_are(kernel, signature, places
 )
 def test_a_bug_of_a_power_failure_is_known_in_a_sweep_of_faults_too(signature, known):
     places = [("btrfs", "replace-synced-fsync-other")]
-    assert bool(known_ids("6.12", signature, places)) == known
+    assert bool(explained("6.12", signature, places).ids) == known

@@ -5,7 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from harness.evidence import named
 from harness.evidence import summary as summing
+from harness.evidence.known import EVERYWHERE, KnownBug
 from harness.evidence.store import NoResults, new_run, write_summary
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.stages.judge import judge_again
@@ -287,6 +289,25 @@ def test_what_no_prefix_shows_says_what_it_takes_of_the_device(run: Path) -> Non
     keep_models(run)
     (finding,) = add_up(run).findings
     assert (finding.state, finding.models, finding.presumes) == (f"R:{ENTRY_COUNT}-3", ("R",), PRESUMES["R"])
+
+
+@pytest.mark.parametrize(("models", "ids"), [(("R",), ("BTRFS-1",)), (("O",), ())])
+def test_a_bug_that_other_models_show_is_another(
+    run: Path, monkeypatch: pytest.MonkeyPatch, models: tuple[str, ...], ids: tuple[str, ...]
+) -> None:
+    keep_models(run)
+    (finding,) = add_up(run).findings
+    one = KnownBug(
+        "BTRFS-1",
+        (finding.kernel,),
+        "btrfs",
+        EVERYWHERE,
+        (finding.signature.removeprefix("btrfs "),),
+        models=models,
+    )
+    monkeypatch.setattr(named, "KNOWN", (one,))
+    (finding,) = add_up(run).findings
+    assert tuple(known.id for known in finding.known) == ids
 
 
 def test_what_a_prefix_shows_too_takes_nothing(run: Path) -> None:

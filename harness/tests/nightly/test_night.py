@@ -15,6 +15,7 @@ import pytest
 from harness.bisect.bisect import Hunt, Record
 from harness.bisect.git import Commit
 from harness.bisect.step import BisectStep, Seen
+from harness.evidence.named import Explained
 from harness.evidence.store import RunInUse, new_run, only_one, write_summary
 from harness.evidence.summary import sum_up
 from harness.local.progress import Progress
@@ -382,6 +383,17 @@ def test_a_finding_is_new_once_and_then_the_same(world):
         (SAME, "since night 2")
     ]
     assert not (world.folder / "hook-new-3").exists()
+
+
+def test_a_finding_is_named_by_the_models_that_show_it(world, monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        "harness.nightly.compare.explained", lambda *_, models: told.append(models) or Explained()
+    )
+    world.broken = {"replace-by-rename"}
+    world.night()
+    assert told
+    assert all(models == {"O"} for models in told)
 
 
 def shown_then_not(world, monkeypatch, shown: int):

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from harness.evidence.known import FIXES, KNOWN
-from harness.evidence.named import known_ids
+from harness.evidence.named import explained
 from harness.evidence.triage import add_attributed, read_triage, triage_of
 from harness.local.progress import Progress
 from harness.runs import attribution
@@ -148,11 +148,11 @@ def test_a_finding_is_known_when_each_of_its_places_is():
     one, other = ("btrfs", "random5-1-000000"), ("btrfs", "random5-1-000001")
     both = ("BTRFS-1", "BTRFS-4")
     by_fix = [Attribution(*one, ("BTRFS-1",), "fix/a"), Attribution(*other, both, "fix/a+fix/b")]
-    assert known_ids("6.12", LOST, [one]) == ()
-    assert known_ids("6.12", LOST, [one], by_fix) == ("BTRFS-1",)
-    assert known_ids("6.12", LOST, [one, other], by_fix) == both
-    assert known_ids("6.12", LOST, [one, ("btrfs", "random5-1-000002")], by_fix) == ()
-    assert known_ids("6.12", LOST, [one, ("xfs", one[1])], by_fix) == ()
+    assert explained("6.12", LOST, [one]).ids == ()
+    assert explained("6.12", LOST, [one], by_fix).ids == ("BTRFS-1",)
+    assert explained("6.12", LOST, [one, other], by_fix).ids == both
+    assert explained("6.12", LOST, [one, ("btrfs", "random5-1-000002")], by_fix).ids == ()
+    assert explained("6.12", LOST, [one, ("xfs", one[1])], by_fix).ids == ()
 
 
 def test_attributions_are_kept_beside_what_is_known_already(tmp_path):
@@ -202,8 +202,11 @@ def test_what_is_attributed_or_named_is_not_asked_about(tmp_path, monkeypatch):
     by = Attribution("btrfs", experiment.facts.workload, ("BTRFS-1",), "fix/a")
     kept = {f"6.12 {name}": Triage(attributed=(by,)) for name in names}
     assert shown_by(experiment, kept) is None
-    monkeypatch.setattr(attribution, "is_named", lambda *_: True)
+    models = []
+    monkeypatch.setattr(attribution, "is_named", lambda *args: models.append(args[3:]) or True)
     assert shown_by(experiment, {}) is None
+    assert models
+    assert all(one == ({"O"},) for one in models), "those that show it"
 
 
 @pytest.mark.parametrize(
