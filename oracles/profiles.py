@@ -104,6 +104,7 @@ _EXT4_JOURNAL_BYTES = 8 << 20
 # It must have 1,024 blocks (JBD2_MIN_JOURNAL_BLOCKS) behind its two superblocks.
 _EXT4_SHORT_JOURNAL_BYTES = 5 << 20
 _XFS_LOG_BYTES = 64 << 20
+_XFS_REALTIME_BYTES = 256 << 20
 
 # More than a block group of ext4 (128 MiB) is not needed: one that was cut off at the end grows, too.
 _ROOM_BYTES = 64 << 20
@@ -300,6 +301,21 @@ PROFILES = (
         size_bytes=2 * _BTRFS_SIZE_BYTES + _TOLD_BYTES,
         promises=promises.BTRFS,
         devices=(_BTRFS_SIZE_BYTES, _BTRFS_SIZE_BYTES),
+    ),
+    Profile(
+        "btrfs-raid10",
+        "btrfs",
+        # Data are spread over pairs of devices that hold the same. Each device has all metadata, for the
+        # checker is given one image, and looks for others among block devices only (btrfs-progs,
+        # common/device-scan.c btrfs_scan_devices()).
+        ("mkfs.btrfs", "-q", "-f", "-d", "raid10", "-m", "raid1c4", "%0", "%1", "%2", "%3"),
+        "btrfs-progs",
+        (*_BTRFS_CHECK, "%0"),
+        mount_options="device=%0,device=%1,device=%2,device=%3",
+        size_bytes=4 * _BTRFS_SIZE_BYTES + _TOLD_BYTES,
+        promises=promises.BTRFS,
+        devices=(_BTRFS_SIZE_BYTES,) * 4,
+        redundant=True,
     ),
     Profile(
         "ext4",
@@ -597,6 +613,23 @@ PROFILES = (
         size_bytes=_XFS_SIZE_BYTES + _XFS_LOG_BYTES + _TOLD_BYTES,
         promises=promises.XFS,
         devices=(_XFS_SIZE_BYTES, _XFS_LOG_BYTES),
+    ),
+    Profile(
+        "xfs-realtime",
+        "xfs",
+        # Data of files are on a device of their own. A bitmap and a summary, files themselves, say what is
+        # free there (fs/xfs/xfs_rtalloc.c). mkfs.xfs 6.1 has no shared blocks and no tree of owners with it.
+        (
+            *("mkfs.xfs", "-q", "-f", "-m", "reflink=0,rmapbt=0"),
+            *("-d", "rtinherit=1", "-r", "rtdev=%1", "%0"),
+        ),
+        "xfsprogs",
+        (*_XFS_CHECK, "-r", "%1", "%0"),
+        mount_options="rtdev=%1",
+        size_bytes=_XFS_SIZE_BYTES + _XFS_REALTIME_BYTES + _TOLD_BYTES,
+        config=("realtime",),
+        promises=promises.XFS,
+        devices=(_XFS_SIZE_BYTES, _XFS_REALTIME_BYTES),
     ),
     Profile(
         "xfs-used",

@@ -132,6 +132,8 @@ def _fast_commit(
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
 UNFLUSHED = "XFS-1"
+REALTIME_DEVICE = "XFS-7"
+REALTIME_REUSED = "XFS-8"
 CLONED = "XFS-3"
 MEETS_FLUSH = "F2FS-2"
 F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
@@ -382,6 +384,7 @@ KNOWN = (
         for workload, signature in (
             ("append-fsync-repeated", "durable: data lost (fsynced file)"),
             ("append-fdatasync-repeated", "durable: data lost (fdatasynced file)"),
+            ("overwritten-between-syncs", "durable: data lost (synced file)"),
         )
     ),
     # Only where xfs_repair of this machine is older than 7.0.0.
@@ -570,6 +573,54 @@ KNOWN = (
     *(
         KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",))
         for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
+    ),
+    KnownBug(  # where two writes fall into one tick of the clock
+        UNFLUSHED,
+        EVERY,
+        "xfs",
+        "overwritten-between-syncs",
+        ("durable: data lost (synced file)",),
+        maybe=True,
+    ),
+    KnownBug(
+        REALTIME_DEVICE,
+        ("6.12", "7.2"),
+        "xfs",
+        EVERYWHERE,
+        (
+            "durable: data lost (synced file)",
+            "historical: cut data came back (old file)",
+            "historical: size without data (hard-linked file)",
+            "historical: size without data (new file)",
+            "historical: size without data (renamed file)",
+            "historical: stale data (new file)",
+        ),
+        ("xfs-realtime",),
+    ),
+    *(
+        KnownBug(
+            REALTIME_REUSED,
+            ("6.12", "7.2"),
+            "xfs",
+            workload,
+            (
+                "durable: data lost (synced file)",
+                "historical: foreign bytes (old file)",
+                "historical: foreign bytes (unlinked file)",
+                "historical: stale data (old file)",
+                "historical: stale data (unlinked file)",
+            ),
+            ("xfs-realtime",),
+            maybe=True,
+        )
+        for workload in (
+            "clone-overwrites-truncated-block",
+            "freed-blocks-written-before-the-commit",
+            "last-block-over-removed-data",
+            "tails-at-several-places-of-one-file",
+            "truncated-blocks-taken-by-other-file",
+            "unlink-rename-reuse-names",
+        )
     ),
     *(  # a call forced the log that elsewhere the sync forces
         KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",), ("xfs-wsync",))
@@ -870,6 +921,12 @@ FIXES = (
         ("ext4-inline-data", *FAST_INLINE),
     ),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
+    Fix(
+        "fix/xfs-log-write-flushes-the-realtime-device",
+        "xfs",
+        (REALTIME_DEVICE,),
+        ("xfs-realtime",),
+    ),
     Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-recovery-spares-what-it-reads", "f2fs", (OVER_WHAT_IT_READS,)),

@@ -1,7 +1,7 @@
 // A commit to a journal on a device of its own always flushes the device of the data first
 //
 // profiles:   ext4-journal-device
-// workloads:  append-fsync-repeated append-fdatasync-repeated
+// workloads:  append-fsync-repeated append-fdatasync-repeated overwritten-between-syncs
 // files: fs/jbd2/commit.c
 //
 // A fix of our own for EXT4-20 (docs/findings/EXT4-20.md). The kernel has another since aac45075f6d7 ("jbd2: add a missing

@@ -4,7 +4,7 @@
 //             before any superblock is written
 // caught by:  mounts
 // models:   R M
-// profiles: btrfs-raid1
+// profiles: btrfs-raid1 btrfs-raid10
 // workloads: chattr-fsync names-after-fsync
 // files: fs/btrfs/disk-io.c
 //
