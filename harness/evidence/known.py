@@ -921,12 +921,7 @@ FIXES = (
         ("ext4-inline-data", *FAST_INLINE),
     ),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
-    Fix(
-        "fix/xfs-log-write-flushes-the-realtime-device",
-        "xfs",
-        (REALTIME_DEVICE,),
-        ("xfs-realtime",),
-    ),
+    Fix("fix/xfs-log-write-flushes-the-realtime-device", "xfs", (REALTIME_DEVICE,), ("xfs-realtime",)),
     Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-recovery-spares-what-it-reads", "f2fs", (OVER_WHAT_IT_READS,)),

@@ -1,7 +1,7 @@
 // fsync of a file on the realtime device does not flush that device
 //
-// re-creates: the class of "xfs: make log devices with write back caches work" (in v3.1): the device with the data has to be
-//             flushed by fsync before the log, which is on another
+// re-creates: the class of aac45075f6d7 ("jbd2: add a missing data flush during file and fs synchronization") (in v6.15):
+//             fsync has to flush the device that has the data, which is not the one that has the log
 // caught by:  durable
 // models:   R M
 // profiles: xfs-realtime
