@@ -12,11 +12,12 @@ something else.
 
 import hashlib
 import random
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from harness.campaign.file import CampaignFile
+from harness.campaign.file import BadCampaign, CampaignFile
 from oracles.profiles import profile
 from workloads.generate import space
 from workloads.generate.space import DRAWN, Asked, stride
@@ -78,8 +79,8 @@ def build_name(kernel: str, config: tuple[str, ...]) -> str:
 def batches(
     asked: CampaignFile, builds: Mapping[tuple[str, str], tuple[str, tuple[str, ...]]]
 ) -> list[Batch]:
-    """All, the first to be begun first. builds: by kernel spec and profile, the key of the kernel and the
-    config variants that it was built with."""
+    """Those of the shard, the first to be begun first. builds: by kernel spec and profile, the key of the
+    kernel and the config variants that it was built with. Errors: BadCampaign when the shard is empty."""
     turns: list[list[Batch]] = []
     cells = [
         (kernel, one, each) for kernel in asked.kernels for one in asked.profiles for each in asked.bounds
@@ -119,7 +120,25 @@ def batches(
     ranked = [
         ((at + 0.5) / len(turn), cell, one) for cell, turn in enumerate(turns) for at, one in enumerate(turn)
     ]
-    return [one for _, _, one in sorted(ranked, key=lambda each: each[:2])]
+    every = [one for _, _, one in sorted(ranked, key=lambda each: each[:2])]
+    shard, shards = space.parse_shard(asked.shard)
+    part = every[len(every) * (shard - 1) // shards : len(every) * shard // shards]
+    if not part:
+        raise BadCampaign(f"shard {asked.shard} is empty: there are only {len(every)} batches to split")
+    return part
+
+
+def planned(asked: CampaignFile) -> list[Batch]:
+    """The same before there are kernels; their keys are none. Errors: BadCampaign when the shard is empty."""
+    return batches(asked, {(kernel, one): ("", ()) for kernel in asked.kernels for one in asked.profiles})
+
+
+def numbers_of_cells(every: Iterable[Batch]) -> Counter[tuple[str, str, str]]:
+    """How many numbers each kernel, profile and bounds has in these."""
+    found: Counter[tuple[str, str, str]] = Counter()
+    for one in every:
+        found[one.kernel, one.profile, one.bounds] += one.places[1] - one.places[0]
+    return found
 
 
 def wanted(asked: Asked) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.campaign.batches import Batch, batches
+from harness.campaign.batches import Batch, batches, planned
 from harness.campaign.file import BadCampaign, CampaignFile, changed
 from harness.campaign.identity import Identity, here
 from harness.campaign.luggage import has_kernel
@@ -80,7 +80,7 @@ class State(msgspec.Struct, frozen=True):
 
 def create(asked: CampaignFile, path: Path, progress: Progress) -> Path:
     """The folder of a new campaign, its kernels built.
-    Errors: BadCampaign when there is one; KernelError, NoGuest, NoRoom, OSError."""
+    Errors: BadCampaign when there is one, or nothing in its shard; KernelError, NoGuest, NoRoom, OSError."""
     folder = Path(asked.results)
     if (folder / FILE).exists():
         before = read(folder)
@@ -94,6 +94,7 @@ def create(asked: CampaignFile, path: Path, progress: Progress) -> Path:
             f"powercut campaign resume {shown(folder)}"
         )
     require_room(folder, ROOM_BYTES, BY)
+    planned(asked)
     for word in asked.kernels:
         if (exact := pinned(word, progress.building(word))) != word:
             raise BadCampaign(

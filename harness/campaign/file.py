@@ -45,6 +45,9 @@ class CampaignFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bounds:    bounds and length of the workloads, each such as "ace:2".
     sample:    how many numbers are drawn of each bounds, spread over the whole; 0 means all. Random bounds
                have no end and need it.
+    shard:     "I/N": only the I-th of N parts of the order, each spread over the whole. So machines that have
+               no network between them, or little time each, do a campaign together, each with a file of its
+               own.
     kernels:   kernels under test, as of `--kernel`.
     config:    variants of the configuration, as of `--config`.
     profiles:  filesystems with their options, as of `--fs`. Each workload is examined on each kernel and
@@ -77,6 +80,7 @@ class CampaignFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     bounds: tuple[str, ...]
     sample: int = 0
+    shard: str = "1/1"
     kernels: tuple[str, ...] = ("6.12",)
     config: tuple[str, ...] = ()
     profiles: tuple[str, ...] = ("btrfs",)
@@ -191,6 +195,10 @@ def _check(asked: CampaignFile, where: TomlText) -> None:
         except BadBounds as error:
             fix = str(error).replace("--sample N", "sample = N").replace("--sample", "sample")
             raise BadCampaign(f"{where.at('bounds')}: {fix}") from error
+    try:
+        space.parse_shard(asked.shard)
+    except BadBounds as error:
+        raise BadCampaign(f"{where.at('shard')}: {str(error).removeprefix('--')}") from error
     if asked.time:
         try:
             seconds(asked.time)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.campaign.batches import wanted
+from harness.campaign.batches import numbers_of_cells
 from harness.campaign.campaign import Kept, State, read, read_state
 from harness.campaign.evidence import FOLDER
 from harness.campaign.followups import learnt
@@ -133,6 +133,7 @@ def campaign(folder: Path, running: bool = False) -> Campaign:
 
 def _cells(kept: Kept, totals: list[dict[str, Any]]) -> Iterable[CampaignCell]:
     counted = {(row["kernel"], row["profile"], row["bounds"]): row for row in totals}
+    planned = numbers_of_cells(kept.batches())
     for kernel in kept.asked.kernels:
         for profile in kept.asked.profiles:
             for bounds in kept.asked.bounds:
@@ -145,7 +146,7 @@ def _cells(kept: Kept, totals: list[dict[str, Any]]) -> Iterable[CampaignCell]:
                     profile,
                     bounds,
                     total,
-                    wanted(asked),
+                    planned[kernel, profile, bounds],
                     **{name: row.get(name, 0) for name in names},
                 )
 

@@ -186,10 +186,11 @@ def quoted(text: str) -> str:
 
 
 class Table:
-    """Use as a context. All rows that are there."""
+    """Use as a context. All rows that are there; of more than one campaign, as of the shards of one file,
+    those of all."""
 
-    def __init__(self, campaign: Path) -> None:
-        self._campaign = campaign
+    def __init__(self, *campaigns: Path) -> None:
+        self._campaigns = campaigns
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> "Table":
@@ -202,8 +203,11 @@ class Table:
 
     def _look(self) -> None:
         """Which files there are."""
-        merged, single = files_of(self._campaign)
-        if files := [*merged, *single.values()]:
+        files = []
+        for campaign in self._campaigns:
+            merged, single = files_of(campaign)
+            files += [*merged, *single.values()]
+        if files:
             listed = ", ".join(quoted(str(path)) for path in files)
             rows = f"SELECT * FROM read_parquet([{listed}])"
         else:
@@ -237,7 +241,7 @@ class Table:
         try:
             return self._database.execute(query, values)
         except duckdb.IOException as error:
-            raise OSError(f"{self._campaign}: {error}") from error
+            raise OSError(f"{' '.join(map(str, self._campaigns))}: {error}") from error
         except RuntimeError as error:  # what it makes of Ctrl-C and SIGTERM
             if "interrupted" not in str(error).lower():
                 raise

@@ -11,6 +11,7 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -42,8 +43,13 @@ def add_campaign(command: argparse.ArgumentParser) -> None:
     )
     for name in ("status", "stop", "resume", "report"):
         part = add(name)
+        several: dict[str, Any] = {"nargs": "+"} if name == "report" else {}
+        also = "; with --sql or --csv the rows of several together" if several else ""
         part.add_argument(
-            "campaign", metavar="CAMPAIGN", help="its folder, its file, or its name below campaigns/"
+            "campaign",
+            metavar="CAMPAIGN",
+            help=f"its folder, its file, or its name below campaigns/{also}",
+            **several,
         )
         if name == "resume":
             part.add_argument(
@@ -121,15 +127,18 @@ def start(arguments: argparse.Namespace) -> int:
 
 
 def check(asked) -> int:  # type: ignore[no-untyped-def]
-    from harness.campaign.batches import batch_size, wanted  # noqa: PLC0415
+    from harness.campaign.batches import batch_size, planned, wanted  # noqa: PLC0415
     from reports.text.counting import number  # noqa: PLC0415
 
+    count = len(planned(asked))
     for bounds in asked.bounds:
         drawn = wanted(asked.asked(bounds))
         print(f"bounds     {bounds}: {number(drawn, 'number')}")
         for name in asked.profiles:
             size = batch_size(asked, name, drawn)
             print(f"profile    {name}: batches of {size}, on {', '.join(asked.kernels)}")
+    if asked.shard != "1/1":
+        print(f"shard      {asked.shard}: {number(count, 'batch', 'batches')}")
     print(f"scheduler  {asked.scheduler}")
     print(f"results    {shown(Path(asked.results))}")
     return EXIT_HOLDS
@@ -213,18 +222,23 @@ def stop(arguments: argparse.Namespace) -> int:
 
 def report(arguments: argparse.Namespace) -> int:
     from harness.campaign.campaign import folder_of, read  # noqa: PLC0415
+    from harness.campaign.file import BadCampaign  # noqa: PLC0415
     from harness.campaign.results import campaign, write_page  # noqa: PLC0415
     from harness.campaign.table import Table  # noqa: PLC0415
 
-    folder = folder_of(arguments.campaign)
+    folders = [folder_of(word) for word in arguments.campaign]
     if arguments.csv or arguments.sql:
-        read(folder)
-        with Table(folder) as table:
+        for folder in folders:
+            read(folder)
+        with Table(*folders) as table:
             if arguments.csv:
                 table.as_text(arguments.csv, counted=not arguments.verdicts_only)
             if arguments.sql:
                 sys.stdout.buffer.write(msgspec.json.encode(table.asked(arguments.sql)) + b"\n")
         return EXIT_HOLDS
+    if len(folders) > 1:
+        raise BadCampaign("report: a page is of one campaign. Name one, or ask the rows of all by --sql")
+    [folder] = folders
     found = campaign(folder)
     page = write_page(folder, found)
     print(shown(page))

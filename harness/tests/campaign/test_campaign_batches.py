@@ -1,11 +1,20 @@
 """Batches: every number once, what is done at any time spread over the whole, keys by content."""
 
+from collections import Counter
 from itertools import pairwise
 
 import msgspec
+import pytest
 
-from harness.campaign.batches import batch_size, batches, experiment_number, numbers
-from harness.campaign.file import CampaignFile
+from harness.campaign.batches import (
+    batch_size,
+    batches,
+    experiment_number,
+    numbers,
+    numbers_of_cells,
+    planned,
+)
+from harness.campaign.file import BadCampaign, CampaignFile
 
 ASKED = CampaignFile(("ace:1", "random:4"), sample=300, profiles=("btrfs", "xfs"), batch=50, seed=7)
 BUILDS = {("6.12", name): ("0" * 20, ()) for name in ("btrfs", "xfs")}
@@ -20,6 +29,20 @@ def test_the_whole_of_bounds_has_every_number():
     whole = msgspec.structs.replace(ASKED, bounds=("ace:1",), sample=0)
     seen = sorted(number for one in batches(whole, BUILDS) for number in numbers(one) if one.profile == "xfs")
     assert seen == list(range(328))
+
+
+def test_the_shards_have_each_batch_once_and_each_cell_in_every_one():
+    shards = [batches(msgspec.structs.replace(ASKED, shard=f"{number}/5"), BUILDS) for number in range(1, 6)]
+    assert [one for shard in shards for one in shard] == batches(ASKED, BUILDS)
+    assert all(len({(one.profile, one.bounds) for one in shard}) == 4 for shard in shards)
+    counted = sum((numbers_of_cells(shard) for shard in shards), Counter())
+    assert counted == numbers_of_cells(batches(ASKED, BUILDS))
+    assert set(counted.values()) == {300}
+
+
+def test_a_shard_without_batches_is_refused():
+    with pytest.raises(BadCampaign, match="shard 1/25 is empty: there are only 24 batches to split"):
+        planned(msgspec.structs.replace(ASKED, shard="1/25"))
 
 
 def test_each_cell_has_its_turn():

@@ -32,6 +32,21 @@ def test_check_says_what_the_file_asks_for(tmp_path, powercut):
     assert "random:4: 60 numbers" in out
 
 
+def test_a_shard_says_how_many_batches_it_has(tmp_path, powercut):
+    (tmp_path / "a.toml").write_text(TEXT + 'shard = "2/2"\n')
+    status, out, _ = powercut("campaign", "start", tmp_path / "a.toml", "--check")
+    assert status == 0
+    assert "shard      2/2: 2 batches" in out
+
+
+def test_a_page_is_of_one_campaign(week, powercut):
+    status, _, said = powercut("campaign", "report", "week", "week.toml")
+    assert status == 2
+    assert "a page is of one campaign" in said
+    status, out, _ = powercut("campaign", "report", "week", "week", "--sql", "SELECT 1 AS one")
+    assert (status, out) == (0, '[{"one":1}]\n')
+
+
 def test_a_campaign_is_found_by_its_name_its_file_and_its_folder(week):
     assert folder_of("week").resolve() == folder_of("week.toml") == folder_of(str(week)) == week
 

@@ -41,6 +41,7 @@ def test_times_of_a_campaign(text, expected):
         ('"local"', '"local"\ntime = "soon"', "line 5: time: 'soon' is not a time"),
         ('"local"', '"local"\nmodels = ["X"]', "line 5: there is no crash model 'X'"),
         ('"local"', '"local"\nguest = "nuc"', "line 5: there is no guest for campaigns 'nuc'"),
+        ('"local"', '"local"\nshard = "3/2"', "line 5: shard: 3/2: the first part is 1/2, the last is 2/2"),
         ('"local"', '"local', "line 4"),
     ],
 )

@@ -71,6 +71,15 @@ def test_the_text_is_the_same_whoever_did_the_batches_and_in_whatever_order(fold
     assert (folder / "first.csv").read_bytes() == (folder / "second.csv").read_bytes()
 
 
+def test_the_rows_of_several_campaigns_are_asked_together(folder, tmp_path):
+    other = tmp_path / "other"
+    (other / FOLDER).mkdir(parents=True)
+    write_batch(folder, BATCHES[0].key, made_rows(BATCHES[0]))
+    write_batch(other, BATCHES[1].key, made_rows(BATCHES[1]))
+    with Table(folder, other) as table:
+        assert table.rows("SELECT count(DISTINCT number) AS n FROM experiments") == [{"n": 200}]
+
+
 def test_a_query_that_is_wrong_is_bad_input(folder):
     with Table(folder) as table, pytest.raises(BadCampaign, match="--sql"):
         table.asked("SELEC")
