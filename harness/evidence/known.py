@@ -135,6 +135,11 @@ UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
 REALTIME_REUSED = "XFS-8"
 CLONED = "XFS-3"
+CLONING = tuple(
+    one.name
+    for one in PROFILES
+    if one.filesystem == "xfs" and not any("reflink=0" in word for word in one.mkfs)
+)
 MEETS_FLUSH = "F2FS-2"
 F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
 LARGER = "F2FS-1"
@@ -427,6 +432,7 @@ KNOWN = (
         "xfs",
         "clone-overwrites-truncated-block",
         ("durable: data lost (synced file)", "historical: stale data (old file)"),
+        CLONING,
     ),
     *FAST_COMMIT,
     # Small directories and files have no blocks there: not every workload shows what it shows with blocks.
@@ -922,7 +928,7 @@ FIXES = (
     ),
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/xfs-log-write-flushes-the-realtime-device", "xfs", (REALTIME_DEVICE,), ("xfs-realtime",)),
-    Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,)),
+    Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,), CLONING),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-recovery-spares-what-it-reads", "f2fs", (OVER_WHAT_IT_READS,)),
     Fix("fix/f2fs-synchronous-direct-write-syncs", "f2fs", (NO_FSYNC,)),
