@@ -13,8 +13,10 @@ Each worker has one thread and one place for a guest (the resource `guest`), and
 filesystems it has the tools for: a batch goes to no other.
 """
 
+import collections
 import contextlib
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -32,7 +34,7 @@ from harness.campaign.file import JOBQUEUES, LOCAL, CampaignFile
 from harness.campaign.identity import Identity, here
 from harness.campaign.luggage import Luggage
 from harness.campaign.trouble import BatchFailed, NoEngine, Unfit
-from harness.local.packages import FILESYSTEMS, install_line, missing
+from harness.local.packages import FILESYSTEMS, find, install_line, missing, search_path
 from harness.local.processors import processors
 
 PLUGIN = "powercut"
@@ -40,6 +42,9 @@ Task = Callable[[bytes], bytes]  # a Batch to its Done, both as msgpack
 GUEST = "guest"
 # A batch that fails costs its worker so long: or one bad machine would have failed all of them in seconds.
 BACK_OFF_S = 5.0
+SAID_LINES = 8
+DEATH_S = 60  # after which a worker that was started for a head that is gone ends
+JOB_GIB = 2  # of memory for each worker, where dask-jobqueue is told nothing else: a guest has 256 MiB
 CONFIG = {
     "distributed.worker.daemon": False,  # a worker has children: the guests' process
     # By the wall clock: after a laptop slept, no worker would have been heard of for too long. One that dies
@@ -62,6 +67,10 @@ class Bag(WorkerPlugin):
 
     def __init__(self, luggage: Luggage) -> None:
         self.raw = msgspec.msgpack.encode(luggage)
+
+    def setup(self, worker: Any) -> None:
+        """One that ssh or a batch system started may not look where Debian has mkfs and fsck."""
+        os.environ["PATH"] = search_path()
 
     @property
     def luggage(self) -> Luggage:
@@ -149,30 +158,82 @@ def _by_ssh(asked: CampaignFile) -> Any:
     except ImportError as error:
         raise NoEngine(f"ssh:// needs the Python package asyncssh: {error}") from error
     hosts = asked.scheduler.removeprefix("ssh://").split(",")
-    return SSHCluster(
-        [hosts[0], *hosts],
-        worker_options={
-            "nthreads": 1,
-            "n_workers": slots_of(asked),
-            "memory_limit": "0",
-            "resources": resources(),
-        },
-        scheduler_options={"dashboard": False},
-        remote_python=asked.remote_python or None,
-    )
+    # Dask knows that a process on another machine has started by what its log says.
+    spoken = dask.config.set({"distributed.logging": {"distributed": "info"}})
+    with spoken, _heard("distributed.deploy.ssh") as said:
+        try:
+            return SSHCluster(
+                [hosts[0], *hosts],
+                worker_options={
+                    "nthreads": 1,
+                    "n_workers": slots_of(asked),
+                    "memory_limit": "0",
+                    "resources": resources(),
+                    "death_timeout": DEATH_S,
+                },
+                scheduler_options={"dashboard": False},
+                remote_python=asked.remote_python or None,
+            )
+        except Exception as error:  # of asyncssh, of Dask, or a bare Exception where a worker did not start
+            last = "\n".join(f"  {line}" for line in said)
+            raise NoEngine(
+                f"no workers by {asked.scheduler}: {str(error) or type(error).__name__}. It needs a key "
+                f"that ssh takes without a question, hosts that reach each other, and Powercut's environment "
+                f"on each (remote_python). What was said last:\n{last}"
+            ) from error
+
+
+@contextlib.contextmanager
+def _heard(logger_name: str) -> Iterator[collections.deque[str]]:
+    """The last lines that a logger was given, which nobody else hears."""
+    logger = logging.getLogger(logger_name)
+    lines: collections.deque[str] = collections.deque(maxlen=SAID_LINES)
+    before = logger.level, logger.propagate
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before[0])
+        logger.propagate = before[1]
 
 
 def _jobqueue(asked: CampaignFile) -> Any:
-    """As dask-jobqueue's own configuration file says; a job has one worker a processor."""
+    """As dask-jobqueue's own configuration file says, but that a worker has one processor. Where it says
+    nothing of them, a job is one worker."""
     try:
         import dask_jobqueue  # noqa: PLC0415
     except ImportError as error:
         raise NoEngine(f"{asked.scheduler} needs the Python package dask-jobqueue: {error}") from error
     kinds = {"htcondor": "HTCondorCluster", "oar": "OARCluster"}
     kind = getattr(dask_jobqueue, kinds.get(asked.scheduler, f"{asked.scheduler.upper()}Cluster"))
+    if not find(command := kind.job_cls.submit_command.split()[0]):
+        raise NoEngine(f'scheduler = "{asked.scheduler}": this machine has no {command}, which hands jobs in')
+    own = f"jobqueue.{asked.scheduler}"
+    cores = dask.config.get(f"{own}.cores", None) or 1
+    memory = dask.config.get(f"{own}.memory", None) or f"{cores * JOB_GIB}GiB"
     offered = " ".join(f"{name}={value:g}" for name, value in resources().items())
-    cluster = kind(worker_extra_args=["--nthreads", "1", "--resources", f'"{offered}"'])
-    cluster.scale(slots_of(asked))
+    logs = dask.config.get(f"{own}.log-directory", None) or f"{asked.results}/jobs"
+    before = dask.config.get(f"{own}.job-script-prologue", None) or []
+    inherited = f"export DASK_INTERNAL_INHERIT_CONFIG={dask.config.serialize(CONFIG)}"  # as SSHCluster does
+    try:
+        cluster = kind(
+            cores=cores,
+            processes=cores,
+            memory=memory,
+            log_directory=logs,
+            job_script_prologue=[*before, inherited],
+            death_timeout=DEATH_S,
+            worker_extra_args=["--no-dashboard", "--memory-limit", "0", "--resources", f'"{offered}"'],
+            scheduler_options={"dashboard": False},
+        )
+        cluster.scale(slots_of(asked))
+    except Exception as error:  # of Dask, or of the command that hands a job in
+        raise NoEngine(f"no workers by {asked.scheduler}: {error}") from error
     return cluster
 
 

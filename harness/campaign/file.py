@@ -71,7 +71,8 @@ class CampaignFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                scheduler that runs already; "ssh://HOST,HOST", workers that are started by ssh; "slurm" or
                another of dask-jobqueue, as its own configuration says.
     slots:     guests at once on this machine, or on each that is started by ssh; as many as it has processors
-               when it is left out. 0: only workers that join do the work.
+               when it is left out. 0: only workers that join do the work. With "slurm" and its kin, how many
+               workers in all.
     listen:    with "local", HOST:PORT on which `powercut campaign worker` of other machines finds this one;
                no other machine can join when it is left out.
     remote_python: with "ssh://", the Python of Powercut's environment on those machines.

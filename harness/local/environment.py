@@ -84,7 +84,7 @@ def make(root: Path, needed: Sequence[str], say: Say, maker: Maker | None = None
         place.parent.mkdir(parents=True, exist_ok=True)
         with _locked(place.with_name(place.name + ".lock"), say) as lock:
             if not is_usable(place, needed):
-                _make_at(place, needed, lock, say, maker or _venv_and_pip)
+                _make_at(root, place, needed, lock, say, maker or _venv_and_pip)
     except OSError as error:
         raise NoEnvironment(
             f"the virtual environment {place} cannot be made: {error}\nFix: free space on that "
@@ -93,7 +93,7 @@ def make(root: Path, needed: Sequence[str], say: Say, maker: Maker | None = None
     return place
 
 
-def _make_at(place: Path, needed: Sequence[str], lock: int, say: Say, maker: Maker) -> None:
+def _make_at(root: Path, place: Path, needed: Sequence[str], lock: int, say: Say, maker: Maker) -> None:
     partial = place.with_name(place.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a killed run: we hold the lock
     first = not (place / STAMP).exists()
@@ -102,6 +102,7 @@ def _make_at(place: Path, needed: Sequence[str], lock: int, say: Say, maker: Mak
     try:
         maker(partial, needed, lock)
         _exchange_path(partial, place)
+        _lead_to(root, partial)
         stamp(partial, needed)
         os.sync()  # a power cut must not leave the stamp without what it vouches for
         _put_in_place(partial, place, say)
@@ -130,6 +131,13 @@ def _exchange_path(partial: Path, place: Path) -> None:
         content = script.read_bytes()
         if bytes(partial) in content:
             script.write_bytes(content.replace(bytes(partial), bytes(place)))
+
+
+def _lead_to(root: Path, partial: Path) -> None:
+    """Its Python finds our modules also where nobody went through the door: a worker of a campaign that ssh
+    or Slurm starts."""
+    for packages in partial.glob("lib/python*/site-packages"):
+        (packages / "powercut.pth").write_text(f"{root}\n")
 
 
 def _in_checkout(root: Path) -> Path:

@@ -21,6 +21,7 @@ class FakeMaker:
 
     def __call__(self, place: Path, needed, lock: int) -> None:
         (place / "bin").mkdir(parents=True)
+        (place / "lib/python3/site-packages").mkdir(parents=True)
         python_of(place).symlink_to(os.path.realpath(sys.executable))
         (place / "bin" / "tool").write_text(f"#!{place}/bin/python\n")
         self.made.append(list(needed))
@@ -53,6 +54,18 @@ def test_what_is_made_is_found_again_and_not_made_twice(tmp_path, maker) -> None
     assert find(root, ["rich"]) == place == root / ".venv"
     make(root, ["rich"], silent, maker)
     assert maker.made == [["rich"]]
+
+
+def test_its_python_finds_our_modules_from_any_folder(tmp_path, maker) -> None:
+    root = checkout(tmp_path)
+    packages = make(root, ["rich"], silent, maker) / "lib/python3/site-packages"
+    assert (packages / "powercut.pth").read_text() == f"{root}\n"
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [sys.executable, "-P", "-c", "import harness.local; print(harness.local.__file__)"]
+    shown = subprocess.run(
+        command, cwd=tmp_path, env=surroundings, capture_output=True, text=True, check=False
+    )
+    assert shown.stdout.startswith(str(ROOT)), shown.stderr
 
 
 def test_one_with_more_than_is_needed_will_do(tmp_path, maker) -> None:
