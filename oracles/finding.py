@@ -3,11 +3,11 @@ Many verdicts, few findings.
 
 In:       BROKEN verdicts with the experiment and state that gave them.
 Out:      Groups with one signature each, with the earliest state of the shortest workload as witness, of
-          model O where there is one.
+          model O where there is one, and of what is not known where there is such.
 Not here: the verdicts (the oracles), the pages and the repro command (reports/, harness/).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -62,8 +62,15 @@ def signature(profile_name: str, oracle: str, violation: Violation) -> str:
     return f"{profile(profile_name).filesystem} {oracle}: {violation.kind} ({violation.role})"
 
 
-def group(judged: Iterable[tuple[Witness, Verdict]]) -> tuple[Group, ...]:
-    """Groups in order of signatures, kernels and devices; the same whatever the order of `judged`."""
+# Whether a known bug explains that a witness shows a signature.
+IsKnown = Callable[[Witness, str], bool]
+
+
+def group(
+    judged: Iterable[tuple[Witness, Verdict]], is_known: IsKnown = lambda witness, signature: False
+) -> tuple[Group, ...]:
+    """Groups in order of signatures, kernels and devices; the same whatever the order of `judged`. is_known:
+    a witness that a known bug explains would hide the others with its signature."""
     seen: dict[tuple[str, str, str], list[tuple[Witness, str, Violation]]] = {}
     for witness, verdict in judged:
         if verdict.answer is not Answer.BROKEN:
@@ -72,11 +79,13 @@ def group(judged: Iterable[tuple[Witness, Verdict]]) -> tuple[Group, ...]:
             name = signature(witness.profile, verdict.oracle, violation)
             key = (name, witness.kernel, witness.device)
             seen.setdefault(key, []).append((witness, verdict.oracle, violation))
-    return tuple(_group(key[0], seen[key]) for key in sorted(seen))
+    return tuple(_group(key[0], seen[key], is_known) for key in sorted(seen))
 
 
-def _group(name: str, members: list[tuple[Witness, str, Violation]]) -> Group:
-    witness, oracle, violation = min(members, key=lambda member: _rank(member[0], member[2]))
+def _group(name: str, members: list[tuple[Witness, str, Violation]], is_known: IsKnown) -> Group:
+    witness, oracle, violation = min(
+        members, key=lambda member: (is_known(member[0], name), *_rank(member[0], member[2]))
+    )
     return Group(
         name,
         oracle,

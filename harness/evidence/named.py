@@ -7,6 +7,7 @@ Out:      explained(), is_named(); own_series() of a kernel; expected_findings()
 Not here: how each bug shows (known.py); trying the fixes (harness/runs/attribution.py).
 """
 
+import functools
 import re
 from collections.abc import Collection, Iterable
 
@@ -14,7 +15,9 @@ import msgspec
 
 from harness.evidence.known import EVERYWHERE, FIXES, KNOWN, KnownBug
 from harness.states.crash import DEFAULT_MODELS
+from oracles.finding import IsKnown
 from oracles.profiles import profile
+from oracles.spec import model_of
 from reports.results import CRASH, Attribution, Summary
 
 FIXABLE = frozenset(bug for fix in FIXES for bug in fix.ids)
@@ -93,6 +96,19 @@ def is_named(
     if _surely(entries, workload):
         return True
     return len({bug.id for bug in entries}) == 1 and bool(_first(entries, kernel, workload))
+
+
+def knows() -> IsKnown:
+    """Whether KNOWN explains what a witness shows, whatever attribution learns later: so a finding keeps the
+    witness with which it was repeated."""
+
+    @functools.cache
+    def asked(kernel: str, signature: str, place: tuple[str, str], model: str) -> bool:
+        return bool(explained(kernel, signature, [place], models=[model]).ids)
+
+    return lambda witness, signature: asked(
+        witness.kernel, signature, (witness.profile, witness.workload), model_of(witness.state)
+    )
 
 
 def own_series(kernel: str) -> set[str]:

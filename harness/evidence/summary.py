@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.evidence.bugs import known_as
 from harness.evidence.detection import detect, silence, sweep_failed
-from harness.evidence.named import explained
+from harness.evidence.named import explained, knows
 from harness.evidence.orders import Orders
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of
@@ -319,7 +319,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
         reasons.append(nothing)
     if missing := experiments_missing(run):
         reasons.insert(0, missing)
-    groups, followups = group(tally.judged), read_triage(run)
+    groups, followups = group(tally.judged, knows()), read_triage(run)
     findings = tuple(finding_of(n, found, run, followups) for n, found in enumerate(groups, 1))
     rates: dict[str, Any] = {
         "states_per_s": round(tally.checked / wall_s, 1) if wall_s else 0.0,

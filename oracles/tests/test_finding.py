@@ -71,6 +71,15 @@ def test_of_states_with_the_same_prefix_the_plainest_is_shown(specs, shown):
     assert found.witness.state == shown
 
 
+def test_a_known_workload_does_not_stand_for_one_that_is_not():
+    """Else what a patch breaks is repeated with a workload that the stock kernel breaks, too."""
+    judged = [(witness("short", 3, 1), verdict(LOST)), (witness("long", 9, 5, model="R"), verdict(LOST))]
+    (found,) = group(judged, lambda one, name: one.workload == "short" and "name lost" in name)
+    assert (found.witness.workload, found.count) == ("long", 2)
+    (found,) = group(judged, lambda one, name: True)
+    assert found.witness.workload == "short"
+
+
 def test_different_kinds_are_different_findings_and_order_is_fixed():
     """Sorted by signature."""
     groups = group([(witness(), verdict(OTHER, LOST))])

@@ -1,12 +1,16 @@
 """Which known bugs a finding is, by kernel, profile, signature and workload."""
 
+import msgspec
+
 from harness.evidence.named import (
     Explained,
     expected_findings,
     explained,
     is_named,
+    knows,
     signatures_everywhere,
 )
+from oracles.finding import Witness
 from reports.results import FAULTS, Attribution
 
 LOST = "durable: name lost (fsynced file)"
@@ -102,6 +106,15 @@ def test_what_little_space_decides_is_known_on_the_nearly_full_profile_alone():
     assert explained("6.12", times, (("btrfs-nearly-full", "replace-by-rename"),)).ids == ("BTRFS-15",)
     assert explained("6.12", times, (("btrfs", "replace-by-rename"),)).ids == ()
     assert explained("7.2", times, (("btrfs-nearly-full", "replace-by-rename"),)).ids == ()
+
+
+def test_of_a_witness_is_known_what_its_own_place_shows() -> None:
+    kernel = "6.12+my.patch"
+    lost = "btrfs durable: data lost (fsynced file)"
+    known = Witness(1, "btrfs", kernel, "same-file-fsynced-at-once-in-first-log", 7, "O:7", 7)
+    assert knows()(known, lost)
+    assert not knows()(msgspec.structs.replace(known, workload="punch-overlapping-holes"), lost)
+    assert not knows()(msgspec.structs.replace(known, profile="xfs"), lost)
 
 
 def test_a_bug_that_a_program_shows_is_known_of_it_on_its_profile_and_without_the_fix():
