@@ -67,7 +67,8 @@ from reports.results import (
 from reports.terminal.programs import program_lines, rows_of
 from reports.terminal.terminal import summary_lines
 from workloads import programs
-from workloads.library import DEMONSTRATION, BadSelection, select
+from workloads.cold import cold
+from workloads.library import DEMONSTRATION, FAULTED, BadSelection, select
 
 
 def add_run(command: argparse.ArgumentParser) -> None:
@@ -124,6 +125,11 @@ def add_run(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processors of the guest that records; with several, threads of parallel blocks meet anywhere, "
         "and no two recordings are the same (default: 1)",
+    )
+    command.add_argument(
+        "--cold",
+        action="store_true",
+        help="mount the filesystem anew between setup and run: nothing of what setup made is in memory then",
     )
     command.add_argument(
         "--orders",
@@ -482,6 +488,7 @@ def swept(run_spec: RunSpec, arguments: argparse.Namespace, kernels: tuple[str, 
         if arguments.generate is not None
         else select(tuple(arguments.workloads), arguments.keyword)
     )
+    workloads = tuple(cold(one) for one in workloads) if arguments.cold else workloads
     every = ",".join(one.name for one in PROFILES)
     wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
     bugs, left_out = plantable(arguments.kernel, planted_bugs())
@@ -499,11 +506,16 @@ def swept(run_spec: RunSpec, arguments: argparse.Namespace, kernels: tuple[str, 
 
 
 def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
+    named = named_workloads(arguments)
+    return tuple(cold(one) for one in named) if arguments.cold else named
+
+
+def named_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
     if arguments.generate is not None:
         return generated(arguments)
     refuse_part(arguments)
     if not arguments.workloads and arguments.keyword is None:
-        return select(DEMONSTRATION)
+        return select(FAULTED if arguments.faults else DEMONSTRATION)
     words = tuple(word for word in arguments.workloads if not programs.is_program(word))
     of_programs = programs.select(word for word in arguments.workloads if programs.is_program(word))
     if of_programs:

@@ -18,7 +18,8 @@ from harness.states.crash import DEFAULT_MODELS
 from oracles.finding import IsKnown
 from oracles.profiles import profile
 from oracles.spec import model_of
-from reports.results import CRASH, Attribution, Summary
+from reports.results import CRASH, FAULTS, Attribution, Summary
+from workloads.library import library
 
 FIXABLE = frozenset(bug for fix in FIXES for bug in fix.ids)
 
@@ -41,6 +42,12 @@ def expected_findings(
         and (known.kind, known.maybe) == (kind, maybe)
         for signature in known.signatures
     }
+
+
+def expected_of_faulty(kernel: str, profile_name: str) -> set[tuple[str, str]]:
+    """Of the workloads whose device fails where they say so, which are part of the library."""
+    faulty = {one.name for one in library() if one.faulty}
+    return {one for one in expected_findings(kernel, profile_name, FAULTS) if one[1] in faulty}
 
 
 def signatures_everywhere(kernel: str, profile_name: str, kind: str = CRASH) -> set[str]:

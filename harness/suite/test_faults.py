@@ -19,7 +19,7 @@ from harness.suite.test_planted import sees
 from oracles.judge import FAULT_ORACLES
 from oracles.profiles import profile
 from reports.results import FAULTS, read_experiment
-from workloads.library import DEMONSTRATION, library, select
+from workloads.library import FAULTED, library, select
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(3600)]
 BUGS = [bug for bug in planted_bugs() if bug.kind == FAULTS]
@@ -43,13 +43,13 @@ def sweep(tmp_path, names, profile_name, kernel):
         return run(run_spec, tmp_path / "results", progress)
 
 
-def test_the_demonstration_set_on_a_failing_device(tmp_path, kernel_word, profile_name):
+def test_the_default_set_on_a_failing_device(tmp_path, kernel_word, profile_name):
     """What is BROKEN is exactly what is known of this kernel; no guest is booted for a run."""
-    folder, summary = sweep(tmp_path, DEMONSTRATION, profile_name, kernel_word)
+    folder, summary = sweep(tmp_path, FAULTED, profile_name, kernel_word)
     assert summary.reasons == ()
     everywhere = signatures_everywhere(kernel_word, profile_name, FAULTS)
     found = found_in(summary)
-    known = {one for one in expected_findings(kernel_word, profile_name, FAULTS) if one[1] in DEMONSTRATION}
+    known = {one for one in expected_findings(kernel_word, profile_name, FAULTS) if one[1] in FAULTED}
     assert known <= found
     assert {one for one in found if one[0] not in everywhere} <= known
     assert summary.rates["guest_boots"] <= summary.experiments
