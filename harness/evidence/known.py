@@ -602,6 +602,7 @@ KNOWN = (
             "historical: stale data (new file)",
         ),
         ("xfs-realtime",),
+        models=("R", "M"),  # the device has to lose what no FLUSH followed
     ),
     *(
         KnownBug(
