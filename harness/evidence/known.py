@@ -72,6 +72,7 @@ BEFORE_A_NAME = "BTRFS-11"
 FIRST_NODE = "F2FS-3"
 OVER_WHAT_IT_READS = "F2FS-10"
 NO_FSYNC = "F2FS-11"
+BESIDE_ANOTHER = "F2FS-12"
 REPLAYED = "BTRFS-15"
 REPLAYED_SIGNATURES = ("durable: mtime lost (fsynced directory)",)
 STALE = "BTRFS-16"
@@ -506,6 +507,38 @@ KNOWN = (
         "direct-dsync-beside-new-symlink",
         ("durable: name lost (fdatasynced file)",),
     ),
+    KnownBug(
+        BESIDE_ANOTHER,
+        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+        "f2fs",
+        "same-file-fsynced-by-two-at-once",
+        ("durable: xattr lost (fsynced file)",),
+    ),
+    *(  # where the second fsync begins before the first has written, or after
+        KnownBug(
+            BESIDE_ANOTHER,
+            ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+            "f2fs",
+            workload,
+            signatures,
+            maybe=True,
+        )
+        for workload, signatures in (
+            (
+                "same-file-fsynced-by-two-at-once",
+                tuple(
+                    f"durable: {what} lost ({how} file)"
+                    for what in ("preallocation", "size")
+                    for how in ("fsynced", "fdatasynced")
+                ),
+            ),
+            ("same-file-fsynced-twice-at-once", ("durable: xattr lost (fsynced file)",)),
+            (
+                "truncated-while-written-back",
+                ("durable: data lost (fsynced file)", "durable: size lost (fsynced file)"),
+            ),
+        )
+    ),
     KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
     KnownBug(OVER_WHAT_IT_READS, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("N",)),
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, ROOMY),
@@ -933,6 +966,7 @@ FIXES = (
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-recovery-spares-what-it-reads", "f2fs", (OVER_WHAT_IT_READS,)),
     Fix("fix/f2fs-synchronous-direct-write-syncs", "f2fs", (NO_FSYNC,)),
+    Fix("fix/f2fs-fsync-waits-for-another-of-its-file", "f2fs", (BESIDE_ANOTHER,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),

@@ -54,6 +54,7 @@ from workloads.entries import EntryFlag
 from workloads.text import format_operation
 
 EXIT_HOLDS, EXIT_BROKEN, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
+OPERATION_MAX = 150  # characters
 REASONS_MAX = 50  # of states; beyond that they are counted
 
 
@@ -152,7 +153,8 @@ class Tally:
         for step in (*experiment.history.setup, *experiment.history.run) if experiment.history else ():
             said = format_operation(step.operation)
             if step.result < 0 and experiment.history and said not in experiment.history.workload.may_fail:
-                self.failed_operations[f"{facts.workload}: {said}: {os.strerror(-step.result)}"] = None
+                failed = f"{facts.workload}: {cut_short(said)}: {os.strerror(-step.result)}"
+                self.failed_operations[failed] = None
         if facts.kind == DAMAGE:
             for (name, outcome), count in kinds_of(experiment).items():
                 key = (facts.profile, facts.kernel, name)
@@ -205,6 +207,13 @@ class Tally:
             model: ModelCounts(**counts, coverage=merged(self.coverage.get(model, [])))
             for model, counts in self.by_model.items()
         }
+
+
+def cut_short(operation: str) -> str:
+    """Its middle left out where it fills lines, as the longest target of a symlink."""
+    if len(operation) <= OPERATION_MAX:
+        return operation
+    return f"{operation[: OPERATION_MAX * 2 // 3]}...{operation[-OPERATION_MAX // 3 :]}"
 
 
 def merged(parts: list[Coverage]) -> Coverage | None:

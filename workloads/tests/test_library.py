@@ -13,6 +13,7 @@ from workloads.workload import Operation, Workload
 ALL = pytest.mark.parametrize("workload", library(), ids=lambda workload: workload.name)
 
 
+LONG_TEXT = 1024  # characters of an operation: xfs takes 1,023 bytes of a symlink
 RESERVING = ("fill", "fallocate", "truncate")
 
 
@@ -158,11 +159,11 @@ class Names:
 
 
 def test_headers_say_which_operations_may_fail():
-    """Only where the filesystem is full, does not know them or stops; each line names operations that there
-    are."""
+    """Only where the filesystem is full, does not know them, has no room for so long a text, or stops; each
+    line names operations that there are."""
     for workload in library():
-        moving = all("-range " in line for line in workload.may_fail)
-        assert workload.theme in ("full", "stopped") or moving
+        unknown = all("-range " in line or len(line) > LONG_TEXT for line in workload.may_fail)
+        assert workload.theme in ("full", "stopped") or unknown
         said = {text.format_operation(operation) for operation in (*workload.setup, *workload.run)}
         assert not [line for line in workload.may_fail if line not in said], workload.name
 
