@@ -7,7 +7,8 @@
 
 @@
 expression sbi;
-identifier entry, page, blkaddr;
+identifier entry, blkaddr;
+struct page *page;
 @@
   err = do_recover_data(sbi, entry->inode, page);
   if (err) { ... }
@@ -18,6 +19,25 @@ identifier entry, page, blkaddr;
 + 	err = f2fs_truncate_blocks(entry->inode, i_size_read(entry->inode), false);
 + 	if (err) {
 + 		f2fs_put_page(page, 1);
++ 		break;
++ 	}
++ 	list_move_tail(&entry->list, tmp_inode_list);
++ }
+
+@@
+expression sbi;
+identifier entry, blkaddr;
+struct folio *folio;
+@@
+  err = do_recover_data(sbi, entry->inode, folio);
+  if (err) { ... }
+  ...
+  if (entry->blkaddr == blkaddr)
+- list_move_tail(&entry->list, tmp_inode_list);
++ {
++ 	err = f2fs_truncate_blocks(entry->inode, i_size_read(entry->inode), false);
++ 	if (err) {
++ 		f2fs_folio_put(folio, true);
 + 		break;
 + 	}
 + 	list_move_tail(&entry->list, tmp_inode_list);
