@@ -44,7 +44,7 @@ GUEST = "guest"
 BACK_OFF_S = 5.0
 SAID_LINES = 8
 DEATH_S = 60  # after which a worker that was started for a head that is gone ends
-JOB_GIB = 2  # of memory for each worker, where dask-jobqueue is told nothing else: a guest has 256 MiB
+JOB_GIB = 2  # of memory for each worker, where dask-jobqueue is told nothing else: a guest has 512 MiB
 CONFIG = {
     "distributed.worker.daemon": False,  # a worker has children: the guests' process
     # By the wall clock: after a laptop slept, no worker would have been heard of for too long. One that dies

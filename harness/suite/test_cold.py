@@ -36,7 +36,7 @@ def test_a_block_that_is_dirty_hides_what_is_not_logged(tmp_path, kernel_word, i
     one = load("one-name-more-in-a-directory-on-disk")
     warm = msgspec.structs.replace(one, setup=one.setup[:-1])
     chosen = cold(warm) if is_cold else warm
-    assert (chosen == one) == is_cold
+    assert (len(chosen.setup) == len(one.setup)) == is_cold
     planted = f"{kernel_word}+planted/xfs-room-in-a-leaf-not-logged"
     assert bool(broken(tmp_path, [chosen], "xfs", planted)) == is_cold
 
