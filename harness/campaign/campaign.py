@@ -94,7 +94,7 @@ def create(asked: CampaignFile, path: Path, progress: Progress) -> Path:
             f"powercut campaign resume {shown(folder)}"
         )
     require_room(folder, ROOM_BYTES, BY)
-    planned(asked)
+    planned(asked)  # before the kernels are built
     for word in asked.kernels:
         if (exact := pinned(word, progress.building(word))) != word:
             raise BadCampaign(

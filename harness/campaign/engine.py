@@ -152,11 +152,8 @@ def _local(asked: CampaignFile) -> LocalCluster:
 
 def _by_ssh(asked: CampaignFile) -> Any:
     """The first host has the scheduler, as SSHCluster wants it: this machine."""
-    try:
-        import asyncssh  # noqa: F401, PLC0415
-        from distributed import SSHCluster  # noqa: PLC0415
-    except ImportError as error:
-        raise NoEngine(f"ssh:// needs the Python package asyncssh: {error}") from error
+    from distributed import SSHCluster  # noqa: PLC0415  it takes asyncssh
+
     hosts = asked.scheduler.removeprefix("ssh://").split(",")
     # Dask knows that a process on another machine has started by what its log says.
     spoken = dask.config.set({"distributed.logging": {"distributed": "info"}})
@@ -205,10 +202,8 @@ def _heard(logger_name: str) -> Iterator[collections.deque[str]]:
 def _jobqueue(asked: CampaignFile) -> Any:
     """As dask-jobqueue's own configuration file says, but that a worker has one processor. Where it says
     nothing of them, a job is one worker."""
-    try:
-        import dask_jobqueue  # noqa: PLC0415
-    except ImportError as error:
-        raise NoEngine(f"{asked.scheduler} needs the Python package dask-jobqueue: {error}") from error
+    import dask_jobqueue  # noqa: PLC0415
+
     kinds = {"htcondor": "HTCondorCluster", "oar": "OARCluster"}
     kind = getattr(dask_jobqueue, kinds.get(asked.scheduler, f"{asked.scheduler.upper()}Cluster"))
     if not find(command := kind.job_cls.submit_command.split()[0]):

@@ -488,7 +488,7 @@ def swept(run_spec: RunSpec, arguments: argparse.Namespace, kernels: tuple[str, 
         if arguments.generate is not None
         else select(tuple(arguments.workloads), arguments.keyword)
     )
-    workloads = tuple(cold(one) for one in workloads) if arguments.cold else workloads
+    workloads = as_cold_as_asked(workloads, arguments)
     every = ",".join(one.name for one in PROFILES)
     wanted = chosen_profiles(every if arguments.fs is None else arguments.fs)
     bugs, left_out = plantable(arguments.kernel, planted_bugs())
@@ -506,8 +506,11 @@ def swept(run_spec: RunSpec, arguments: argparse.Namespace, kernels: tuple[str, 
 
 
 def chosen_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
-    named = named_workloads(arguments)
-    return tuple(cold(one) for one in named) if arguments.cold else named
+    return as_cold_as_asked(named_workloads(arguments), arguments)
+
+
+def as_cold_as_asked(workloads: tuple, arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]
+    return tuple(map(cold, workloads)) if arguments.cold else workloads
 
 
 def named_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[type-arg]

@@ -13,6 +13,7 @@ from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.stages.judge import judge_again
 from harness.stages.recover import Recovered
 from harness.tests.made_run import ENTRY_COUNT, FLUSHED, judged, keep, question, seen
+from oracles.finding import Witness
 from oracles.profiles import profile
 from oracles.spec import PRESUMES
 from oracles.verdict import Tier
@@ -215,6 +216,23 @@ def test_a_finding_has_its_witness_and_the_way_back(run: Path, monkeypatch: pyte
     finding = next(one for one in add_up(run).findings if one.oracle == "mounts")
     assert (finding.experiment, finding.state, finding.count, finding.workloads) == (2, "O:5", 2, ("made",))
     assert finding.repro == f"./powercut repro {run.name} {finding.id}"
+
+
+def test_the_witness_of_a_finding_is_one_that_is_not_known(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (1, 2):
+        keep(run, number, judge=judged({5: seen(5, death="panic", tree=None)}))
+    asked = []
+
+    def first_is_known(witness: Witness, signature: str) -> bool:
+        asked.append(signature)
+        return witness.experiment == 1
+
+    assert {one.experiment for one in add_up(run).findings} == {1}
+    monkeypatch.setattr("harness.evidence.summary.knows", lambda: first_is_known)
+    assert {one.experiment for one in add_up(run).findings} == {2}
+    assert "btrfs mounts: panic (filesystem)" in asked
 
 
 def test_findings_are_numbered_in_a_fixed_order(run: Path) -> None:
