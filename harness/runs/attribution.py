@@ -9,6 +9,7 @@ Generated workloads are named nowhere. Each that shows something new is recorded
 then on that kernel with all fixes of its filesystem: what they leave is new, and no more kernels are built
 for it. What they remove is recorded with one fix after the other until none of its signatures is left. What
 no single fix removes is two bugs that show alike in one workload; the fewest fixes that remove it name them.
+A fix that does not apply to the kernel, or does not compile with it, is told and left out.
 
 What its own kernel does not show again in OWN_MAX recordings is attributed to nothing. What comes and goes
 must stay away for longer than it takes to come: with a fix it is recorded FIX_TIMES as often as its own
@@ -40,7 +41,7 @@ from harness.local.workspace import workspace
 from harness.runs.reruns import spec_of
 from harness.states.crash import DEFAULT_MODELS
 from kernel.build import series
-from kernel.kernel import KernelError
+from kernel.kernel import BadKernel, KernelError, Unbuildable
 from kernel.word import RELEASES, source_word
 from oracles.profiles import on_device, profile
 from oracles.spec import in_order, is_live, model_of
@@ -74,6 +75,12 @@ class Shown(msgspec.Struct, frozen=True):
 # (kernel spec, what to record once) -> of each the signatures that were seen; None where it was not possible.
 Examine = Callable[[str, list[Shown]], list[frozenset[str] | None]]
 Attributions = dict[tuple[str, str], list[Attribution]]  # by kernel and signature
+Tried = list[tuple[Shown | None, Shown | None]]  # of each what fixes take away, and what they leave
+Tell = Callable[[str], None]  # one line
+
+
+def _silent(_line: str) -> None:
+    pass
 
 
 def attribute(run: Path, progress: Progress) -> None:
@@ -82,7 +89,7 @@ def attribute(run: Path, progress: Progress) -> None:
     found: Attributions = {}
     try:
         with Recorder(run, progress) as recorder:
-            attributions(unexplained(run), recorder.examine, found)
+            attributions(unexplained(run), recorder.examine, found, progress.line)
     finally:
         add_attributed(run, found)
 
@@ -102,7 +109,7 @@ def attribute_new(run: Path, asked: Sequence[Shown], progress: Progress) -> bool
     found: Attributions = {}
     try:
         with Recorder(run, progress) as recorder:
-            attributions(shown, recorder.examine, found)
+            attributions(shown, recorder.examine, found, progress.line)
     except KernelError as error:
         progress.line(f"the rest is not attributed: {error}")
     finally:
@@ -163,8 +170,10 @@ def _attributed(followups: Triages, kernel: str, signature: str) -> set[tuple[st
     return {(one.profile, one.workload) for one in triage_of(followups, kernel, signature).attributed}
 
 
-def attributions(shown: Iterable[Shown], examine: Examine, found: Attributions | None = None) -> Attributions:
-    """found: what it is added to, of use where examine() raises."""
+def attributions(
+    shown: Iterable[Shown], examine: Examine, found: Attributions | None = None, tell: Tell = _silent
+) -> Attributions:
+    """found: what it is added to, of use where examine() raises. tell: hears which fixes fit no kernel."""
     found = {} if found is None else found
     by_guest: dict[tuple[object, ...], list[Shown]] = {}
     for one in shown:
@@ -172,26 +181,56 @@ def attributions(shown: Iterable[Shown], examine: Examine, found: Attributions |
             (one.kernel, one.profile, one.models, one.device.kind, one.device.block_ms), []
         ).append(one)
     for ones in by_guest.values():
-        _attribute_alike(ones, fixes_for(ones[0].kernel, ones[0].profile), examine, found)
+        _attribute_alike(ones, fixes_for(ones[0].kernel, ones[0].profile), examine, found, tell)
     return found
 
 
-def _attribute_alike(ones: list[Shown], fixes: list[Fix], examine: Examine, found: Attributions) -> None:
+def _attribute_alike(
+    ones: list[Shown], fixes: list[Fix], examine: Examine, found: Attributions, tell: Tell
+) -> None:
     """Of one kernel, profile, device and crash models."""
+
+    def answers(some: Sequence[Fix], asked: list[Shown]) -> Tried | None:
+        """None where no kernel can be made with these."""
+        try:
+            return tried(some, asked, examine)
+        except (BadKernel, Unbuildable) as error:
+            what = some[0].series if len(some) == 1 else f"{len(some)} fixes together"
+            tell(f"{what}: {error}")
+            return None
+
     left = seen_again(ones[0].kernel, ones, examine) if fixes else []
-    if len(fixes) > 1:
-        left = [gone for gone, _ in tried(fixes, left, examine) if gone is not None]
+    together = answers(fixes, left) if len(fixes) > 1 else None
+    if together is not None:
+        left = [gone for gone, _ in together if gone is not None]
+    fit = []
     for fix in fixes:
         asked, left = left, []
-        for gone, still in tried([fix], asked, examine):
+        if (alone := answers([fix], asked)) is None:
+            left = asked
+            continue
+        fit.append(fix)
+        for gone, still in alone:
             if gone is not None:
                 _note([fix], gone, found)
             if still is not None:
                 left.append(still)
-    for one in left if len(fixes) > 1 else ():
+    if together is None:  # what those that fit leave is new, and the others say nothing about it
+        together = answers(fit, left) if 1 < len(fit) < len(fixes) else None
+        left = [gone for gone, _ in together or () if gone is not None]
+    for one in left:
         for name in sorted(one.signatures):
-            alone = msgspec.structs.replace(one, signatures=frozenset((name,)))
-            _note(_fewest(fixes, _beside(fixes, one, found), alone, examine), alone, found)
+            only = msgspec.structs.replace(one, signatures=frozenset((name,)))
+
+            def remove(some: Sequence[Fix], only: Shown = only) -> bool:
+                return _removed(answers(some, [only]))
+
+            _note(_fewest(fit, _beside(fit, one, found), remove), only, found)
+
+
+def _removed(answers: Tried | None) -> bool:
+    """Of one that was asked about, whether these fixes leave nothing."""
+    return answers is not None and all(still is None for _, still in answers)
 
 
 def _beside(fixes: list[Fix], one: Shown, found: Attributions) -> list[Fix]:
@@ -206,14 +245,9 @@ def _beside(fixes: list[Fix], one: Shown, found: Attributions) -> list[Fix]:
     return [fix for fix in fixes if fix.series in names]
 
 
-def _fewest(fixes: list[Fix], beside: list[Fix], one: Shown, examine: Examine) -> list[Fix]:
+def _fewest(fixes: list[Fix], beside: list[Fix], remove: Callable[[Sequence[Fix]], bool]) -> list[Fix]:
     """Of fixes that remove it together, and none alone. Two are enough mostly, and one of them is then often
     a fix of what the workload shows besides: a kernel that must be built costs more than its recordings."""
-
-    def remove(some: Sequence[Fix]) -> bool:
-        ((_, still),) = tried(some, [one], examine)
-        return still is None
-
     for first in beside:
         for other in fixes:
             if other != first and remove(pair := [fix for fix in fixes if fix in (first, other)]):
@@ -221,9 +255,7 @@ def _fewest(fixes: list[Fix], beside: list[Fix], one: Shown, examine: Examine) -
     return ddmin(fixes, remove)
 
 
-def tried(
-    fixes: Sequence[Fix], ones: list[Shown], examine: Examine
-) -> list[tuple[Shown | None, Shown | None]]:
+def tried(fixes: Sequence[Fix], ones: list[Shown], examine: Examine) -> Tried:
     """Of each what these fixes take away together, and what they leave: also what could not be examined."""
     if not ones:
         return []
@@ -337,6 +369,7 @@ class Recorder:
         wanted = (kernel, first.profile, first.models, first.device)
         if self._test is None or self._for != wanted:
             self._stack.close()
+            self._test = None  # the kernel that is built now may not compile
             self._progress.line(f"{number(len(ones), 'workload')} on {in_short(kernel)}")
             space = self._stack.enter_context(workspace())
             test = InterestingnessTest(self._target(kernel, ones), space)

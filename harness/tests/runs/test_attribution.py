@@ -22,7 +22,7 @@ from harness.runs.attribution import (
 )
 from harness.tests.made_run import EMPTY, ENTRY_COUNT, judged, keep, question, seen
 from kernel.build import series
-from kernel.kernel import KernelError
+from kernel.kernel import BadKernel, KernelError, Unbuildable
 from reports.results import SLOW, Attribution, Device, FindingCounts, Triage, read_experiment
 from workloads.generate import drawn
 
@@ -95,6 +95,48 @@ def test_what_all_fixes_together_leave_costs_one_kernel():
 
     assert attributions([shown(0, LOST)], examine) == {}
     assert asked == ["6.12", "+".join(["6.12", *(fix.series for fix in BTRFS)])]
+
+
+@pytest.mark.parametrize("error", [Unbuildable, BadKernel])
+@pytest.mark.parametrize("needed", [[0], [0, 4]], ids=["one fix", "two fixes"])
+def test_a_fix_that_fits_no_kernel_is_told_and_left_out(needed, error):
+    """The others are asked all the same, each alone and then together."""
+    unfit, told, asked = BTRFS[2].series, [], []
+    there = a_kernel({(0, LOST): {BTRFS[at].series for at in needed}})
+
+    def examine(kernel, ones):
+        if unfit in kernel.split("+"):
+            asked.append(kernel)
+            raise error("tree-log.c:12: no such member")
+        return there(kernel, ones)
+
+    (one,) = attributions([shown(0, LOST)], examine, tell=told.append)["6.12", LOST]
+    assert one.series == "+".join(BTRFS[at].series for at in needed)
+    why = "tree-log.c:12: no such member"
+    alone = [f"{unfit}: {why}"] if len(needed) > 1 else []
+    assert told == [f"{len(fixes_for('6.12', 'btrfs'))} fixes together: {why}", *alone]
+    assert len(asked) == len(told), "what cannot be built is not tried again"
+
+
+def test_what_a_fix_that_fits_no_kernel_would_take_away_stays_new():
+    unfit = BTRFS[2].series
+
+    def examine(kernel, ones):
+        if unfit in kernel.split("+"):
+            raise Unbuildable("no")
+        return [one.signatures for one in ones]
+
+    assert attributions([shown(0, LOST)], examine) == {}
+
+
+def test_its_own_kernel_must_be_there():
+    """What was recorded on it cannot be asked about without it."""
+
+    def examine(kernel, ones):
+        raise Unbuildable(kernel)
+
+    with pytest.raises(Unbuildable, match=r"^6\.12$"):
+        attributions([shown(0, LOST)], examine)
 
 
 def test_what_no_fix_takes_away_stays_new():
