@@ -64,16 +64,18 @@ class Progress:
     def building(self, word: str) -> Callable[[str, float], None]:
         """What kernel.build.build wants to be told with."""
 
+        name = kernel_in_short(word)
+
         def tell(stage: str, fraction: float) -> None:
             if self._bars is not None:
                 if self._build_task is None:
-                    self._build_task = self._bars.add_task(f"kernel {word}", total=100, note="")
+                    self._build_task = self._bars.add_task(f"kernel {name}", total=100, note="")
                 self._bars.update(self._build_task, completed=int(100 * fraction), note=stage)
                 if fraction >= 1.0:
                     self._bars.remove_task(self._build_task)
                     self._build_task = None
             elif stage != "built" and self._due(stage):
-                self.line(f"kernel {word}: {stage} ({100 * fraction:.0f} %)")
+                self.line(f"kernel {name}: {stage} ({100 * fraction:.0f} %)")
             self._last_stage = stage
 
         return tell
@@ -137,3 +139,9 @@ class Progress:
         left = (now - self._started) / max(self._done, 1) * (self._total - self._done)
         eta = f", about {left:.0f} s left" if self._done else ""
         self.line(f"{self._done} of {self._total} experiments, {self._note('').strip()}{eta}")
+
+
+def kernel_in_short(kernel: str) -> str:
+    """A kernel spec for a line: of many series their number."""
+    source, *there = kernel.split("+")
+    return kernel if len(there) <= 2 else f"{source} with {len(there)} series"

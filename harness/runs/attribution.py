@@ -36,7 +36,7 @@ from harness.evidence.triage import Triages, add_attributed, read_triage, triage
 from harness.experiments.interestingness import InterestingnessTest, Target, signatures_of
 from harness.guests.kernels import build_for
 from harness.guests.spec import EMULATED, SSH, family
-from harness.local.progress import Progress
+from harness.local.progress import Progress, kernel_in_short
 from harness.local.workspace import workspace
 from harness.runs.reruns import spec_of
 from harness.states.crash import DEFAULT_MODELS
@@ -334,12 +334,6 @@ def _still_seen(kernel: str, ones: list[Shown], examine: Examine) -> list[frozen
     return seen
 
 
-def in_short(kernel: str) -> str:
-    """A kernel spec for a line: of many series their number."""
-    source, *there = kernel.split("+")
-    return kernel if len(there) <= 2 else f"{source} with {len(there)} series"
-
-
 class Recorder:
     """Records on real guests; one is kept until another kernel is asked for. Use as a context."""
 
@@ -370,7 +364,7 @@ class Recorder:
         if self._test is None or self._for != wanted:
             self._stack.close()
             self._test = None  # the kernel that is built now may not compile
-            self._progress.line(f"{number(len(ones), 'workload')} on {in_short(kernel)}")
+            self._progress.line(f"{number(len(ones), 'workload')} on {kernel_in_short(kernel)}")
             space = self._stack.enter_context(workspace())
             test = InterestingnessTest(self._target(kernel, ones), space)
             self._test, self._for = self._stack.enter_context(test), wanted

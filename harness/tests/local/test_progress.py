@@ -4,7 +4,7 @@ import pytest
 
 from harness.experiments.experiment import Outcome
 from harness.local import progress as subject
-from harness.local.progress import PLAIN_EVERY_S, Progress
+from harness.local.progress import PLAIN_EVERY_S, Progress, kernel_in_short
 
 
 class Clock:
@@ -82,4 +82,15 @@ def test_each_stage_of_a_build_has_its_line_and_a_long_one_some_more(capsys, clo
         "kernel 6.12: unpack (50 %)",
         "kernel 6.12: compile 1 (50 %)",
         "kernel 6.12: compile 3 (50 %)",
+    ]
+
+
+def test_of_a_kernel_with_many_series_the_line_says_how_many(capsys):
+    """Attribution builds one with all fixes of a filesystem."""
+    with Progress() as progress:
+        progress.building("6.12+fix/a+fix/b+fix/c")("compiling", 0.5)
+        progress.line(kernel_in_short("6.12+fix/a+fix/b"))
+    assert capsys.readouterr().err.splitlines() == [
+        "kernel 6.12 with 3 series: compiling (50 %)",
+        "6.12+fix/a+fix/b",
     ]
