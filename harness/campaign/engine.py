@@ -243,6 +243,15 @@ def publish_refusal(client: Client, name: str, reason: str) -> None:
     client.set_metadata([PLUGIN, "refused", name], reason)  # type: ignore[no-untyped-call]
 
 
+def workers_of(client: Client) -> dict[str, Any]:
+    """By address what the scheduler knows of each. Client.scheduler_info() asks, and then gives the answer
+    that came last: now and then that of a timer of Dask, which asks for none of the workers.
+    Errors: OSError, TimeoutError."""
+    if client.scheduler is None:
+        raise OSError("the connection to the scheduler is closed")
+    return dict(client.sync(client.scheduler.identity, n_workers=-1)["workers"])  # type: ignore[no-untyped-call]
+
+
 def name_in(info: Any) -> str:
     """Of a worker, from what the scheduler knows of it."""
     return named(info["name"])

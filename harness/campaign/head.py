@@ -33,6 +33,7 @@ from harness.campaign.engine import (
     publish,
     publish_refusal,
     submit,
+    workers_of,
 )
 from harness.campaign.evidence import Evidence
 from harness.campaign.file import LOCAL, CampaignFile
@@ -182,8 +183,8 @@ class Head:
 
     def _look_at_workers(self, client: Client) -> None:
         try:
-            info = client.scheduler_info(n_workers=-1)["workers"]
-        except (OSError, TimeoutError, KeyError):  # a scheduler that is busy, or starts anew
+            info = workers_of(client)
+        except (OSError, TimeoutError):  # a scheduler that is busy, or starts anew
             return
         self._places = sum(one["nthreads"] for one in info.values())
         self._look_at_tools({name for one in info.values() for name in one.get("resources", {})})
@@ -280,7 +281,7 @@ class Head:
         self._refused[name] = reason
         self._trouble(f"worker {name} is refused: {reason}")
         publish_refusal(client, name, reason)
-        info = client.scheduler_info(n_workers=-1)["workers"]
+        info = workers_of(client)
         addresses = [address for address, one in info.items() if name_in(one) == name]
         client.retire_workers(addresses, close_workers=True, remove=True)
 

@@ -8,7 +8,7 @@ import distributed
 import pytest
 
 from harness.campaign import engine
-from harness.campaign.engine import connected
+from harness.campaign.engine import connected, workers_of
 from harness.campaign.file import CampaignFile
 from harness.campaign.trouble import NoEngine
 
@@ -71,3 +71,23 @@ def test_a_job_is_one_worker_that_may_have_children(monkeypatch, tmp_path):
     prologue = next(line for line in script.splitlines() if "DASK_INTERNAL_INHERIT_CONFIG" in line)
     settings = dask.config.deserialize(prologue.partition("=")[2])
     assert settings["distributed.worker.daemon"] is False
+
+
+def test_the_workers_are_those_that_the_scheduler_has(monkeypatch):
+    """Though a timer of Dask has put an answer without workers in the place of ours."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(2)
+        empty = client.sync(client.scheduler.identity, n_workers=0)
+        monkeypatch.setattr(
+            distributed.Client,
+            "_scheduler_identity",
+            property(lambda _: empty, lambda *_: None),
+            raising=False,
+        )
+        assert not client.scheduler_info(n_workers=-1)["workers"]
+        assert sorted(one["name"] for one in workers_of(client).values()) == [0, 1]
