@@ -3,14 +3,14 @@
 
 In:       the words of the command line; the checkout that this module is part of.
 Out:      written documents; or what is wrong with them, a line each; exit status 1 when something is.
-Not here: the checks themselves (generate.py, links.py, commands.py, runner.py), the site (mkdocs build).
+Not here: the checks themselves (generate.py, links.py, nesting.py, commands.py, runner.py); mkdocs.
 """
 
 import argparse
 import itertools
 import sys
 
-from harness.book import commands, links, runner
+from harness.book import commands, links, nesting, runner
 from harness.book.documents import BadMark, documents
 from harness.book.generate import stale, write
 from harness.book.oracles import NoSentence
@@ -24,7 +24,7 @@ def arguments_of(words: list[str] | None = None) -> argparse.Namespace:
         description="Write the generated parts of the documents. With an option, check, and write nothing.",
     )
     parser.add_argument(
-        "--check", action="store_true", help="generated parts, links, and how commands are written"
+        "--check", action="store_true", help="generated parts, links, lists, and how commands are written"
     )
     parser.add_argument("--external", action="store_true", help="list external links and ask each server")
     parser.add_argument(
@@ -45,6 +45,7 @@ def main(words: list[str] | None = None) -> int:
         if arguments.check:
             wrong += stale(ROOT)
             wrong += links.complaints(known, ROOT)
+            wrong += nesting.complaints(ROOT)
             wrong += itertools.chain(*(commands.complaints(document, ROOT) for document in known))
         if arguments.run is not None:
             for document in known:

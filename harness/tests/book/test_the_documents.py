@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.book import commands, links
+from harness.book import commands, links, nesting
 from harness.book.documents import documents
 from harness.local.root import ROOT
 
@@ -12,6 +12,10 @@ DOCUMENTS = documents(ROOT)
 def test_every_link_leads_somewhere():
     """Of documents, headings, and files of the repository."""
     assert list(links.complaints(DOCUMENTS, ROOT)) == []
+
+
+def test_what_belongs_to_a_list_item_is_indented_for_the_site():
+    assert list(nesting.complaints(ROOT)) == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.path)
