@@ -218,6 +218,7 @@ def _attribute_alike(
     if together is None:  # what those that fit leave is new, and the others say nothing about it
         together = answers(fit, left) if 1 < len(fit) < len(fixes) else None
         left = [gone for gone, _ in together or () if gone is not None]
+        fixes = fit
     for one in left:
         for name in sorted(one.signatures):
             only = msgspec.structs.replace(one, signatures=frozenset((name,)))
@@ -225,7 +226,7 @@ def _attribute_alike(
             def remove(some: Sequence[Fix], only: Shown = only) -> bool:
                 return _removed(answers(some, [only]))
 
-            _note(_fewest(fit, _beside(fit, one, found), remove), only, found)
+            _note(_fewest(fixes, _beside(fixes, one, found), remove), only, found)
 
 
 def _removed(answers: Tried | None) -> bool:

@@ -118,6 +118,21 @@ def test_a_fix_that_fits_no_kernel_is_told_and_left_out(needed, error):
     assert len(asked) == len(told), "what cannot be built is not tried again"
 
 
+def test_a_fix_that_fits_beside_another_alone_is_tried_with_it():
+    """It does not apply without what the other one changed."""
+    base, later = BTRFS[0].series, BTRFS[3].series
+    there = a_kernel({(0, LOST): {base, later}})
+
+    def examine(kernel, ones):
+        series_on_it = kernel.split("+")
+        if later in series_on_it and base not in series_on_it:
+            raise BadKernel("matches no code")
+        return there(kernel, ones)
+
+    (one,) = attributions([shown(0, LOST)], examine)["6.12", LOST]
+    assert one.series == f"{base}+{later}"
+
+
 def test_what_a_fix_that_fits_no_kernel_would_take_away_stays_new():
     unfit = BTRFS[2].series
 
