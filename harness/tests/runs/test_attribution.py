@@ -339,3 +339,34 @@ def test_a_run_that_does_not_attribute_counts_what_is_new(tmp_path):
     an_experiment(tmp_path)
     summary = runs.finish(tmp_path, 1.0, 0)
     assert summary.known == FindingCounts(new=len(summary.findings))
+
+
+def test_after_a_kernel_that_cannot_be_built_the_one_before_gets_a_new_guest(tmp_path, monkeypatch):
+    """Its guest has ended."""
+    guests = []
+
+    class Guest:
+        def __init__(self, target, space):
+            self.open = True
+            guests.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exception):
+            self.open = False
+
+    def target(self, kernel, ones):
+        if kernel == "6.12+fix/a":
+            raise Unbuildable("no")
+
+    monkeypatch.setattr(attribution, "InterestingnessTest", Guest)
+    monkeypatch.setattr(attribution.Recorder, "_target", target)
+    ones = [shown(0, LOST)]
+    with Progress(quiet=True) as progress, attribution.Recorder(tmp_path, progress) as recorder:
+        first = recorder._guest("6.12", ones)
+        with pytest.raises(Unbuildable):
+            recorder._guest("6.12+fix/a", ones)
+        assert not first.open
+        assert recorder._guest("6.12", ones).open
+    assert not any(guest.open for guest in guests)
