@@ -3,7 +3,7 @@
 
 In:       the words of the command line; the checkout that this module is part of.
 Out:      written documents; or what is wrong with them, a line each; exit status 1 when something is.
-Not here: the checks themselves (generate.py, links.py, nesting.py, commands.py, runner.py); mkdocs.
+Not here: the checks (generate.py, links.py, nesting.py, commands.py, runner.py), the site (mkdocs build).
 """
 
 import argparse
