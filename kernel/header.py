@@ -13,7 +13,7 @@ Not here: the files a semantic patch is for (patching.py), what is done with the
     // models: R
     // workloads: rename-over-existing link-fsync-new-name
     // faults: sweep
-    // damage: sweep
+    // damage: sweep, or failing
     // device: slow
     // orders: 40
     // files: fs/btrfs/tree-log.c
@@ -48,7 +48,7 @@ def facts_of(texts: Iterable[str]) -> Facts:
     """Of the files of one series. Errors: BadKernel."""
     absent: dict[str, str] = {}
     lists: dict[str, dict[str, None]] = {name: {} for name in _LISTS}
-    upstream, device, faults, damage, orders = "", "", False, False, 0
+    upstream, device, faults, damage, failing, orders = "", "", False, False, False, 0
     for text in texts:
         for field, value in _fields(comment(text)):
             if field == "upstream":
@@ -56,7 +56,8 @@ def facts_of(texts: Iterable[str]) -> Facts:
             elif field == "faults":
                 faults = _sweep(field, value)
             elif field == "damage":
-                damage = _sweep(field, value)
+                failing = value == "failing"
+                damage = failing or _sweep(field, value, ", or failing")
             elif field == "device":
                 device = _device(value)
             elif field == "orders":
@@ -67,13 +68,26 @@ def facts_of(texts: Iterable[str]) -> Facts:
                 lists[field] |= dict.fromkeys(value.replace(",", " ").split())
     profiles, config, workloads, models, oracles = (tuple(lists[name]) for name in _LISTS)
     return Facts(
-        absent, profiles, config, workloads, upstream, models, oracles, faults, damage, device, orders
+        absent,
+        profiles,
+        config,
+        workloads,
+        upstream,
+        models,
+        oracles,
+        faults,
+        damage,
+        failing,
+        device,
+        orders,
     )
 
 
-def _sweep(field: str, value: str) -> bool:
+def _sweep(field: str, value: str, more: str = "") -> bool:
     if value != "sweep":
-        raise BadKernel(f"'{field}: {value}' in the header of a series: the only value allowed is sweep")
+        raise BadKernel(
+            f"'{field}: {value}' in the header of a series: the only value allowed is sweep{more}"
+        )
     return True
 
 

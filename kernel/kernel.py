@@ -60,6 +60,7 @@ class Facts(msgspec.Struct, frozen=True):
     models:    the crash models that show a planted bug, where model O does not.
     oracles:   of a planted bug, those it is caught by.
     faults, damage: it shows on a device that fails, or on a damaged disk, and not by a power failure.
+    failing:   in place of a damaged disk, with a block that fails during recovery; damage is set, too.
     device:    "slow": it shows in recordings on the slow device, and not on the fast one.
     orders:    it shows in a guest with several processors, in some of so many recordings; 0: one will do.
     """
@@ -73,6 +74,7 @@ class Facts(msgspec.Struct, frozen=True):
     oracles: tuple[str, ...] = ()
     faults: bool = False
     damage: bool = False
+    failing: bool = False
     device: str = ""
     orders: int = 0
 

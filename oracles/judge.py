@@ -38,7 +38,7 @@ from oracles import (
     usable,
 )
 from oracles.case import Case, Prepared
-from oracles.faults import alive, contained, detected, noticed, told
+from oracles.faults import alive, contained, detected, healed, noticed, told
 from oracles.faults.damage import DamageCase, outcome_of, split, tree_key
 from oracles.faults.faulted import FaultCase, fault_case
 from oracles.faults.told import unsure_paths
@@ -66,7 +66,7 @@ FAULT_ORACLES: tuple[ModuleType, ...] = (told, contained, detected, alive)
 CUT_DATA, STALE = "cut data came back", "stale data"  # of historical
 UNREADABLE = "read failed"  # of usable and consistent
 ALSO_ASKED: tuple[ModuleType, ...] = (mounts, historical, usable, stable, consistent)
-DAMAGE_ORACLES: tuple[ModuleType, ...] = (noticed, detected, alive)
+DAMAGE_ORACLES: tuple[ModuleType, ...] = (noticed, healed, detected, alive)
 # Of a program that was the workload: asked last, for it looks at what the others said.
 PROGRAM_ORACLES: tuple[ModuleType, ...] = (application,)
 EVERY_ORACLE = tuple(dict.fromkeys((*ORACLES, *PROGRAM_ORACLES, *FAULT_ORACLES, *DAMAGE_ORACLES)))
@@ -265,13 +265,21 @@ def judge_damage(
     """And the Outcome, "" where nobody could look. older: damage.tree_key() of the trees of all states before
     it. Never fails: what goes wrong is UNKNOWN."""
     trouble = seen.trouble or undamaged.trouble or prepared.trouble
+    fails = split(spec)[1].fails
+    # A block that fails has no wrong bytes: what cannot be read the failing call tells.
+    without = detected if fails else healed
+    asked = tuple(oracle for oracle in DAMAGE_ORACLES if oracle is not without)
     if trouble:
-        return unknown_of(DAMAGE_ORACLES, prepared.tier, trouble), ""
+        return unknown_of(asked, prepared.tier, trouble), ""
     try:
         case = damage_case(prepared, spec, what, undamaged, older, seen)
-        verdicts = (noticed.judge(case), detected.judge_damaged(case), alive.judge_damaged(case))
+        verdicts = (
+            noticed.judge(case),
+            healed.judge(case) if fails else detected.judge_damaged(case),
+            alive.judge_damaged(case),
+        )
     except Exception as error:
-        return unknown_of(DAMAGE_ORACLES, prepared.tier, describe_error(error)), ""
+        return unknown_of(asked, prepared.tier, describe_error(error)), ""
     return tuple(verdict for verdict in verdicts if verdict is not None), str(case.outcome)
 
 

@@ -183,8 +183,12 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     tree:         the first walk, after recovery and before anything was changed; None if not mounted.
     norecovery_errno, norecovery_wrote: of a read-only mount that was told not to recover, before all others:
                   whether it was refused, and whether it wrote to the disk. Where the profile asks for it.
+    device_errno, device_wrote, device_tree: as these, of a mount of the device when it cannot be written,
+                  before that one; device_tree is what it showed where that is not `tree`.
     umount_errno: of the unmount after the first walk; untouched: `probe` tells of that one.
-    second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`.
+    second_mount_errno, second_tree: the second mount; second_tree is None when it equals `tree`. Where a
+                  block failed during recovery (oracles/spec.py Damage.fails), the disk is sound by then, and
+                  this mount is tried also after a first one that was refused.
     untouched:    the mount wrote nothing, and after a sync still nothing, so a second mount would have got
                   the very bytes that the first one got: it was left out, and the probe used the first mount.
     first_probe:  what failed while a file without a name was made, filled with one block and fsynced, after
@@ -203,7 +207,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     trouble:      "" or our own trouble, for which every verdict is UNKNOWN.
     fault:        of a fault point: the run on the device that failed; all else is what came back after it.
     reads:        runs (first, count) of blocks of 4 KiB that the first mount read, before the walk; empty
-                  where that was not asked.
+                  where that was not asked. writes: the same of those that were written until it ended.
     mended:       of a damaged state: the damaged block was on the disk as it had been before the damage when
                   the first mount had ended.
     used_up:      an unmount failed: the report ends there, and the guest was replaced.
@@ -213,6 +217,9 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     mount_errno: int = 0
     norecovery_errno: int = 0
     norecovery_wrote: bool = False
+    device_errno: int = 0
+    device_wrote: bool = False
+    device_tree: Tree | None = None
     tree: Tree | None = None
     umount_errno: int = 0
     second_mount_errno: int = 0
@@ -230,6 +237,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     trouble: str = ""
     fault: FaultRun | None = None
     reads: tuple[tuple[int, int], ...] = ()
+    writes: tuple[tuple[int, int], ...] = ()
     mended: bool = False
     used_up: bool = False
     application: Asked | None = None

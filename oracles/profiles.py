@@ -26,8 +26,9 @@ class Profile(msgspec.Struct, frozen=True):
                 with the sentence and the source that say so.
     fsck_noise: lines of the checker with one of these texts in them say nothing.
     config:     variants of the kernel's config that it needs.
-    read_only_first: recovery begins with a mount that must not recover and may not write; the mount that
-                recovers is read-only, and only the second mount may write.
+    read_only_first: recovery begins with a mount of the device when it cannot be written, and one that must
+                not recover and may not write; the mount that recovers is read-only, and only the second
+                mount may write.
     room_bytes: at the end of the device, behind what mkfs gets: where the filesystem can grow to.
     devices:    bytes of each, of a filesystem on several. In mkfs and fsck "%0", "%1" stand for their
                 images, in mount_options ("logdev=%1") for the devices; device 0 is mounted. They lie one
@@ -663,6 +664,18 @@ PROFILES = (
         config=("f2fs",),
         promises=promises.F2FS,
         denies=promises.F2FS_DENIES,
+    ),
+    Profile(
+        "f2fs-ro-first",
+        "f2fs",
+        ("mkfs.f2fs", "-q", "-f"),
+        "f2fs-tools",
+        _F2FS_CHECK,
+        size_bytes=_F2FS_SIZE_BYTES,
+        config=("f2fs",),
+        promises=promises.F2FS,
+        denies=promises.F2FS_POSIX_DENIES,
+        read_only_first=True,
     ),
 )
 

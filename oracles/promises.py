@@ -15,6 +15,7 @@ from oracles.verdict import Tier
 # What no fsync is needed for: oracles/model/synchronous.py.
 SYNCHRONOUS = "synchronous"
 SYNCHRONOUS_NAMES = "synchronous-names"
+SYNCHRONOUS_FALLOCATE, SYNCHRONOUS_ALLOC = "synchronous-fallocate", "synchronous-alloc"
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -38,6 +39,14 @@ COMMON = (
         "no-recovery",
         "A read-only mount that is told not to recover writes nothing to the disk.",
         "ext4(5), norecovery; xfs(5), norecovery; btrfs(5), rescue=nologreplay; fstests generic/050",
+    ),
+    Promise(
+        "read-only-device",
+        "A mount of a device that cannot be written is refused where it would have to recover, and else "
+        "shows what recovery shows; it writes nothing.",
+        "fs/ext4/super.c ext4_load_journal() and fs/xfs/xfs_log_recover.c xlog_recover() (write access "
+        "unavailable), fs/btrfs/disk-io.c btrfs_replay_log() (log replay required on RO media), "
+        "fs/f2fs/super.c f2fs_fill_super() (Need to recover fsync data); fstests generic/050",
     ),
     Promise(
         "quiet",
@@ -194,6 +203,16 @@ COMMON = (
         "xfs/xfs-self-describing-metadata.rst. On the end of the journal: fs/jbd2/recovery.c "
         "do_one_pass() (no magic, another sequence), fs/xfs/xfs_log_recover.c "
         "xlog_find_head(), xlog_verify_head() (torn writes)",
+        Tier.FS,
+    ),
+    Promise(
+        "healed",
+        "A recovery that meets an I/O error leaves the log as it was: when the disk is sound again, it is "
+        "recovered as if there had been no error.",
+        "btrfs: fs/btrfs/tree-log.c btrfs_recover_log_trees() (one transaction, aborted as a whole); ext4: "
+        "fs/jbd2/recovery.c jbd2_journal_recover() and fs/jbd2/journal.c jbd2_journal_load() (the journal is "
+        "only reset when all was replayed and written); xfs: fs/xfs/xfs_log.c xfs_log_mount(), "
+        'e4c3b72a6ea9 ("xfs: ensure submit buffers on LSN boundaries in error handlers") (in v6.8)',
         Tier.FS,
     ),
 )
@@ -374,6 +393,13 @@ _CUT = "Bytes that a truncate cut off do not come back once the truncate is on d
 _REPLACED_SIZE = "A rename over a file is not on disk before the size of the new file is."
 
 EXT4 = (
+    Promise(
+        SYNCHRONOUS_ALLOC,
+        "A file that fallocate made longer by a descriptor with O_SYNC or O_DSYNC has its size when the call "
+        "returns.",
+        "fs/ext4/extents.c ext4_do_fallocate(), which commits where the file has O_SYNC",
+        Tier.FS,
+    ),
     *_EXT4_NAMES,
     _EXT4_ORDER,
     Promise(
@@ -487,6 +513,14 @@ EXT4_WRITEBACK_DENIES = (
 _TIMES = "A completed fsync of a directory puts its mtime and ctime on disk."
 
 XFS = (
+    Promise(
+        SYNCHRONOUS_FALLOCATE,
+        "What fallocate does by a descriptor with O_SYNC or O_DSYNC is on disk when it returns, in whole "
+        "blocks of its range.",
+        "fs/xfs/xfs_file.c xfs_file_fallocate(), xfs_file_sync_writes(); "
+        'cea267c235e1 ("xfs: ensure log flush at the end of a synchronous fallocate call")',
+        Tier.FS,
+    ),
     Promise(
         "fsync-directory-times",
         _TIMES,
@@ -616,6 +650,18 @@ F2FS_DENIES = (
         "fs/f2fs/node.c read_node_page(); of a checkpoint, which has a checksum, the older "
         "of two copies is used without a report (fs/f2fs/checkpoint.c "
         "f2fs_get_valid_checkpoint())",
+    ),
+    Promise(
+        "no-recovery",
+        "A read-only mount with norecovery leaves out the roll-forward alone: it removes orphans.",
+        "Documentation/filesystems/f2fs.rst, norecovery (the same as -o ro,disable_roll_forward); "
+        "fs/f2fs/super.c f2fs_fill_super(), f2fs_recover_orphan_inodes()",
+    ),
+    Promise(
+        "healed",
+        "After an I/O error while fsynced data is rolled forward, the mount goes on without it.",
+        'fs/f2fs/super.c f2fs_fill_super(): "Cannot recover all fsync data", then a second try with '
+        "skip_recovery",
     ),
 )
 

@@ -36,7 +36,8 @@ LATE, GONE = -1, -2  # of a device in model M, in place of the prefix that it sh
 
 BLOCK_BYTES, SECTOR_BYTES = 4096, 512
 MEMBER_FORMS = "M:12/1.late or M:12/0.gone,1.late or M:12/1.old7"
-DAMAGE_FORMS = "D:O:12/7680^1234 or D:O:12/7680.3=0"
+DAMAGE_FORMS = "D:O:12/7680^1234, D:O:12/7680.3=0, D:O:12/7680!read or D:O:12/7680!write"
+FAILS = ("read", "write")  # what of a block fails
 FORMS = f"O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; {MEMBER_FORMS}; {DAMAGE_FORMS}"
 SPECS_HELD = 4096  # parsed ones: a state is asked for its place more than once
 
@@ -47,18 +48,24 @@ class BadSpec(Exception):
 
 class Damage(msgspec.Struct, frozen=True):
     """block: of 4 KiB. bit: of the block, from its first byte's lowest one; -1 where sector `sector` of it is
-    zeroed."""
+    zeroed. fails: of FAILS, where the block keeps its bytes and cannot be read, or written, until recovery
+    has ended; "" of damage at rest."""
 
     block: int
     bit: int = -1
     sector: int = -1
+    fails: str = ""
 
     @property
     def spec(self) -> str:
+        if self.fails:
+            return f"{self.block}!{self.fails}"
         return f"{self.block}^{self.bit}" if self.bit >= 0 else f"{self.block}.{self.sector}=0"
 
     def of(self, content: bytes) -> bytes:
-        """The block with the damage."""
+        """The block with the damage; as it is where it only fails."""
+        if self.fails:
+            return content
         changed = bytearray(content)
         if self.bit >= 0:
             changed[self.bit // 8] ^= 1 << self.bit % 8
@@ -69,6 +76,8 @@ class Damage(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
+        if self.fails:
+            return f"no {self.fails} of block {self.block} succeeds during recovery"
         if self.bit < 0:
             return f"sector {self.sector} of block {self.block} zeroed"
         byte, bit = divmod(self.bit, 8)
@@ -85,7 +94,8 @@ class State(msgspec.Struct, frozen=True):
              was not recovered before (N).
     members: devices that are not as the others (M), each with the prefix that it shows, LATE or GONE. `lost`
              has their writes, where the log is known (harness/states/crash.py settled()).
-    damage:  what was then done to the disk at rest (Damage), of no model.
+    damage:  what was then done to the disk at rest, or which block fails during recovery (Damage), of no
+             model.
     """
 
     prefix: int
@@ -182,10 +192,12 @@ def _members(spec: str, prefix: int, text: str) -> tuple[tuple[int, int], ...]:
 
 def _damaged(spec: str) -> State:
     outer, slash, text = spec.removeprefix("D:").rpartition("/")
-    match = re.fullmatch(r"(\d+)(?:\^(\d+)|\.(\d+)=0)", text)
+    match = re.fullmatch(r"(\d+)(?:\^(\d+)|\.(\d+)=0|!(read|write))", text)
     if not slash or not match or outer.startswith("D:"):
         raise BadSpec(f"{spec} is not a damaged state. Write one such as {DAMAGE_FORMS}")
-    if match[2]:
+    if match[4]:
+        damage = Damage(int(match[1]), fails=match[4])
+    elif match[2]:
         damage = Damage(int(match[1]), bit=int(match[2]))
     else:
         damage = Damage(int(match[1]), sector=int(match[3]))

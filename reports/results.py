@@ -193,10 +193,10 @@ class ExperimentFacts(msgspec.Struct, frozen=True):
     kind:       what its states are: crash, faults or damage.
     points_unmet: of a run with --faults, points that no read or write came to; they are no states.
     points_left_out: of a run with --faults, points left out because there were too many.
-    undamaged:  of a run with --damage, by the spec of each state of model O, an index into
-                observations.json.zst: what came back of it without the damage. These are not judged.
-    reads:      of a run with --damage, by the spec of each state that was damaged, the blocks that its
-                mount read.
+    undamaged:  of a run with --damage or --failing-blocks, by the spec of each state of model O, an index
+                into observations.json.zst: what came back of it without the damage. These are not judged.
+    reads:      of a run with --damage or --failing-blocks, by the spec of each state that was damaged, the
+                blocks that its mount read; of the second also those that were written.
     recorded_on: the device under the recording.
     checks:     how the checker's answers were got: run, by the checker; proven, from an earlier answer;
                 audited, those of the proven for which the checker ran, too.
@@ -533,7 +533,7 @@ class Silence(msgspec.Struct, frozen=True):
 
 
 class DamageCounts(msgspec.Struct, frozen=True):
-    """Of `run --damage`: what became of damaged blocks of one name.
+    """Of `run --damage` and `run --failing-blocks`: what became of blocks of one name.
 
     profile:  the profile.
     kernel:   the kernel.
@@ -669,7 +669,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     detection:   of `run --planted`: each planted bug.
     stock:       of `run --planted`: the stock kernel.
     models:      by letter, the states of each crash model.
-    damage:      of `run --damage`: by profile and kind of block.
+    damage:      of `run --damage` and `run --failing-blocks`: by profile and kind of block.
     recoveries:  of `run --recover`: by way, the states that were compared and those that came back otherwise,
                  as "EXPERIMENT STATE: what".
     patches:     of kernels with series that count what they execute: how much of the series ran.

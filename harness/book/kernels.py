@@ -72,6 +72,6 @@ def notes(one: Series) -> Iterator[str]:
     if facts.faults:
         yield "needs `--faults`"
     if facts.damage:
-        yield "needs `--damage`"
+        yield "needs `--failing-blocks`" if facts.failing else "needs `--damage`"
     for version, reason in facts.absent.items():
         yield f"not for {version}: {reason}"

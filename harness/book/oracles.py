@@ -37,6 +37,7 @@ IN_SHORT = MappingProxyType(
         "read-only or has shut down.",
         "detected": "A block that was corrupted on its way to the disk, or at rest, is never read as valid.",
         "alive": "No BUG, panic, hang or busy device, and the unmount ends.",
+        "healed": "An I/O error during recovery costs nothing but that mount.",
         "noticed": "Damage changes the recovered tree only if it is reported.",
     }
 )

@@ -186,6 +186,11 @@ WRITING_OUT = (
         "open(2), O_DSYNC; generic/703",
     ),
     (
+        "`fallocate` by a descriptor of `open` dsync or sync",
+        "fs, xfs: as a write by it, for the whole blocks of its range; ext4: alloc, for the size",
+        "fs/xfs/xfs_file.c xfs_file_fallocate(), fs/ext4/extents.c ext4_do_fallocate()",
+    ),
+    (
         "`clone` and `copyrange` to a descriptor of `open` dsync or sync",
         "as a write by it, for the range in the target",
         "generic/628, generic/629; fs/splice.c iter_file_splice_write(), fs/xfs/xfs_file.c "

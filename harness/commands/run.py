@@ -205,6 +205,12 @@ def add_run(command: argparse.ArgumentParser) -> None:
         help="flip a bit or zero a sector in blocks that recovery reads, --budget times in each experiment",
     )
     command.add_argument(
+        "--failing-blocks",
+        action="store_true",
+        help="let one block fail while a state is recovered: each that recovery reads, and each that it "
+        "writes, --budget times in each experiment; then mount the sound disk",
+    )
+    command.add_argument(
         "--cross-check",
         action="store_true",
         help="compare the state at the end of each operation with what dm-flakey leaves; no verdicts",
@@ -273,6 +279,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         command=("powercut", *arguments.words),
         against=arguments.against,
         kind=kind_of(arguments),
+        failing=arguments.failing_blocks,
         devices=asked_devices(arguments),
         repeats=all(workload.program is None for workload in workloads),
         coverage=not arguments.no_coverage,
@@ -308,22 +315,31 @@ def ways_of(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def kind_of(arguments: argparse.Namespace) -> str:
     """Errors: BadSelection."""
-    if arguments.prefixes and (arguments.damage or arguments.faults):
-        raise BadSelection(
-            "--prefixes is about power failures. It cannot be combined with --faults and --damage"
+    kinds = [
+        option
+        for option, given in (
+            ("--faults", arguments.faults),
+            ("--damage", arguments.damage),
+            ("--failing-blocks", arguments.failing_blocks),
         )
-    if not arguments.damage:
-        return FAULTS if arguments.faults else CRASH
+        if given
+    ]
+    if not kinds:
+        return CRASH
+    if arguments.prefixes:
+        raise BadSelection(f"--prefixes is about power failures. It cannot be combined with {kinds[0]}")
+    if len(kinds) > 1:
+        raise BadSelection(f"{kinds[0]} and {kinds[1]} cannot be combined. Use two runs")
     if arguments.faults:
-        raise BadSelection("--damage and --faults cannot be combined. Use two runs")
+        return FAULTS
     if arguments.planted:
         raise BadSelection(
-            "--damage cannot be combined with --planted, which damages disks where the header of "
-            "a bug requests it. Leave --damage out"
+            f"{kinds[0]} cannot be combined with --planted, which does it where the header of a bug requests "
+            f"it. Leave {kinds[0]} out"
         )
     if parse_models(arguments.models) != DEFAULT_MODELS:
         raise BadSelection(
-            "--damage is applied only to states of model O. Leave --models out, or use a second "
+            f"{kinds[0]} is applied only to states of model O. Leave --models out, or use a second "
             "run for the other models"
         )
     return DAMAGE
@@ -350,10 +366,12 @@ def asked_devices(arguments: argparse.Namespace) -> tuple[str, ...]:
             "--device cannot be combined with --planted, which uses the device that the header of a bug "
             "names. Leave --device out"
         )
-    if SLOW in devices and (arguments.faults or arguments.damage or arguments.cross_check):
+    if SLOW in devices and (
+        arguments.faults or arguments.damage or arguments.failing_blocks or arguments.cross_check
+    ):
         raise BadSelection(
-            "--device slow cannot be combined with --faults, --damage or --cross-check, which have "
-            "devices of their own. Use two runs"
+            "--device slow cannot be combined with --faults, --damage, --failing-blocks or --cross-check, "
+            "which have devices of their own. Use two runs"
         )
     if arguments.against and len(devices) > 1:
         raise BadSelection("compare: --device takes one device. Use a comparison for each")
@@ -530,7 +548,7 @@ def named_workloads(arguments: argparse.Namespace) -> tuple:  # type: ignore[typ
 
 def require_plain(arguments: argparse.Namespace) -> None:
     """What of the command line cannot be asked of a program; run() refuses the rest. Errors: BadSelection."""
-    for option in ("faults", "damage", "cross_check", "planted"):
+    for option in ("faults", "damage", "failing_blocks", "cross_check", "planted"):
         if getattr(arguments, option):
             raise BadSelection(
                 f"--{option.replace('_', '-')} cannot be combined with a program: it runs workloads whose "

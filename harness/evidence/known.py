@@ -73,6 +73,8 @@ FIRST_NODE = "F2FS-3"
 OVER_WHAT_IT_READS = "F2FS-10"
 NO_FSYNC = "F2FS-11"
 BESIDE_ANOTHER = "F2FS-12"
+SINCE_AN_UNMOUNT = "F2FS-13"
+WITHOUT_THE_JOURNAL = "EXT4-24"
 REPLAYED = "BTRFS-15"
 REPLAYED_SIGNATURES = ("durable: mtime lost (fsynced directory)",)
 STALE = "BTRFS-16"
@@ -132,6 +134,8 @@ def _fast_commit(
 # A kernel with our fix of the one f2fs bug that hides others.
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
+READ_ONLY = "f2fs-ro-first"
+F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY)
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
 REALTIME_REUSED = "XFS-8"
@@ -498,7 +502,7 @@ KNOWN = (
             "durable: size lost (synced file)",
             "historical: size that never was (old file)",
         ),
-        ("f2fs", "f2fs-strict"),
+        F2FS_PROFILES,
     ),
     KnownBug(
         NO_FSYNC,
@@ -506,6 +510,21 @@ KNOWN = (
         "f2fs",
         "direct-dsync-beside-new-symlink",
         ("durable: name lost (fdatasynced file)",),
+    ),
+    *(
+        KnownBug(
+            WITHOUT_THE_JOURNAL,
+            ("6.12", "7.2"),
+            "ext4",
+            workload,
+            (
+                "fsck: not clean (filesystem)",
+                "mounts: written without recovery (filesystem)",
+                "quiet: filesystem error (kernel log)",
+            ),
+            ("ext4-ro-first",),
+        )
+        for workload in ("orphan-in-the-middle-closed", "tmpfile-and-unlinked-file-at-a-commit")
     ),
     KnownBug(
         BESIDE_ANOTHER,
@@ -537,6 +556,40 @@ KNOWN = (
                 "truncated-while-written-back",
                 ("durable: data lost (fsynced file)", "durable: size lost (fsynced file)"),
             ),
+        )
+    ),
+    KnownBug(
+        SINCE_AN_UNMOUNT,
+        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+        "f2fs",
+        EVERYWHERE,
+        (
+            *FSYNCED_SIGNATURES,
+            "quiet: filesystem error (kernel log)",
+            "stable: mode changed (recovered tree)",
+            "stable: name appeared (recovered tree)",
+            "stable: size changed (recovered tree)",
+            "stable: times changed (recovered tree)",
+        ),
+        (READ_ONLY,),
+    ),
+    *(  # what a first mount that may write does at the open
+        KnownBug(
+            OPENED,
+            ("6.12", F2FS_FIXED),
+            "f2fs",
+            workload,
+            (
+                "consistent: open failed (file)",
+                "stable: content changed (recovered tree)",
+                "usable: open failed (recovered tree)",
+                *also,
+            ),
+            (READ_ONLY,),
+        )
+        for workload, also in (
+            ("direct-dsync-write-extends", ("durable: data unreadable (synced file)",)),
+            ("synchronous-writes-when-full", ()),
         )
     ),
     KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
@@ -728,8 +781,8 @@ KNOWN = (
         )
         # This fsync is the first after a checkpoint: where its node comes too late, the size does, too.
         for kernel, profiles, maybe in (
-            ("6.12", ("f2fs", "f2fs-strict"), True),
-            (F2FS_FIXED, ("f2fs",), False),
+            ("6.12", F2FS_PROFILES, True),
+            (F2FS_FIXED, ("f2fs", READ_ONLY), False),
         )
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
@@ -940,6 +993,12 @@ FIXES = (
     Fix("fix/btrfs-log-forgets-names-that-wait-for-removal", "btrfs", (STALE,)),
     Fix("fix/btrfs-fsync-of-a-tmpfile-commits", "btrfs", (BEFORE_A_NAME,)),
     Fix("fix/btrfs-fsync-of-a-removed-file-commits", "btrfs", (REMOVED,)),
+    Fix(
+        "fix/ext4-mount-without-the-journal-leaves-orphans",
+        "ext4",
+        (WITHOUT_THE_JOURNAL,),
+        ("ext4-ro-first",),
+    ),
     Fix("fix/ext4-replay-counts-the-block-of-attributes", "ext4", (ATTRIBUTES,), FAST),
     Fix("fix/ext4-replay-counts-directories-and-their-blocks", "ext4", (GROWN,), FAST),
     Fix("fix/ext4-replay-frees-blocks-group-by-group", "ext4", (SPOILT,), FAST),
@@ -967,6 +1026,7 @@ FIXES = (
     Fix("fix/f2fs-recovery-spares-what-it-reads", "f2fs", (OVER_WHAT_IT_READS,)),
     Fix("fix/f2fs-synchronous-direct-write-syncs", "f2fs", (NO_FSYNC,)),
     Fix("fix/f2fs-fsync-waits-for-another-of-its-file", "f2fs", (BESIDE_ANOTHER,)),
+    Fix("fix/f2fs-read-only-mount-recovers-after-an-unmount", "f2fs", (SINCE_AN_UNMOUNT,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),

@@ -30,7 +30,7 @@ class Bug(msgspec.Struct, frozen=True):
     """name: of the series. workloads: of the library, that show it. oracles: one of them must.
     models: the crash models that show it where model O does not. kind: of results.KINDS; one that shows on a
     device that fails, on a damaged disk or in recordings on the slow device is run on these workloads alone,
-    for that takes long. device: of results.DEVICES, what it is recorded on. orders: as Facts."""
+    for that takes long. device: of results.DEVICES, what it is recorded on. failing, orders: as Facts."""
 
     name: str
     profiles: tuple[str, ...]
@@ -39,13 +39,15 @@ class Bug(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ()
     kind: str = CRASH
     device: str = FAST
+    failing: bool = False
     orders: int = 0
 
 
 class Part(msgspec.Struct, frozen=True):
     """What is run together: these workloads, on one kernel and profile. models: beside those asked for. kind:
     of results.KINDS, "" for that of the run. device: of results.DEVICES. orders: recordings of each workload
-    with parallel blocks, in a guest with several processors; 0 for as many as the run has."""
+    with parallel blocks, in a guest with several processors; 0 for as many as the run has. failing: of
+    StatePlan."""
 
     kernel: str
     profile: Profile
@@ -54,6 +56,7 @@ class Part(msgspec.Struct, frozen=True):
     kind: str = ""
     device: str = FAST
     orders: int = 0
+    failing: bool = False
 
 
 def planted_bugs() -> tuple[Bug, ...]:
@@ -69,6 +72,7 @@ def bug_of(one: Series) -> Bug:
         models=one.facts.models,
         kind=FAULTS if one.facts.faults else DAMAGE if one.facts.damage else CRASH,
         device=one.facts.device or FAST,
+        failing=one.facts.failing,
         orders=one.facts.orders,
     )
 
@@ -113,9 +117,14 @@ def sweep_parts(
     return (
         *(
             part
-            for kind in (FAULTS, DAMAGE)
+            for kind, failing in ((FAULTS, False), (DAMAGE, False), (DAMAGE, True))
             for part in _own_parts(
-                kernel, kind, [bug for bug in bugs if bug.kind == kind], workloads, profiles
+                kernel,
+                kind,
+                [bug for bug in bugs if (bug.kind, bug.failing) == (kind, failing)],
+                workloads,
+                profiles,
+                failing=failing,
             )
         ),
         *_own_parts(kernel, CRASH, [bug for bug in bugs if bug.device == SLOW], workloads, profiles, SLOW),
@@ -153,6 +162,7 @@ def _own_parts(
     workloads: tuple[Workload, ...],
     profiles: Sequence[Profile],
     device: str = FAST,
+    failing: bool = False,
 ) -> Iterator[Part]:
     """The stock kernel on all that some bug names, then each bug on its own workloads, of those asked for."""
     for one in profiles:
@@ -170,7 +180,7 @@ def _own_parts(
         ]
         for word, names, orders in named:
             if own := tuple(each for each in workloads if each.name in names):
-                yield Part(word, one, own, kind=kind, device=device, orders=orders)
+                yield Part(word, one, own, kind=kind, device=device, orders=orders, failing=failing)
 
 
 def _list(names: set[str]) -> str:

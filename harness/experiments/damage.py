@@ -1,10 +1,10 @@
 """
-Damage at rest: the states of a recording recovered whole, then damaged, judged.
+Damage at rest, and blocks that fail during recovery: the states of a recording recovered whole, then so.
 
 In:       a Setting, a Recording and its log, a StatePlan.
 Out:      DamageSweep, an Examination; its states are damaged ones.
-Not here: power failures alone (crash_states.py), which damage is done (damaged_states.py), what it means
-          (oracles/faults/damage.py).
+Not here: power failures alone (crash_states.py), which damage is done (damaged_states.py), which blocks fail
+          (failing_blocks.py), what it means (oracles/faults/damage.py).
 
 First every state of model O is recovered as it is: what comes back there is what damage is held against. Then
 a few of them again, to learn which blocks their mounts read; then the damaged ones. Those are as any other
@@ -21,6 +21,7 @@ import msgspec
 from harness.experiments.crash_states import loud_lines
 from harness.experiments.damaged_states import Damaging, chosen_states
 from harness.experiments.examination import Judged, Setting
+from harness.experiments.failing_blocks import Failing
 from harness.stages.explore import StatePlan
 from harness.stages.judge import DamageJudge, Ledger, decode
 from harness.stages.record import Recording
@@ -41,6 +42,8 @@ TERSE = ("btrfs",)
 # States of a guest that has said nothing yet: mount and read tell of a block up to twice a copy.
 FRESH_STATES = 4
 AT_ONCE = 32  # states recovered before the first of them is looked at
+
+Blocks = dict[State, tuple[ReadBlock, ...]]
 
 
 class DamageSweep:
@@ -94,21 +97,25 @@ class DamageSweep:
     def kernel_log(self) -> Sequence[str]:
         return loud_lines(self.ledger.judgement(), self.ledger)
 
-    def _learn(self, only: str) -> Damaging:
+    def _learn(self, only: str) -> Damaging | Failing:
         """What comes back of every state whole, and what is done to some."""
         whole = list(self._recovered(states(len(self._log)), 0))
         for one in whole:
             self._judge.add_undamaged(one.spec, one.observation)
         with Rebuilding(self._base, self._log) as disks:
-            reads = self._reads(chosen_states(whole), disks)
-            self._judge.read = {state.spec: blocks for state, blocks in reads.items()}
+            reads, writes = self._met(chosen_states(whole), disks)
+            self._judge.read = {
+                state.spec: tuple(dict.fromkeys((*blocks, *writes[state]))) for state, blocks in reads.items()
+            }
             state_plan = self._state_plan
             if only:
-                reads = {
-                    state: tuple(block for block in blocks if block.name == only)
-                    for state, blocks in reads.items()
-                }
-            damaging = Damaging(disks, reads, state_plan.budget, state_plan.seed, state_plan.damages)
+                reads, writes = _of_name(reads, only), _of_name(writes, only)
+            budget, seed, also = state_plan.budget, state_plan.seed, state_plan.damages
+            damaging: Damaging | Failing
+            if state_plan.failing:
+                damaging = Failing(disks, reads, writes, budget, also)
+            else:
+                damaging = Damaging(disks, reads, budget, seed, also)
         self._planned, self._coverage = damaging.count, (damaging.coverage,)
         return damaging
 
@@ -125,17 +132,25 @@ class DamageSweep:
         assert self._setting.tally
         self._setting.tally.add(DAMAGED, counters)
 
-    def _reads(self, chosen: Sequence[State], disks: Rebuilding) -> dict[State, tuple[ReadBlock, ...]]:
+    def _met(self, chosen: Sequence[State], disks: Rebuilding) -> tuple[Blocks, Blocks]:
+        """By state, the blocks that its mount reads, and those that are written until it has ended;
+        these only where they are to fail."""
         filesystem = self._setting.profile.filesystem
-        found: dict[State, tuple[ReadBlock, ...]] = {}
+        reads: Blocks = {}
+        writes: Blocks = {}
         for state, one in zip(chosen, self._recovered(iter(chosen), WANT_READS), strict=True):
             disks.move(state)
-            found[state] = tuple(
-                ReadBlock(block, block_name(filesystem, disks.disk.block, block))
-                for first, count in decode(one.observation).reads
-                for block in range(first, first + count)
-            )
-        return found
+            seen = decode(one.observation)
+            for runs, found in (
+                (seen.reads, reads),
+                (seen.writes if self._state_plan.failing else (), writes),
+            ):
+                found[state] = tuple(
+                    ReadBlock(block, block_name(filesystem, disks.disk.block, block))
+                    for first, count in runs
+                    for block in range(first, first + count)
+                )
+        return reads, writes
 
     def _surely(self, recovered: list[Recovered]) -> Iterator[Recovered]:
         """The same, those that came back without a word asked again of guests that have not spoken yet."""
@@ -151,5 +166,9 @@ class DamageSweep:
             yield msgspec.structs.replace(one, observation=observation)
 
     def _is_doubtful(self, one: Recovered) -> bool:
-        terse = self._setting.profile.filesystem in TERSE
+        terse = self._setting.profile.filesystem in TERSE and not self._state_plan.failing
         return terse and self._judge.is_untold(one.spec, one.observation)
+
+
+def _of_name(blocks: Blocks, name: str) -> Blocks:
+    return {state: tuple(one for one in some if one.name == name) for state, some in blocks.items()}

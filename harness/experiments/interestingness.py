@@ -185,7 +185,8 @@ class InterestingnessTest:
             yield from FaultSweep(setting, recording, log, StatePlan(), trigger.fault).judged()
         else:
             assert trigger.damage is not None
-            state_plan = StatePlan(budget=DAMAGES, damages=(trigger.damage,))
+            failing = bool(trigger.damage.fails)
+            state_plan = StatePlan(budget=DAMAGES, damages=(trigger.damage,), failing=failing)
             yield from DamageSweep(setting, recording, log, state_plan).shown(trigger.block)
 
     def _crash_states(self, recording: Recording, log: Log, first: Mapping[str, str]) -> Iterator[Judged]:

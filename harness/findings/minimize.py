@@ -325,6 +325,7 @@ def run_spec_of(
         repeats=False,
         kind=facts.kind,
         damages=(split(state)[1],) if facts.kind == DAMAGE else (),
+        failing=facts.kind == DAMAGE and bool(split(state)[1].fails),
         devices=(facts.recorded_on.kind,),
         device_seed=facts.recorded_on.seed,
         cpus=facts.cpus,

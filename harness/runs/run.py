@@ -121,7 +121,8 @@ class RunSpec(msgspec.Struct, frozen=True):
     against: of `compare`, the one of the kernels that the other is held against.
     kind: of results.KINDS; a workload with fault lines is of kind FAULTS in any case.
     repeats: whether new findings are repeated (reruns.py). attribute: whether findings that no known bug
-    claims are attributed by fixes (attribution.py), which builds kernels. damages, prefixes: of StatePlan.
+    claims are attributed by fixes (attribution.py), which builds kernels. damages, prefixes, failing: of
+    StatePlan.
     devices: of results.DEVICES, each what every workload is recorded on. device_seed: of the slow one; -1
     draws it for each workload. audit_percent: of checks.Audit.
     recover: of recoveries.WAYS, beside "there". coverage: whether the lines of series are counted where that
@@ -158,6 +159,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     cpus: int = 1
     orders: int = 0
     block_ms: int = -1
+    failing: bool = False
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -361,7 +363,7 @@ def require_for_programs(run_spec: RunSpec) -> None:
             "Leave --guest out"
         )
     if programs and run_spec.kind != CRASH:
-        raise BadSelection(f"{programs[0]} is a program: leave --faults and --damage out")
+        raise BadSelection(f"{programs[0]} is a program: leave --faults, --damage and --failing-blocks out")
 
 
 def require_for_devices(run_spec: RunSpec) -> None:
@@ -369,7 +371,9 @@ def require_for_devices(run_spec: RunSpec) -> None:
     BadSelection."""
     several = [part.profile.name for part in parts_of(run_spec) if part.profile.devices]
     if several and run_spec.kind != CRASH:
-        raise BadSelection(f"{several[0]} has several devices: leave --faults and --damage out")
+        raise BadSelection(
+            f"{several[0]} has several devices: leave --faults, --damage and --failing-blocks out"
+        )
     if several and family(run_spec.guest) == SSH:
         raise BadSelection(
             f"{several[0]} has several devices, and a machine reached by ssh has one. Leave --guest out"
@@ -498,6 +502,7 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
                 run_spec.atomic_bytes,
                 run_spec.damages,
                 run_spec.prefixes,
+                run_spec.failing or part.failing,
             ),
             FAULTS if workload.faulty else part.kind or run_spec.kind,
             run_spec.log_bytes if workload.program is None else max(run_spec.log_bytes, PROGRAM_LOG_BYTES),

@@ -34,7 +34,8 @@ class StatePlan(msgspec.Struct, frozen=True):
     """What is asked. budget: states of an experiment for each model but O. prefixes: of model O, how many
     disks of a log, 0 for all. seed: of what is drawn. atomic_bytes: what a device does not tear, 0 for what
     the profile says. damages: at rest, done beside those that are drawn, in every state whose mount reads
-    their block."""
+    their block. failing: blocks fail while the states are recovered, in place of damage at rest
+    (failing_blocks.py)."""
 
     models: tuple[str, ...] = DEFAULT_MODELS
     budget: int = DEFAULT_BUDGET
@@ -42,6 +43,7 @@ class StatePlan(msgspec.Struct, frozen=True):
     atomic_bytes: int = 0
     damages: tuple[Damage, ...] = ()
     prefixes: int = 0
+    failing: bool = False
 
 
 def may_write(report: bytes) -> bool:

@@ -202,7 +202,9 @@ class Recovery:
         for state in states:
             ahead.move(state)
             spec = state.spec
-            same_as = known.setdefault(ahead.disk.identity(), spec)
+            # What comes back where a block fails is no matter of the bytes alone.
+            fails = state.damage is not None and state.damage.fails
+            same_as = spec if fails else known.setdefault(ahead.disk.identity(), spec)
             order.append((state, spec, same_as))
             if same_as != spec:
                 continue

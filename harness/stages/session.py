@@ -23,7 +23,7 @@ from oracles.profiles import Profile
 from oracles.spec import State
 from workloads.history import History
 
-REQUEST = struct.Struct("<IIIIQQ")  # agent/agent.c: struct request
+REQUEST = struct.Struct("<IIIIQQQ")  # agent/agent.c: struct request
 WRITE = struct.Struct("<QII")
 REPLY = struct.Struct("<IIIIIIII")
 REQUEST_MAGIC = 0x50435251
@@ -39,6 +39,7 @@ WANT_PROOFS = 8192
 FORGET_PROOFS = 16384
 WITHOUT_READAHEAD = 32768
 AUDIT_PROOF = 65536
+BLOCK_FAILS = {"read": 131072, "write": 262144}  # by Damage.fails
 PART_SHIFT = 56  # agent/agent.h: CHANGED_SECTORS_SHIFT
 BLOCK_MASK = (1 << PART_SHIFT) - 1
 # The words after which the walk tells inode flags, extents, times.
@@ -82,10 +83,10 @@ class Request(msgspec.Struct, frozen=True):
     audit: bool = False
 
 
-def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int) -> bytes:
-    """A request as the agent reads it."""
+def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int, failing: int = 0) -> bytes:
+    """A request as the agent reads it. failing: the block, where one of BLOCK_FAILS is among the flags."""
     writes = tuple(writes)
-    head = REQUEST.pack(REQUEST_MAGIC, sequence, flags, len(writes), slot * SLOT_BYTES, SLOT_BYTES)
+    head = REQUEST.pack(REQUEST_MAGIC, sequence, flags, len(writes), slot * SLOT_BYTES, SLOT_BYTES, failing)
     head += b"".join(WRITE.pack(write.offset, write.length, int(write.data is None)) for write in writes)
     body = b"".join(write.data for write in writes if write.data is not None)
     return head + bytes(-len(head) % SECTOR) + body
@@ -232,7 +233,10 @@ class Session:
             use = FIRST_PROBE if request.committed else 0
             use |= AUDIT_PROOF if request.audit else 0
             use |= self._once()
-            packed.append(pack([*first, *request.writes], request.sequence, flags | use, slot))
+            damage = request.state.damage
+            use |= BLOCK_FAILS.get(damage.fails, 0) if damage else 0
+            failing = damage.block if damage else 0
+            packed.append(pack([*first, *request.writes], request.sequence, flags | use, slot, failing))
             first = []
         self._send(packed)
 

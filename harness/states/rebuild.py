@@ -118,7 +118,7 @@ class Rebuilding:
     disk:      of the state moved to last.
     dirty:     blocks that changed since whoever reads it cleared it.
     damaged:   block and content of what is damaged in the state moved to last, as it was; None where nothing
-               is.
+               is, or a block only fails.
     """
 
     def __init__(self, base: Path, log: Log, recoveries: Path | None = None) -> None:
@@ -170,7 +170,7 @@ class Rebuilding:
             for block in absent(state, self._log.devices):
                 self._absent.append((block, self.disk.block(block)))
                 self._put(block, bytes(BLOCK_BYTES))
-        if state.damage is not None:
+        if state.damage is not None and not state.damage.fails:
             block = state.damage.block
             self.damaged = block, self.disk.block(block)
             self._put(block, state.damage.of(self.disk.block(block)))

@@ -116,7 +116,14 @@ def _rows(bug: Bug, kernel: str, folder: Path, progress: Progress) -> Iterator[R
 
 def _run_spec(bug: Bug, *kernels: str) -> RunSpec:
     models = in_order(("O", *bug.models))
-    return RunSpec(select(bug.workloads), (profile(bug.profiles[0]),), kernels, models=models, kind=bug.kind)
+    return RunSpec(
+        select(bug.workloads),
+        (profile(bug.profiles[0]),),
+        kernels,
+        models=models,
+        kind=bug.kind,
+        failing=bug.failing,
+    )
 
 
 def preference(finding: Finding) -> tuple[int, str]:

@@ -1,7 +1,8 @@
 """
 Damage at rest, on real guests: its oracles wake at planted bugs, stock kernels break no promise.
 
-In:       the planted bugs whose header says `damage: sweep`; --profile NAME, --kernel WORD.
+In:       the planted bugs whose header says `damage: sweep` or `damage: failing`; --profile NAME, --kernel
+          WORD.
 Out:      that each is found; that the stock kernel breaks no promise on the demonstration set; that a spec
           rebuilds the same bytes.
 Not here: the oracles themselves (oracles/tests/test_damage.py), which damage is done
@@ -10,14 +11,16 @@ Not here: the oracles themselves (oracles/tests/test_damage.py), which damage is
 
 import pytest
 
+from harness.evidence.summary import experiment_folders
 from harness.evidence.sweep import planted_bugs
 from harness.local.progress import Progress
 from harness.runs.run import RunSpec, run
 from harness.suite.test_models import repro
 from harness.suite.test_planted import sees
-from oracles.faults.damage import OUTCOMES, Outcome
+from oracles.faults.damage import OUTCOMES, Outcome, split
 from oracles.judge import DAMAGE_ORACLES
 from oracles.profiles import profile
+from oracles.spec import is_live
 from reports.results import DAMAGE, read_experiment
 from workloads.library import DEMONSTRATION, select
 
@@ -58,6 +61,22 @@ def test_the_stock_kernel_breaks_no_promise_on_the_demonstration_set(tmp_path, k
     assert sum(counts.values()) == judged
     assert counts[Outcome.REFUSED]
     assert counts[Outcome.DIED] == 0
+
+
+@pytest.mark.parametrize("name", ["ext4", "xfs", "btrfs-single"])
+def test_a_block_that_fails_during_recovery_costs_that_mount_alone(tmp_path, kernel_word, name):
+    """On the stock kernel, for reads and writes; most mounts are refused, and each disk is mounted again."""
+    run, summary = damaged(tmp_path, DEMONSTRATION, name, kernel_word, budget=60, failing=True)
+    assert [one.signature for one in summary.findings if not one.known] == []
+    assert summary.verdicts["healed"].holds == summary.states.judged
+    assert outcomes_of(summary)[Outcome.REFUSED]
+    failed = {
+        split(state.spec)[1].fails
+        for folder in experiment_folders(run)
+        for state in read_experiment(folder).judgement.states
+        if not is_live(state.spec)
+    }
+    assert failed == {"read", "write"}
 
 
 @pytest.mark.smoke

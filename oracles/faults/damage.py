@@ -1,5 +1,5 @@
 """
-Damage at rest: one block of a crash state's disk with a bit flipped or a sector zeroed.
+Damage at rest: one block of a crash state's disk with a bit flipped or a sector zeroed; or one that fails.
 
 In:       nothing (Damage), or the spec of a damaged state (split); what came back with and without the
           damage.
@@ -9,11 +9,13 @@ Not here: which damage is done (harness/experiments/damaged_states.py), what is 
 
     D:O:812/7680^1234     bit 1234 of block 7680 flipped: bit 2 of its byte 154
     D:O:812/7680.3=0      sector 3 of that block zeroed
+    D:O:812/7680!read     no read of that block succeeds until recovery has ended; !write: no write
 
 Blocks are 4 KiB of the device, sectors 512 B. Before the slash stands a state of any crash model.
 """
 
 import enum
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -23,11 +25,17 @@ from oracles.case import Case
 from oracles.observation import Observation, Tree
 from oracles.profiles import Profile, asked, promise_text
 from oracles.spec import DAMAGE_FORMS, BadSpec, Damage, parse
+from oracles.trees import settled
 from oracles.verdict import Answer, Tier, Verdict, Violation
 
 NOTHING = "zeros"  # the name of a block with nothing in it (harness/states/block_names.py)
 WARNING_LEVEL = 4  # include/linux/kern_levels.h: KERN_WARNING
 HELD_BACK = " callbacks suppressed"  # lib/ratelimit.c ___ratelimit()
+# What an I/O error alone makes the kernel say, whoever met it: fs/buffer.c buffer_io_error(), block/blk-mq.c
+# blk_print_req_error(); drivers/md. No filesystem has told anything by it.
+OF_BLOCK_LAYER = re.compile(
+    r"\d (Buffer I/O error on dev|I/O error, dev|[Ll]ost (async|sync) page write|device-mapper:)"
+)
 
 
 def split(spec: str) -> tuple[str, Damage]:
@@ -70,13 +78,6 @@ WORDS = {
 }
 
 
-def settled(tree: Tree | None) -> Tree:
-    """Without times: replay gives some of its own (ctime where it changes a link count), by a clock."""
-    return tuple(
-        node if node.times is None else msgspec.structs.replace(node, times=None) for node in tree or ()
-    )
-
-
 def tree_key(tree: Tree | None) -> bytes:
     """Equal for equal trees, but for times."""
     return msgspec.json.encode(settled(tree))
@@ -107,7 +108,10 @@ def notices(undamaged: Observation, seen: Observation) -> tuple[str, ...]:
     lines = [
         line
         for line in seen.kernel_log
-        if level(line) <= WARNING_LEVEL and line not in usual and HELD_BACK not in line
+        if level(line) <= WARNING_LEVEL
+        and line not in usual
+        and HELD_BACK not in line
+        and not OF_BLOCK_LAYER.match(line)
     ]
     failed = {error for node in undamaged.tree or () for error in node.errors}
     calls = [error for node in seen.tree or () for error in node.errors if error not in failed]

@@ -26,6 +26,8 @@ UNDETECTED = " undetected"  # of detected.py, behind the kind of violation that 
 
 def of_damage(case: DamageCase, oracle: str, violation: Violation) -> tuple[Check, ...]:
     """At least one. Errors: NoCheck."""
+    if case.damage.fails:
+        raise NoCheck("an exported program has no device of which one block fails while it is mounted")
     if oracle == alive.NAME:
         return (Check("survives"),)
     if oracle == noticed.NAME and case.asks_for("log-checked"):

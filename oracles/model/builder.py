@@ -31,7 +31,7 @@ from oracles.model.model import (
 )
 from oracles.observation import TREE_SHIFT, LeftFile
 from oracles.profiles import profile, promises_of
-from oracles.promises import SYNCHRONOUS, SYNCHRONOUS_NAMES
+from oracles.promises import SYNCHRONOUS, SYNCHRONOUS_ALLOC, SYNCHRONOUS_FALLOCATE, SYNCHRONOUS_NAMES
 from oracles.timeline import T, Timeline
 from workloads.history import History, Step
 from workloads.text import format_operation as words
@@ -47,6 +47,8 @@ class Builder:
         promised = promises_of(profile(history.profile))
         self.synchronous = SYNCHRONOUS in promised
         self.synchronous_names = self.synchronous or SYNCHRONOUS_NAMES in promised
+        self.synchronous_fallocate = SYNCHRONOUS_FALLOCATE in promised
+        self.synchronous_alloc = self.synchronous_fallocate or SYNCHRONOUS_ALLOC in promised
         self.now: dict[Slot, int] = {}
         self.chain_at: dict[Slot, int] = {}
         self.time = 0

@@ -22,6 +22,7 @@ from oracles.model.model import (
     without,
 )
 from oracles.observation import TREE_SHIFT
+from oracles.spec import BLOCK_BYTES
 from oracles.timeline import Timeline
 from workloads import acl
 from workloads.text import format_operation as words
@@ -344,6 +345,22 @@ def _fallocate(fs: Builder, operation: Operation) -> None:
         allocated.change(fs.time, without(allocated.last, start, end))
     else:
         fs.allocate(inode, start, end)
+    _fallocated_through(fs, operation, inode, contents.size_of(old))
+
+
+def _fallocated_through(fs: Builder, operation: Operation, inode: int, old_size: int) -> None:
+    """By a descriptor that is synchronous: what the call itself changed, not what was dirty in its range.
+    Parts of blocks at its ends become zeros in memory."""
+    if not (fs.synchronous_fallocate or (fs.synchronous_alloc and operation.mode == "alloc")):
+        return
+    start, end = operation.offset, operation.offset + operation.length
+    if operation.mode in ("alloc", "keep-size"):
+        start = max(start, -(-old_size // BLOCK_BYTES) * BLOCK_BYTES)
+    elif operation.mode in ("collapse-range", "insert-range"):
+        end = ALL_BYTES
+    else:
+        start, end = -(-start // BLOCK_BYTES) * BLOCK_BYTES, end // BLOCK_BYTES * BLOCK_BYTES
+    _written_through(fs, fs.how(operation), inode, start, end)
 
 
 def _zeroed(old: Content, start: int, end: int) -> Content:

@@ -22,7 +22,8 @@ WARNED = ("4 BTRFS warning (device dm-2): checksum verify failed on logical 1 mi
 def test_a_spec_names_the_state_and_the_damage():
     assert split("D:O:812/7680^1234") == ("O:812", Damage(7680, bit=1234))
     assert split("D:N:O:12/O:4/7680.3=0") == ("N:O:12/O:4", Damage(7680, sector=3))
-    for spec in ("D:O:812/7680^1234", "D:R:12-3,5/0.7=0"):
+    assert split("D:O:812/7680!read") == ("O:812", Damage(7680, fails="read"))
+    for spec in ("D:O:812/7680^1234", "D:R:12-3,5/0.7=0", "D:O:812/7680!read", "D:N:O:12/O:4/0!write"):
         outer, damage = split(spec)
         assert f"D:{outer}/{damage.spec}" == spec
 
@@ -33,6 +34,7 @@ def test_a_spec_names_the_state_and_the_damage():
         ("O:12", "is not a damaged state"),
         ("D:O:12/5", "is not a damaged state"),
         ("D:D:O:12/5^1/5^1", "is not a damaged state"),
+        ("D:O:12/5!both", "is not a damaged state"),
         ("D:O:12/5^32768", "bits of a block are 0 to 32767"),
         ("D:O:12/5.8=0", "sectors of a block are 0 to 7"),
     ],
@@ -60,8 +62,8 @@ class Scene:
         self.prepared = prepare(self.bench.history, profile(name), Tier.FS)
         self.whole = Observation(tree=self.bench.tree())
 
-    def judge(self, seen, older=(), what="log tree leaf"):
-        verdicts, outcome = judge_damage(self.prepared, SPEC, what, self.whole, frozenset(older), seen)
+    def judge(self, seen, older=(), what="log tree leaf", spec=SPEC):
+        verdicts, outcome = judge_damage(self.prepared, spec, what, self.whole, frozenset(older), seen)
         broken = {
             v.oracle: [(each.kind, each.role) for each in v.violations] for v in verdicts if v.violations
         }
@@ -183,3 +185,71 @@ def test_whether_a_tree_is_older_is_asked_only_where_nothing_told():
 
     assert outcome_of(scene.whole, Observation(mount_errno=5), never) is Outcome.REFUSED
     assert outcome_of(scene.whole, scene.whole, never) is Outcome.UNNOTICED
+
+
+FAILS = "D:O:6/9540!read"
+REFUSED = Observation(mount_errno=errno.EIO)
+
+
+def test_a_block_that_only_fails_keeps_its_bytes():
+    content = bytes(range(256)) * 16
+    assert Damage(3, fails="write").of(content) == content
+
+
+@pytest.mark.parametrize(("name", "asked"), [("btrfs", True), ("ext4", True), ("xfs", True), ("f2fs", False)])
+def test_after_an_error_in_recovery_the_sound_disk_gives_what_it_would_have_given(name, asked):
+    scene = Scene(name)
+    whole = msgspec.structs.replace(REFUSED, second_tree=scene.whole.tree)
+    outcome, broken, verdicts = scene.judge(whole, spec=FAILS)
+    assert (outcome, broken) == (Outcome.REFUSED, {})
+    assert ("healed" in [verdict.oracle for verdict in verdicts]) == asked
+    lost = msgspec.structs.replace(REFUSED, second_tree=without(scene.bench.tree(), "A/bar"))
+    expected = [("tree changed", "log tree leaf")] if asked else []
+    assert scene.judge(lost, spec=FAILS)[1].get("healed", []) == expected
+
+
+def test_a_disk_that_cannot_be_mounted_when_it_is_sound_again_is_lost():
+    scene = Scene()
+    seen = msgspec.structs.replace(REFUSED, second_mount_errno=errno.EUCLEAN)
+    assert scene.judge(seen, spec=FAILS)[1] == {"healed": [("mount fails afterwards", "log tree leaf")]}
+    busy = msgspec.structs.replace(scene.whole, umount_errno=errno.EBUSY)
+    assert scene.judge(busy, spec=FAILS)[1] == {"healed": [("unmount failed", "log tree leaf")]}
+
+
+def test_a_mount_that_went_on_must_not_have_used_the_log_up():
+    """Whoever told of it: the second mount shows what is on the disk."""
+    scene = Scene()
+    torn = without(scene.bench.tree(), "A/bar")
+    told = Observation(tree=torn, kernel_log=WARNED)
+    assert scene.judge(told, spec=FAILS)[:2] == (
+        Outcome.TOLD,
+        {"healed": [("tree changed", "log tree leaf")]},
+    )
+    healed = msgspec.structs.replace(told, second_tree=scene.whole.tree)
+    assert scene.judge(healed, spec=FAILS)[:2] == (Outcome.TOLD, {})
+
+
+def test_damage_at_rest_is_not_asked_to_heal():
+    scene = Scene()
+    assert "healed" not in [one.oracle for one in scene.judge(REFUSED)[2]]
+    trouble = Observation(trouble="ours")
+    assert "healed" not in [one.oracle for one in scene.judge(trouble)[2]]
+    assert "healed" in [one.oracle for one in scene.judge(trouble, spec=FAILS)[2]]
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs"])
+def test_a_journal_must_not_seem_to_end_where_it_cannot_be_read(name):
+    scene = Scene(name)
+    older = scene.bench.tree(0)
+    seen = Observation(tree=older, second_tree=scene.whole.tree)
+    outcome, broken, _ = scene.judge(seen, [tree_key(older)], spec=FAILS)
+    assert (outcome, broken) == (Outcome.OLDER, {"noticed": [("log left out untold", "log tree leaf")]})
+
+
+def test_what_the_block_layer_says_is_no_report_of_the_filesystem():
+    scene = Scene()
+    line = "3 Buffer I/O error on dev dm-2, logical block 9540, async page read"
+    seen = Observation(
+        tree=without(scene.bench.tree(), "A/bar"), second_tree=scene.whole.tree, kernel_log=(line,)
+    )
+    assert scene.judge(seen, spec=FAILS)[0] in (Outcome.OLDER, Outcome.CHANGED)

@@ -4,7 +4,7 @@ import pytest
 
 from oracles import consistent, fsck, mounts, quiet, stable, usable
 from oracles.observation import Fsck, Node, Observation, Run
-from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles
+from oracles.tests.made import Bench, also, kinds, node_at, replaced, roles, without
 from oracles.verdict import Answer
 
 TREE = "run\n  mkdir A\n  write A/foo 0 8K\n  link A/foo bar\n  symlink A/foo s\n  sync\n"
@@ -43,6 +43,17 @@ def test_a_mount_without_recovery_that_wrote_is_broken():
         "written without recovery"
     }
     assert not kinds(mounts.judge(bench.case(bench.tree(), norecovery_errno=30)))
+
+
+def test_a_read_only_device_is_refused_or_shows_what_recovery_shows():
+    bench = Bench("run\n  creat foo\n", "f2fs-ro-first")
+    tree = bench.tree()
+    assert not kinds(mounts.judge(bench.case(tree, device_errno=30)))
+    assert not kinds(mounts.judge(bench.case(tree, device_tree=replaced(tree, "foo", times=(5, 6)))))
+    assert kinds(mounts.judge(bench.case(tree, device_tree=without(tree, "foo")))) == {
+        "read-only device shows another tree"
+    }
+    assert kinds(mounts.judge(bench.case(tree, device_wrote=True))) == {"read-only device written"}
 
 
 # --- quiet

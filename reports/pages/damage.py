@@ -14,7 +14,7 @@ import msgspec
 
 from oracles.faults.damage import OUTCOMES, WORDS, Outcome, notices, split
 from oracles.observation import Observation
-from oracles.spec import BLOCK_BYTES, is_live
+from oracles.spec import BLOCK_BYTES, Damage, is_live
 from oracles.verdict import Answer
 from reports.pages.groups import answer
 from reports.results import Experiment, JudgedState
@@ -117,13 +117,17 @@ def _done(experiment: Experiment, state: JudgedState, anchor: str) -> Done:
     return Done(
         spec=state.spec,
         anchor=anchor,
-        words=f"bit {damage.bit % 8} of byte {damage.bit // 8}"
-        if damage.bit >= 0
-        else f"sector {damage.sector}",
+        words=_words(damage),
         outcome=state.outcome or UNKNOWN,
         answer=answer(experiment.judgement.verdict_sets[state.verdict_set]),
         report=_report(whole, seen),
     )
+
+
+def _words(damage: Damage) -> str:
+    if damage.fails:
+        return f"no {damage.fails} succeeds"
+    return f"bit {damage.bit % 8} of byte {damage.bit // 8}" if damage.bit >= 0 else f"sector {damage.sector}"
 
 
 def _report(whole: Observation, seen: Observation) -> str:

@@ -78,6 +78,8 @@ enum {
 	FORGET_PROOFS = 16384, /* of another log */
 	NO_READAHEAD = 32768,
 	AUDIT = 65536, /* what is proven is recovered all the same */
+	READ_FAILS = 131072, /* of the block `failing`, until recovery has ended */
+	WRITE_FAILS = 262144,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -93,6 +95,7 @@ struct request {
 	uint32_t write_count;
 	uint64_t outbox_offset;
 	uint64_t outbox_bytes;
+	uint64_t failing; /* a block of 4 KiB */
 };
 
 struct reply {
@@ -339,6 +342,14 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 	}
 	set_walk_asks(request->flags);
 	state_device_readahead(!(request->flags & NO_READAHEAD));
+	if (request->flags & (READ_FAILS | WRITE_FAILS)) {
+		bool unmounted = recover_failing(&recovery, sectors, request->failing, request->flags & WRITE_FAILS);
+
+		reply_by_outbox(request, &changed, -1);
+		if (!unmounted)
+			die("an unmount failed: the disk of the state stays busy");
+		return;
+	}
 	state_device(sectors, store);
 	bool unmounted = recover(&recovery, want_changes ? &changed : NULL);
 

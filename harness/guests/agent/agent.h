@@ -93,6 +93,7 @@ enum store { STORE_SMALL, STORE_WHOLE, STORE_TELLS };
 const char *state_device(uint64_t sectors, enum store store);
 void state_device_readahead(bool wanted);
 const char *state_device_read(void);
+const char *state_device_wrote(void);
 enum written { WRITTEN_NOTHING, WRITTEN_SOMETHING, WRITTEN_TOO_MUCH };
 enum written state_device_written(void);
 bool state_device_failed(void);
@@ -217,12 +218,17 @@ int await_writes(uint64_t count, uint64_t microseconds);
 
 /* faults.c */
 void fault_run(char *program);
+bool failing_start(uint64_t all_sectors, uint64_t block, bool on_write);
+void failing_stop(void);
+void failing_end(void);
+#define FAULTY_DEVICE "/dev/faulty"
 void drop_run(char *program);
 void drop_walk(const char *filesystem, const char *options);
 
 /* reads.c: which blocks of the state's disk are read. */
 void reads_start(void);
 void reads_end(struct text *out);
+void reads_put_writes(struct text *out);
 
 /* recover.c */
 struct recovery {
@@ -246,6 +252,7 @@ struct changed_blocks {
 };
 
 bool recover(const struct recovery *recovery, struct changed_blocks *changed);
+bool recover_failing(const struct recovery *recovery, uint64_t sectors, uint64_t block, bool on_write);
 uint32_t crc_of(const char *device, uint64_t sectors);
 
 /* loops.c */

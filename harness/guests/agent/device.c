@@ -647,6 +647,12 @@ const char *state_device_read(void)
 	return has_target ? target_asked("read") : NULL;
 }
 
+/* The same of the blocks that were written, as target_changes() reads them. */
+const char *state_device_wrote(void)
+{
+	return has_target ? target_asked("written") : NULL;
+}
+
 static const char *target_device(uint64_t sectors)
 {
 	static uint64_t of_sectors;

@@ -36,7 +36,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FAULTY_DEVICE "/dev/faulty"
 #define BAD_DEVICE "/dev/bad"
 #define FLUSHED RECORDED_LOG /* lends its write cache; nothing is written there */
 #define FLUSHED_SECTORS 8
@@ -316,6 +315,37 @@ void fault_run(char *text)
 		put(&report, unmounted ? "}}" : "},\"used_up\":true}");
 	if (unmounted)
 		devices_end();
+}
+
+/* --- a block that fails while a state is recovered ------------------------------------------------ */
+
+/* The disk of the state, made new, by way of FAULTY_DEVICE. False where the kernel has no such fault. */
+bool failing_start(uint64_t all_sectors, uint64_t block, bool on_write)
+{
+	char where[32];
+	struct operation fault = { .word = "fault", .mode = on_write ? "error-writes" : "error-reads", .name = "",
+				   .target = where };
+
+	snprintf(where, sizeof(where), "%llu+%d", (unsigned long long)block * (BLOCK_BYTES / SECTOR_BYTES),
+		 BLOCK_BYTES / SECTOR_BYTES);
+	sectors = all_sectors;
+	refused = false;
+	devices_start();
+	change_fault(&fault);
+	return !refused;
+}
+
+/* The same disk, sound from now on. */
+void failing_stop(void)
+{
+	struct operation off = { .word = "fault", .mode = "off", .name = "", .target = "" };
+
+	change_fault(&off);
+}
+
+void failing_end(void)
+{
+	devices_end();
 }
 
 /* --- dropped writes under a recording, to hold the two against each other -------------------------- */

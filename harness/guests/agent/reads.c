@@ -61,6 +61,24 @@ void reads_start(void)
 	snprintf(region, sizeof(region), "%s", id);
 }
 
+/*
+ * The blocks that were written since the disk of the state was made, in whole or in part, as runs; nothing in kernels
+ * without our target.
+ */
+void reads_put_writes(struct text *out)
+{
+	const char *run = state_device_wrote();
+	unsigned long first, length;
+	bool some = false;
+	char kind;
+	int used;
+
+	put(out, ",\"writes\":[");
+	for (; run && sscanf(run, "%lx%c%lx %n", &first, &kind, &length, &used) == 3; run += used)
+		put_run(out, first, kind == ':' ? 1 : length, &some);
+	put(out, "]");
+}
+
 /* Runs of blocks, [[first,count],...]; counts begin anew. */
 void reads_end(struct text *out)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One state: mount (recovery), walk, unmount; mount and walk again; probe; unmount. Where the profile asks for
- * it, the first of these mounts is read-only, and one that must not recover comes before it. The report is
+ * it, the first of these mounts is read-only, and two come before it: of the device when it cannot be written, and
+ * one that must not recover. The report is
  * oracles/observation.py's Observation.
  */
 #include "agent.h"
@@ -54,6 +55,33 @@ static int mount_without_recovery(const struct recovery *recovery)
 
 	if (!error && umount2(MOUNT_POINT, 0))
 		die("unmount without recovery");
+	return error;
+}
+
+static void set_read_only(const char *device, int value)
+{
+	int file = open(device, O_RDONLY | O_CLOEXEC);
+
+	if (file < 0 || ioctl(file, BLKROSET, &value))
+		die("BLKROSET");
+	close(file);
+}
+
+/* Of a device that cannot be written: the errno of the mount, and in `tree` what it shows. */
+static int mount_read_only_device(const struct recovery *recovery, struct text *tree)
+{
+	set_read_only(recovery->device, 1);
+	int error = slices_mount(recovery->device, recovery->filesystem, MS_RDONLY, recovery->options) ? errno : 0;
+
+	tree->length = 0;
+	if (!error) {
+		walk(tree);
+		if (umount2(MOUNT_POINT, 0))
+			die("unmount of a read-only device");
+	} else {
+		clear_kernel_log(); /* that it refuses, and why, is no trouble */
+	}
+	set_read_only(recovery->device, 0);
 	return error;
 }
 
@@ -321,10 +349,16 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 		counters_reset();
 	if (recovery->reads)
 		reads_start();
-	int without = 0;
-	bool wrote = false;
+	int without = 0, of_device = 0;
+	bool wrote = false, wrote_device = false;
+	static struct text device_tree;
 
 	if (recovery->read_only_first) {
+		if (!device_tree.bytes)
+			text_start(&device_tree, 1 << 20);
+		stage(recovery, "mount of the read-only device");
+		of_device = mount_read_only_device(recovery, &device_tree);
+		wrote_device = state_device_written() != WRITTEN_NOTHING;
 		stage(recovery, "mount without recovery");
 		without = mount_without_recovery(recovery);
 		wrote = state_device_written() != WRITTEN_NOTHING;
@@ -335,8 +369,10 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 	else
 		error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
 	put(&report, "{\"mount_errno\":%d", error);
-	if (recovery->read_only_first)
+	if (recovery->read_only_first) {
 		put(&report, ",\"norecovery_errno\":%d,\"norecovery_wrote\":%s", without, wrote ? "true" : "false");
+		put(&report, ",\"device_errno\":%d,\"device_wrote\":%s", of_device, wrote_device ? "true" : "false");
+	}
 	if (recovery->reads)
 		reads_end(&report);
 	if (!error) {
@@ -347,6 +383,11 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 		walk(&report);
 		size_t tree_length = report.length - tree;
 
+		if (recovery->read_only_first && !of_device &&
+		    (device_tree.length != tree_length || memcmp(device_tree.bytes, report.bytes + tree, tree_length))) {
+			put(&report, ",\"device_tree\":");
+			put_bytes(&report, device_tree.bytes, device_tree.length);
+		}
 		if (!recovery->plain && !recovery->read_only_first && untouched(recovery)) {
 			put(&report, ",\"untouched\":true");
 			count_until_here(recovery);
@@ -362,6 +403,8 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 			stage(recovery, "unmount");
 			error = unmount();
 			put(&report, ",\"umount_errno\":%d", error);
+			if (recovery->reads)
+				reads_put_writes(&report);
 			count_until_here(recovery);
 			unmounted = !error;
 			if (changed) /* of a disk that is still mounted they are not all there is */
@@ -376,4 +419,57 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 	put_kernel_log(&report);
 	put(&report, unmounted ? "}" : ",\"used_up\":true}");
 	return unmounted;
+}
+
+/*
+ * A block of the disk that cannot be read, or written, for as long as the filesystem recovers and is mounted for the
+ * first time; then the disk is sound. What an error did is on it, since nothing is read of memory again: the second
+ * mount is of the block device's own bytes. A device that has no such fault is told as trouble.
+ */
+bool recover_failing(const struct recovery *recovery, uint64_t sectors, uint64_t block, bool on_write)
+{
+	size_t tree = 0, tree_length = 0;
+	int error;
+
+	report.length = 0;
+	if (!failing_start(sectors, block, on_write)) {
+		put(&report, "{\"trouble\":\"this kernel has no dm-flakey with error_reads and error_writes\"}");
+		failing_end();
+		return true;
+	}
+	stage(recovery, "mount");
+	error = mount_filesystem(FAULTY_DEVICE, recovery->filesystem, recovery->options);
+	put(&report, "{\"mount_errno\":%d", error);
+	if (!error) {
+		put(&report, ",\"tree\":");
+		tree = report.length;
+		stage(recovery, "walk");
+		walk(&report);
+		tree_length = report.length - tree;
+		stage(recovery, "unmount");
+		error = unmount();
+		put(&report, ",\"umount_errno\":%d", error);
+		if (error)
+			goto busy;
+	}
+	failing_stop();
+	stage(recovery, "second mount");
+	error = mount_filesystem(FAULTY_DEVICE, recovery->filesystem, recovery->options);
+	put(&report, ",\"second_mount_errno\":%d", error);
+	if (!error) {
+		second_walk(recovery, tree, tree_length);
+		stage(recovery, "second unmount");
+		if (unmount())
+			goto busy;
+	}
+	put(&report, ",\"kernel_log\":");
+	put_kernel_log(&report);
+	put(&report, "}");
+	failing_end();
+	return true;
+busy:
+	put(&report, ",\"kernel_log\":");
+	put_kernel_log(&report);
+	put(&report, ",\"used_up\":true}");
+	return false;
 }

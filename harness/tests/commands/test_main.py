@@ -269,6 +269,7 @@ def test_the_command_is_kept_as_it_was_given(monkeypatch) -> None:
     [
         (["--faults"], "cannot be combined. Use two runs"),
         (["--planted"], "Leave --damage out"),
+        (["--failing-blocks"], "--damage and --failing-blocks cannot be combined"),
         (["--models", "O,R"], "Leave --models out"),
         (["--cross-check"], "not with another kind of run"),
     ],
