@@ -77,7 +77,8 @@ class Damage(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         if self.fails:
-            return f"no {self.fails} of block {self.block} succeeds during recovery"
+            done = "read" if self.fails == "read" else "written"
+            return f"block {self.block} could not be {done} during recovery"
         if self.bit < 0:
             return f"sector {self.sector} of block {self.block} zeroed"
         byte, bit = divmod(self.bit, 8)

@@ -81,12 +81,13 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Map(msgspec.Struct, frozen=True):
-    """block_count: of the device. states: that were damaged."""
+    """block_count: of the device. states: that were damaged. failing: blocks failed, and none was damaged."""
 
     block_count: int
     states: tuple[str, ...]
     runs: tuple[Run, ...]
     lines: tuple[Line, ...]
+    failing: bool = False
 
 
 def device_map(experiment: Experiment, anchors: Mapping[str, str]) -> Map:
@@ -107,7 +108,8 @@ def device_map(experiment: Experiment, anchors: Mapping[str, str]) -> Map:
         _row(block, tuple(names.get(block, ())), tuple(states.get(block, ())), tuple(done.get(block, ())))
         for block in sorted({*names, *done})
     ]
-    return Map(block_count, tuple(facts.reads), tuple(_runs(rows, block_count)), tuple(_lines(rows)))
+    failing = any(split(state.spec)[1].fails for state in damaged_states(experiment))
+    return Map(block_count, tuple(facts.reads), tuple(_runs(rows, block_count)), tuple(_lines(rows)), failing)
 
 
 def _done(experiment: Experiment, state: JudgedState, anchor: str) -> Done:
@@ -126,7 +128,7 @@ def _done(experiment: Experiment, state: JudgedState, anchor: str) -> Done:
 
 def _words(damage: Damage) -> str:
     if damage.fails:
-        return f"no {damage.fails} succeeds"
+        return "could not be read" if damage.fails == "read" else "could not be written"
     return f"bit {damage.bit % 8} of byte {damage.bit // 8}" if damage.bit >= 0 else f"sector {damage.sector}"
 
 
