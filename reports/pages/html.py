@@ -262,6 +262,7 @@ def index_context(
             summary,
             kinds := frozenset(one.kind for one in digests),
             history_known := all(one.known for one in digests),
+            FAILING in question.command,
         ),
         "kinds": kinds,
         "failing": FAILING in question.command,
@@ -546,10 +547,15 @@ def bytes_of_threads(experiment: Experiment, texts: Mapping[int, str]) -> list[t
 
 
 def headline(
-    summary: Summary, kinds: frozenset[str] = frozenset((CRASH,)), history_known: bool = True
+    summary: Summary,
+    kinds: frozenset[str] = frozenset((CRASH,)),
+    history_known: bool = True,
+    failing: bool = False,
 ) -> str:
-    """The answer in one sentence. kinds: of the experiments. history_known: of all of them."""
-    moments = {FAULTS: "fault point", CRASH: "power failure", DAMAGE: "damaged state"}
+    """The answer in one sentence. kinds: of the experiments. history_known: of all of them. failing: blocks
+    failed, and none was damaged."""
+    damaged = "device error" if failing else "damaged state"
+    moments = {FAULTS: "fault point", CRASH: "power failure", DAMAGE: damaged}
     moment = moments.get(min(kinds, default=""), "state") if len(kinds) == 1 else "state"
     states, findings = summary.states, len(summary.findings)
     if summary.detection:

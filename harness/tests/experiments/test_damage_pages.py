@@ -52,6 +52,33 @@ def damage_report(run):
     )
 
 
+def test_a_block_that_failed_is_not_called_damaged(tmp_path):
+    """On the page of the experiment: the word is the map's, which sees the names of the states."""
+    bench = Bench(WORKLOAD)
+    whole = bench.tree()
+    judge = DamageJudge(bench.history, profile("btrfs"), Tier.FS)
+    judge.add_undamaged("O:6", encoded(whole))
+    judge.read = {"O:6": BLOCKS}
+    judge.add("D:O:6/16!read", "", encoded(mount_errno=errno.EIO, second_tree=whole))
+    judge.add("D:O:6/9540!write", "", encoded(mount_errno=errno.EIO, second_tree=without(whole, "foo")))
+    report = of_one_kind(
+        tmp_path,
+        bench,
+        judge,
+        kind=DAMAGE,
+        planned={"D": 2},
+        undamaged=judge.undamaged,
+        reads=judge.read,
+        device_bytes=256 << 20,
+    )
+    page = (report / "experiment-0001.html").read_text()
+    assert "one block fails: 2 states" in page
+    assert "could not be written" in page
+    assert "one sector was zeroed" not in page
+    (finding,) = read_summary(report.parent).findings
+    assert finding.signature == "btrfs healed: tree changed (log tree leaf)"
+
+
 def test_every_block_that_was_read_is_on_the_map_with_what_came_of_it(report):
     page = (report / "experiment-0001.html").read_text()
     for spec, outcome in (("16^9", "refused"), ("9540^77", "repaired"), ("9540.3=0", "changed, untold")):
