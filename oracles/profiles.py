@@ -358,6 +358,16 @@ PROFILES = (
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
     Profile(
+        "ext4-nodioread-nolock",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="nodioread_nolock",
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+    ),
+    Profile(
         "ext4-inline-data",
         "ext4",
         # Files of up to some 150 bytes and small directories are kept inside the inode (fs/ext4/inline.c).
