@@ -57,11 +57,12 @@ class Floor(NamedTuple):
 
 
 class RangeFloor(NamedTuple):
-    """Bytes [start, end) of a file that a call about a range made durable."""
+    """Bytes [start, end) of a file that a call about a range made durable. sized: as of Persist."""
 
     start: int
     end: int
     floor: Floor
+    sized: bool = False
 
 
 def _written_in(extent: Extent, part: RangeFloor) -> bool:
@@ -217,12 +218,14 @@ class AllowedValues:
             self._promise_parents(persist)
         if self.asks("fsync-parent-attributes"):
             self._promise_attributes_of_parent(persist)
+        if self.asks("fsync-renamed-directory"):
+            self._promise_name_of_renamed_parent(persist)
 
     def _take_data(self, persist: Persist, floor: Floor) -> None:
         """Of a call about a range, that range alone: neither other bytes nor all the blocks."""
         inode = persist.inode
         if (persist.start, persist.end) != (0, ALL_BYTES):
-            part = RangeFloor(persist.start, persist.end, floor)
+            part = RangeFloor(persist.start, persist.end, floor, persist.sized)
             self.ranges[inode] = (*self.ranges.get(inode, ()), part)
             return
         self.data[inode] = floor
@@ -324,6 +327,23 @@ class AllowedValues:
         if changed and max(changed) > held.time:
             floor = self._floor(persist, "fsync-parent-attributes", "directory of a fsynced new file")
             self.attributes[directory] = floor._replace(time=max(changed))
+
+    def _promise_name_of_renamed_parent(self, persist: Persist) -> None:
+        """f2fs in strict mode: of the directory in which a new file was made, the name that it got since the
+        last commit. As above, the first fsync of the file asks whether to write a checkpoint instead."""
+        model, inode, time = self.model, persist.inode, persist.time
+        since = self.all.time
+        chains, born = [model.chains[index] for index in model.chains_of[inode]], model.inodes[inode].born
+        if born <= since or len(chains) != 1 or len(chains[0].slots) != 1 or chains[0].born > born:
+            return
+        directory = chains[0].slots[0][1][0]
+        renames = [one for one in model.renames if one.inode == directory and since < one.time < time]
+        if not renames or any(one.exchanged for one in renames):
+            return  # fs/f2fs/namei.c f2fs_cross_rename() does not note the two
+        floor = self._floor(persist, "fsync-renamed-directory", "directory of a fsynced new file")
+        for index in model.chains_of[directory]:
+            if model.chains[index].lives_at(time):
+                self._raise_entry(model.chains[index].slot_at(time), floor)
 
     def _promise_former_owners(self, persist: Persist) -> None:
         """btrfs: of those that had, in the last commit, a name that the fsynced object has now, and so on
@@ -569,6 +589,8 @@ class AllowedValues:
         write behind it left, no page is dirty (mm/msync.c: vfs_fsync_range(); mm/filemap.c
         file_write_and_wait_range()), so the size waits for that write. Seen on ext4 and xfs, 6.12.117:
         "write foo 124K 64K; msync foo 20K 4K" leaves the file empty."""
+        if part.sized:
+            return min(min(size_of(content), part.end) for content in self.contents(inode, part.floor.time))
         return min(
             max((min(each.end, part.end) for each in content if _written_in(each, part)), default=0)
             for content in self.contents(inode, part.floor.time)

@@ -305,7 +305,7 @@ def _bytes(case: Case, recovered: Recovered, violation: Violation) -> list[Check
     allowed, node = case.allowed, recovered.nodes[inode]
     parts = [(0, 1 << 62, _data_since(case, violation, inode))]
     if violation.kind == "data lost":
-        parts += [(start, end, floor.time) for start, end, floor in allowed.range_floors(inode)]
+        parts += [(part.start, part.end, part.floor.time) for part in allowed.range_floors(inode)]
     for start, end, since in parts:
         pieces = [
             Piece(max(piece.start, start), min(piece.end, end), piece.sources)

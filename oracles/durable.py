@@ -483,7 +483,7 @@ def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
 
 def _range(case: Case, inode: int, node: Node, part: RangeFloor) -> list[Violation]:
     """The bytes of the range, and a size with which they can be read."""
-    start, end, floor = part
+    start, end, floor = part.start, part.end, part.floor
     needed = case.allowed.range_size(inode, part)
     if not needed:
         return []  # nothing was written there

@@ -672,7 +672,7 @@ PROFILES = (
         mount_options="fsync_mode=strict",
         size_bytes=_F2FS_SIZE_BYTES,
         config=("f2fs",),
-        promises=promises.F2FS,
+        promises=promises.F2FS_STRICT,
         denies=promises.F2FS_DENIES,
     ),
     Profile(

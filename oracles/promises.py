@@ -642,6 +642,19 @@ F2FS = (
     ),
 )
 
+F2FS_STRICT = (
+    *F2FS,
+    Promise(
+        "fsync-renamed-directory",
+        "The first fsync of a new file persists the name that its directory got in a rename since the last "
+        "checkpoint.",
+        "Documentation/filesystems/f2fs.rst, fsync_mode=strict (in line with xfs, ext4 and btrfs); "
+        "fs/f2fs/namei.c f2fs_rename() notes a renamed directory (TRANS_DIR_INO), fs/f2fs/file.c "
+        "need_do_checkpoint(), CP_RECOVER_DIR",
+        Tier.FS,
+    ),
+)
+
 F2FS_DENIES = (
     Promise(
         "noticed",

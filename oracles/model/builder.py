@@ -374,10 +374,12 @@ class Builder:
             raise self._wrong(f"{path} is not a file")
         return inode
 
-    def persist(self, like: str, inode: int, start: int = 0, end: int = ALL_BYTES) -> None:
+    def persist(
+        self, like: str, inode: int, start: int = 0, end: int = ALL_BYTES, sized: bool = False
+    ) -> None:
         assert self.step is not None
         call = words(self.step.operation)
-        self.model.persists.append(Persist(self.time, self.step.index, like, inode, call, start, end))
+        self.model.persists.append(Persist(self.time, self.step.index, like, inode, call, start, end, sized))
 
     def change(self, inode: int, content: Content) -> None:
         self.stir(inode)

@@ -170,7 +170,7 @@ class Persist(msgspec.Struct, frozen=True):
     """One call that makes things durable. time: just after it. inode: -1 for the whole filesystem.
 
     like: whose promise it makes: "sync", "fsync" or "fdatasync". call: for a reader.
-    start, end: bytes; of a file's data only these.
+    start, end: bytes; of a file's data only these. sized: also what is no data there, and the size.
     """
 
     time: int
@@ -180,6 +180,7 @@ class Persist(msgspec.Struct, frozen=True):
     call: str
     start: int = 0
     end: int = ALL_BYTES
+    sized: bool = False
 
 
 class Model:

@@ -150,10 +150,10 @@ def _write(fs: Builder, operation: Operation) -> None:
     _written_through(fs, fs.how(operation), inode, start, end)
 
 
-def _written_through(fs: Builder, how: str, inode: int, start: int, end: int) -> None:
+def _written_through(fs: Builder, how: str, inode: int, start: int, end: int, sized: bool = False) -> None:
     """open(2): O_SYNC is an fsync of what was written, O_DSYNC an fdatasync."""
     if "sync" in how and start < end:
-        fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end)
+        fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end, sized)
 
 
 def _fill(fs: Builder, operation: Operation) -> None:
@@ -360,7 +360,7 @@ def _fallocated_through(fs: Builder, operation: Operation, inode: int, old_size:
         end = ALL_BYTES
     else:
         start, end = -(-start // BLOCK_BYTES) * BLOCK_BYTES, end // BLOCK_BYTES * BLOCK_BYTES
-    _written_through(fs, fs.how(operation), inode, start, end)
+    _written_through(fs, fs.how(operation), inode, start, end, sized=operation.mode != "keep-size")
 
 
 def _zeroed(old: Content, start: int, end: int) -> Content:

@@ -221,6 +221,23 @@ def test_fsync_below_a_renamed_directory_does_not_move_it():
     assert kinds(durable.judge(bench.case(without(tree, "B")))) == {"object lost"}
 
 
+def test_f2fs_in_strict_mode_moves_the_renamed_directory_of_a_new_file():
+    """Renamed before a sync, or above an old file: nothing is promised beyond the others."""
+    text = "setup\n  mkdir A\n  creat A/old\nrun\n{}  creat B/foo\n  fsync B/{}\n"
+    for between, name, broken in (
+        ("  rename A B\n", "foo", True),
+        ("  rename A B\n", "old", False),
+    ):
+        for strict in ("f2fs-strict", "f2fs"):
+            bench = Bench(text.format(between, name), strict)
+            under_old = tuple(
+                msgspec.structs.replace(node, path="A" + node.path[1:]) if node.path[0] == "B" else node
+                for node in bench.tree()
+            )
+            found = kinds(durable.judge(bench.case(under_old)))
+            assert ("name came back" in found or "name lost" in found) == (broken and strict == "f2fs-strict")
+
+
 def test_a_new_directory_above_an_fsynced_file_must_exist():
     """B3-3 and its kin: nothing may be told of the file alone."""
     bench = Bench("run\n  mkdir A\n  mkdir A/C\n  creat A/C/foo\n  fsync A/C/foo\n")
