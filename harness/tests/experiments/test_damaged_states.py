@@ -3,7 +3,6 @@
 import random
 import struct
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -12,24 +11,12 @@ from harness.stages.recover import Recovered, is_mended
 from harness.states.block_names import JOURNAL_MAGIC, block_name
 from harness.states.crash import parse_spec
 from harness.states.disk import BLOCK_BYTES, DiskWrite
-from harness.states.log import Entry, open_log, write_log
 from harness.states.rebuild import Rebuilding
 from oracles.spec import BadSpec, Damage, State
 from reports.results import ReadBlock
-from workloads.entries import EntryFlag
 
 MOUNTED, UNTOUCHED = b'{"mount_errno":0,"tree":[]}', b'{"mount_errno":0,"untouched":true}'
 FULL = bytes([7]) * BLOCK_BYTES
-
-
-@pytest.fixture
-def disks(tmp_path: Path):
-    """Blocks 0 to 3 full, 4 to 7 zeros; then a log that writes blocks 1 and 5."""
-    (tmp_path / "base").write_bytes(4 * FULL + bytes(4 * BLOCK_BYTES))
-    entries = [Entry(8 * block, 8, EntryFlag.FUA, bytes([9]) * BLOCK_BYTES) for block in (1, 5)]
-    write_log(tmp_path / "log", entries)
-    with open_log(tmp_path / "log") as log, Rebuilding(tmp_path / "base", log) as rebuilding:
-        yield rebuilding
 
 
 def blocks(*numbers: int, name: str = "metadata") -> tuple[ReadBlock, ...]:
