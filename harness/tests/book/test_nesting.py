@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.book.__main__ import main
 from harness.book.nesting import complaints, complaints_about
 
 
@@ -32,3 +33,12 @@ def test_only_documents_of_the_site_are_asked(tmp_path):
     assert list(complaints(tmp_path)) == [
         "docs/a.md:3: indent this by 4 blanks, or the site has it behind the list"
     ]
+
+
+def test_the_check_of_the_documents_names_it(tmp_path, monkeypatch, capsys):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("1. one\n\n   more of it\n")
+    monkeypatch.setattr("harness.book.__main__.ROOT", tmp_path)
+    monkeypatch.setattr("harness.book.generate.GENERATORS", ())
+    assert main(["--check"]) == 1
+    assert "docs/a.md:3: indent this by 4 blanks" in capsys.readouterr().err
