@@ -75,6 +75,7 @@ NO_FSYNC = "F2FS-11"
 BESIDE_ANOTHER = "F2FS-12"
 SINCE_AN_UNMOUNT = "F2FS-13"
 WITHOUT_THE_JOURNAL = "EXT4-24"
+FULL_AREA = "EXT4-25"
 REPLAYED = "BTRFS-15"
 REPLAYED_SIGNATURES = ("durable: mtime lost (fsynced directory)",)
 STALE = "BTRFS-16"
@@ -214,6 +215,7 @@ FAST_COMMIT = (
             (UNDER_WAY, EVERY, UNDER_WAY_SIGNATURES),
         )
     ),
+    _fast_commit(FULL_AREA, "many-files-made-then-one-fsynced", NO_MOUNT, ("6.12", "7.2")),
     _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
     _fast_commit(NAMELESS, "replaced-open-files", NO_MOUNT, ("6.12",)),
@@ -1006,6 +1008,7 @@ FIXES = (
     Fix("fix/ext4-replay-counts-directories-in-their-parents", "ext4", (COUNTS,), FAST),
     Fix("fix/ext4-first-name-of-a-file-is-a-creation", "ext4", (FIRST_NAME,), FAST),
     Fix("fix/ext4-replay-leaves-out-a-file-without-names", "ext4", (NAMELESS,), FAST),
+    Fix("fix/jbd2-fast-commit-replay-ends-with-its-area", "ext4", (FULL_AREA,), FAST),
     Fix("fix/ext4-fast-commit-waits-for-its-blocks", "ext4", (BLOCKS,), FAST),
     Fix("fix/ext4-fsync-makes-a-fast-commit-of-its-own", "ext4", (UNDER_WAY,), FAST),
     Fix("fix/jbd2-no-fast-commit-into-an-empty-journal", "ext4", (FLUSHED,), FAST),

@@ -8,6 +8,7 @@ from harness.stages.elsewhere import unknown_history
 from harness.stages.session import (
     BATCH_BYTES,
     BATCH_STATES,
+    BLOCK_FAILS,
     PART_SHIFT,
     REQUEST,
     SLOT_BYTES,
@@ -72,10 +73,14 @@ def test_neighbours_in_an_answer_are_one_run_but_parts_stand_alone(
 def test_a_request_is_headers_in_whole_sectors_and_then_data() -> None:
     packed = pack([DiskWrite(4096, 512, b"d" * 512), DiskWrite(0, 1 << 20, None)], 7, 1, 2)
     assert len(packed) == 1024
-    assert REQUEST.unpack_from(packed)[1:] == (7, 1, 2, 2 * SLOT_BYTES, SLOT_BYTES)
-    assert WRITE.unpack_from(packed, 32) == (4096, 512, 0)
-    assert WRITE.unpack_from(packed, 48) == (0, 1 << 20, 1)
+    assert REQUEST.unpack_from(packed)[1:] == (7, 1, 2, 2 * SLOT_BYTES, SLOT_BYTES, 0)
+    assert WRITE.unpack_from(packed, REQUEST.size) == (4096, 512, 0)
+    assert WRITE.unpack_from(packed, REQUEST.size + WRITE.size) == (0, 1 << 20, 1)
     assert packed[512:] == b"d" * 512
+
+
+def test_a_block_that_fails_stands_in_the_header() -> None:
+    assert REQUEST.unpack_from(pack([], 7, BLOCK_FAILS["write"], 2, failing=9541))[-1] == 9541
 
 
 def test_batches_hold_a_few_states_each() -> None:
