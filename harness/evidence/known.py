@@ -215,6 +215,84 @@ FAST_COMMIT = (
             (UNDER_WAY, EVERY, UNDER_WAY_SIGNATURES),
         )
     ),
+    *(  # named by the fixes, in one run of the library
+        KnownBug(bug, ("6.12",), "ext4", workload, signatures, ("ext4-fast-commit",), maybe=True)
+        for bug, workload, signatures in (
+            ("EXT4-1", "freed-blocks-written-before-the-commit", ("durable: size lost (fsynced file)",)),
+            ("EXT4-1", "many-files-made-then-one-fsynced", ("durable: name lost (fsynced file)",)),
+            (
+                "EXT4-1",
+                "name-of-many-removed-and-linked-again",
+                ("durable: name lost (renamed fsynced file)",),
+            ),
+            (
+                "EXT4-1",
+                "new-files-then-fsync-other",
+                (
+                    "durable: preallocation lost (fsynced file)",
+                    "durable: size lost (fsynced file)",
+                ),
+            ),
+            ("EXT4-1", "punch-at-the-edge-of-each-leaf", ("durable: data lost (fsynced file)",)),
+            ("EXT4-10", "truncated-while-a-commit-passes", ("durable: data lost (fsynced file)",)),
+            ("EXT4-17", "many-files-made-then-one-fsynced", ("fsck: not clean (filesystem)",)),
+            ("EXT4-17", "one-name-more-in-a-directory-on-disk", ("fsck: not clean (filesystem)",)),
+            ("EXT4-17", "unlinked-after-its-directory-was-logged", ("fsck: not clean (filesystem)",)),
+            (
+                "EXT4-18",
+                "freeze-makes-all-durable",
+                (
+                    "durable: preallocation lost (fsynced file)",
+                    "durable: size lost (fsynced file)",
+                ),
+            ),
+            (
+                "EXT4-18",
+                "frozen-after-fsyncs-into-reserved-blocks",
+                (
+                    "durable: preallocation lost (fsynced file)",
+                    "durable: size lost (fsynced file)",
+                ),
+            ),
+            (
+                "EXT4-18",
+                "grown-between-fsyncs",
+                (
+                    "durable: preallocation lost (fsynced file)",
+                    "durable: size lost (fsynced file)",
+                ),
+            ),
+            ("EXT4-18", "read-only-after-checkpointed-pages", ("durable: mtime lost (fsynced file)",)),
+            (
+                "EXT4-2",
+                "tmpfile-and-unlinked-file-at-a-commit",
+                (
+                    "mounts: mount refused (filesystem)",
+                    "quiet: filesystem error (kernel log)",
+                ),
+            ),
+            (
+                "EXT4-3",
+                "threads-when-full",
+                (
+                    "fsck: not clean (filesystem)",
+                    "quiet: filesystem error (kernel log)",
+                ),
+            ),
+            (
+                "EXT4-5",
+                "unlinked-after-its-directory-was-logged",
+                (
+                    "consistent: wrong link count (directory)",
+                    "fsck: not clean (filesystem)",
+                ),
+            ),
+            ("EXT4-7", "large-change-then-small-ones", ("fsck: not clean (filesystem)",)),
+            ("EXT4-7", "truncated-while-written-back", ("fsck: not clean (filesystem)",)),
+            ("EXT4-7", "xattrs-over-leaves-then-write", ("fsck: not clean (filesystem)",)),
+            ("EXT4-9", "fsync-during-extending-direct-write", ("fsck: not clean (filesystem)",)),
+        )
+    ),
     _fast_commit(FULL_AREA, "many-files-made-then-one-fsynced", NO_MOUNT, ("6.12", "7.2")),
     _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
