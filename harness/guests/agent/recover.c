@@ -423,8 +423,8 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 
 /*
  * A block of the disk that cannot be read, or written, for as long as the filesystem recovers and is mounted for the
- * first time; then the disk is sound. What an error did is on it, since nothing is read of memory again: the second
- * mount is of the block device's own bytes. A device that has no such fault is told as trouble.
+ * first time; then the disk is sound, and is mounted as the first mount left it. Where the kernel has no such fault, that
+ * is told as trouble.
  */
 bool recover_failing(const struct recovery *recovery, uint64_t sectors, uint64_t block, bool on_write)
 {
