@@ -212,7 +212,7 @@ COMMON = (
         "btrfs: fs/btrfs/tree-log.c btrfs_recover_log_trees() (one transaction, aborted as a whole); ext4: "
         "fs/jbd2/recovery.c jbd2_journal_recover() and fs/jbd2/journal.c jbd2_journal_load() (the journal is "
         "only reset when all was replayed and written); xfs: fs/xfs/xfs_log.c xfs_log_mount(), "
-        'e4c3b72a6ea9 ("xfs: ensure submit buffers on LSN boundaries in error handlers") (in v6.8)',
+        'e4c3b72a6ea9 ("xfs: ensure submit buffers on LSN boundaries in error handlers") (in v6.9)',
         Tier.FS,
     ),
 )

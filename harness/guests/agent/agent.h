@@ -219,7 +219,7 @@ int await_writes(uint64_t count, uint64_t microseconds);
 /* faults.c */
 void fault_run(char *program);
 bool failing_start(uint64_t all_sectors, uint64_t block, bool on_write);
-void failing_stop(void);
+void fault_off(void);
 void failing_end(void);
 #define FAULTY_DEVICE "/dev/faulty"
 void drop_run(char *program);

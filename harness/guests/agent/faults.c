@@ -94,6 +94,14 @@ static void faulty_table(char *ranges, bool everything, bool flush_fails)
 		die("the faulty device's table");
 }
 
+/* The same disk, sound from now on. */
+void fault_off(void)
+{
+	if (!bad_sound())
+		die("the bad device's table");
+	faulty_table(NULL, false, false);
+}
+
 static void devices_start(void)
 {
 	struct stat status;
@@ -106,9 +114,7 @@ static void devices_start(void)
 			die(BAD_DEVICE);
 		bad_minor = minor(status.st_rdev);
 	}
-	if (!bad_sound())
-		die("the bad device's table");
-	faulty_table(NULL, false, false);
+	fault_off();
 }
 
 /* They let go of the state's disk, which the next state needs for itself. */
@@ -181,9 +187,7 @@ static void change_fault(const struct operation *operation)
 	bool flush_alone = !strcmp(operation->name, "flush");
 
 	if (is(operation, "off")) {
-		if (!bad_sound())
-			die("the bad device's table");
-		faulty_table(NULL, false, false);
+		fault_off();
 		return;
 	}
 	if (!flush_alone && !make_bad(operation)) {
@@ -278,7 +282,6 @@ void fault_run(char *text)
 {
 	static struct text fault, after;
 	struct program program = program_start(text);
-	struct operation off = { .word = "fault", .mode = "off", .name = "", .target = "" };
 
 	if (!fault.bytes)
 		text_start(&fault, 1 << 16), text_start(&after, 1 << 10);
@@ -302,7 +305,7 @@ void fault_run(char *text)
 	answer("stage unmount of the failing device");
 	error = leave() ? errno : 0; /* EINVAL after umount as the last word */
 	answer("stage fault off");
-	change_fault(&off);
+	fault_off();
 	put(&report, "\"refused\":%s,\"umount_errno\":%d,\"open_count\":%d,\"kernel_log\":", refused ? "true" : "false",
 	    error, device_open_count("faulty"));
 	put_kernel_log(&report);
@@ -333,14 +336,6 @@ bool failing_start(uint64_t all_sectors, uint64_t block, bool on_write)
 	devices_start();
 	change_fault(&fault);
 	return !refused;
-}
-
-/* The same disk, sound from now on. */
-void failing_stop(void)
-{
-	struct operation off = { .word = "fault", .mode = "off", .name = "", .target = "" };
-
-	change_fault(&off);
 }
 
 void failing_end(void)

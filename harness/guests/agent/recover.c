@@ -429,6 +429,7 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 bool recover_failing(const struct recovery *recovery, uint64_t sectors, uint64_t block, bool on_write)
 {
 	size_t tree = 0, tree_length = 0;
+	bool unmounted = true;
 	int error;
 
 	report.length = 0;
@@ -449,27 +450,23 @@ bool recover_failing(const struct recovery *recovery, uint64_t sectors, uint64_t
 		stage(recovery, "unmount");
 		error = unmount();
 		put(&report, ",\"umount_errno\":%d", error);
-		if (error)
-			goto busy;
+		unmounted = !error;
 	}
-	failing_stop();
-	stage(recovery, "second mount");
-	error = mount_filesystem(FAULTY_DEVICE, recovery->filesystem, recovery->options);
-	put(&report, ",\"second_mount_errno\":%d", error);
-	if (!error) {
-		second_walk(recovery, tree, tree_length);
-		stage(recovery, "second unmount");
-		if (unmount())
-			goto busy;
+	if (unmounted) {
+		fault_off();
+		stage(recovery, "second mount");
+		error = mount_filesystem(FAULTY_DEVICE, recovery->filesystem, recovery->options);
+		put(&report, ",\"second_mount_errno\":%d", error);
+		if (!error) {
+			second_walk(recovery, tree, tree_length);
+			stage(recovery, "second unmount");
+			unmounted = !unmount();
+		}
 	}
 	put(&report, ",\"kernel_log\":");
 	put_kernel_log(&report);
-	put(&report, "}");
-	failing_end();
-	return true;
-busy:
-	put(&report, ",\"kernel_log\":");
-	put_kernel_log(&report);
-	put(&report, ",\"used_up\":true}");
-	return false;
+	put(&report, unmounted ? "}" : ",\"used_up\":true}");
+	if (unmounted)
+		failing_end();
+	return unmounted;
 }

@@ -2,12 +2,9 @@
 
 from harness.experiments.failing_blocks import Failing
 from harness.states.crash import parse_spec
-from harness.states.disk import BLOCK_BYTES
 from harness.states.rebuild import Rebuilding
 from oracles.spec import Damage, State
 from reports.results import ReadBlock
-
-FULL = bytes([7]) * BLOCK_BYTES
 
 
 def blocks(*numbers: int) -> tuple[ReadBlock, ...]:
