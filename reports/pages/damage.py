@@ -18,6 +18,7 @@ from oracles.spec import BLOCK_BYTES, Damage, is_live
 from oracles.verdict import Answer
 from reports.pages.groups import answer
 from reports.results import Experiment, JudgedState
+from reports.text.digest import blocks_fail
 
 LETTERS = dict(zip(OUTCOMES, "RM~·<!X", strict=True))
 UNKNOWN = "not known"
@@ -108,8 +109,8 @@ def device_map(experiment: Experiment, anchors: Mapping[str, str]) -> Map:
         _row(block, tuple(names.get(block, ())), tuple(states.get(block, ())), tuple(done.get(block, ())))
         for block in sorted({*names, *done})
     ]
-    failing = any(split(state.spec)[1].fails for state in damaged_states(experiment))
-    return Map(block_count, tuple(facts.reads), tuple(_runs(rows, block_count)), tuple(_lines(rows)), failing)
+    runs, lines = tuple(_runs(rows, block_count)), tuple(_lines(rows))
+    return Map(block_count, tuple(facts.reads), runs, lines, blocks_fail(experiment))
 
 
 def _done(experiment: Experiment, state: JudgedState, anchor: str) -> Done:

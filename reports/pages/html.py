@@ -86,7 +86,6 @@ CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'
 EXPERIMENT = "experiment.html"
 COVERAGE = "coverage.html"
 SEARCH = "search.html"
-FAILING = "--failing-blocks"  # of `run`: what is done to states of kind DAMAGE is another thing
 TEMPLATE_OF = {FAULTS: "fault.html", DAMAGE: "damage.html"}
 UNKNOWNS_SHOWN = 12  # experiments under one reason; the table below has them all
 MODEL_CELLS_SHOWN = 150  # their specs are longer
@@ -262,10 +261,10 @@ def index_context(
             summary,
             kinds := frozenset(one.kind for one in digests),
             history_known := all(one.known for one in digests),
-            FAILING in question.command,
+            failing := {one.failing for one in digests if one.kind == DAMAGE} == {True},
         ),
         "kinds": kinds,
-        "failing": FAILING in question.command,
+        "failing": failing,
         "points": (sum(one.points_unmet for one in digests), sum(one.points_left_out for one in digests)),
         "history_known": history_known,
         "exit_meaning": (sweep_meaning if summary.detection else exit_meaning)(summary.exit),

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from oracles.spec import in_order, model_of
+from oracles.spec import in_order, is_live, model_of, parse
 from oracles.verdict import Answer, Violation
 from reports.results import (
     CRASH,
+    DAMAGE,
     FAST,
     Coverage,
     Experiment,
@@ -71,7 +72,8 @@ class ModelPart(msgspec.Struct, frozen=True):
 class Digest(msgspec.Struct, frozen=True):
     """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages.
     figures: of the log that was recovered, then of other recordings of the same.
-    models: one part a crash model, in their order. known: of its history."""
+    models: one part a crash model, in their order. known: of its history. failing: of kind DAMAGE, where
+    blocks failed and none was damaged."""
 
     number: int
     workload: str
@@ -96,6 +98,7 @@ class Digest(msgspec.Struct, frozen=True):
     device: str = FAST
     cpus: int = 1
     order: int = 0
+    failing: bool = False
 
     @property
     def entry_count(self) -> int:
@@ -160,7 +163,18 @@ def digest(experiment: Experiment) -> Digest:
         device=facts.recorded_on.kind,
         cpus=facts.cpus,
         order=facts.order,
+        failing=blocks_fail(experiment),
     )
+
+
+def blocks_fail(experiment: Experiment) -> bool:
+    """Whether blocks fail in its states during recovery; where none does, they are damaged at rest, or the
+    experiment is of another kind. The states of one are all alike."""
+    if experiment.facts.kind != DAMAGE:
+        return False
+    specs = (state.spec for state in experiment.judgement.states if not is_live(state.spec))
+    damage = next((parse(spec).damage for spec in specs), None)
+    return damage is not None and bool(damage.fails)
 
 
 def model_parts(experiment: Experiment) -> tuple[ModelPart, ...]:

@@ -53,7 +53,7 @@ def damage_report(run):
 
 
 def test_a_block_that_failed_is_not_called_damaged(tmp_path):
-    """On the page of the experiment: the word is the map's, which sees the names of the states."""
+    """On its page and on the first one, whatever command the run was made by: the names of the states say it."""
     bench = Bench(WORKLOAD)
     whole = bench.tree()
     judge = DamageJudge(bench.history, profile("btrfs"), Tier.FS)
@@ -75,6 +75,9 @@ def test_a_block_that_failed_is_not_called_damaged(tmp_path):
     assert "one block fails: 2 states" in page
     assert "could not be written" in page
     assert "one sector was zeroed" not in page
+    index = (report / "index.html").read_text()
+    assert "2 device errors" in index
+    assert ">Blocks that fail</h2>" in index
     (finding,) = read_summary(report.parent).findings
     assert finding.signature == "btrfs healed: tree changed (log tree leaf)"
 
