@@ -53,7 +53,7 @@ def damage_report(run):
 
 
 def test_a_block_that_failed_is_not_called_damaged(tmp_path):
-    """On its page and on the first one, whatever command the run was made by: the names of the states say it."""
+    """On its page and on the first one, whatever command made the run: the names of the states say it."""
     bench = Bench(WORKLOAD)
     whole = bench.tree()
     judge = DamageJudge(bench.history, profile("btrfs"), Tier.FS)
