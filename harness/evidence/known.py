@@ -123,6 +123,8 @@ def _however(kind: str, ways: tuple[str, ...], role: str) -> tuple[str, ...]:
 
 
 NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)")
+UNCLEAN = ("fsck: not clean (filesystem)",)
+LENGTH_LOST = ("durable: preallocation lost (fsynced file)", "durable: size lost (fsynced file)")
 UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
 
 
@@ -228,48 +230,33 @@ FAST_COMMIT = (
             (
                 "EXT4-1",
                 "new-files-then-fsync-other",
-                (
-                    "durable: preallocation lost (fsynced file)",
-                    "durable: size lost (fsynced file)",
-                ),
+                LENGTH_LOST,
             ),
             ("EXT4-1", "punch-at-the-edge-of-each-leaf", ("durable: data lost (fsynced file)",)),
             ("EXT4-10", "truncated-while-a-commit-passes", ("durable: data lost (fsynced file)",)),
-            ("EXT4-17", "many-files-made-then-one-fsynced", ("fsck: not clean (filesystem)",)),
-            ("EXT4-17", "one-name-more-in-a-directory-on-disk", ("fsck: not clean (filesystem)",)),
-            ("EXT4-17", "unlinked-after-its-directory-was-logged", ("fsck: not clean (filesystem)",)),
+            ("EXT4-17", "many-files-made-then-one-fsynced", UNCLEAN),
+            ("EXT4-17", "one-name-more-in-a-directory-on-disk", UNCLEAN),
+            ("EXT4-17", "unlinked-after-its-directory-was-logged", UNCLEAN),
             (
                 "EXT4-18",
                 "freeze-makes-all-durable",
-                (
-                    "durable: preallocation lost (fsynced file)",
-                    "durable: size lost (fsynced file)",
-                ),
+                LENGTH_LOST,
             ),
             (
                 "EXT4-18",
                 "frozen-after-fsyncs-into-reserved-blocks",
-                (
-                    "durable: preallocation lost (fsynced file)",
-                    "durable: size lost (fsynced file)",
-                ),
+                LENGTH_LOST,
             ),
             (
                 "EXT4-18",
                 "grown-between-fsyncs",
-                (
-                    "durable: preallocation lost (fsynced file)",
-                    "durable: size lost (fsynced file)",
-                ),
+                LENGTH_LOST,
             ),
             ("EXT4-18", "read-only-after-checkpointed-pages", ("durable: mtime lost (fsynced file)",)),
             (
                 "EXT4-2",
                 "tmpfile-and-unlinked-file-at-a-commit",
-                (
-                    "mounts: mount refused (filesystem)",
-                    "quiet: filesystem error (kernel log)",
-                ),
+                NO_MOUNT,
             ),
             (
                 "EXT4-3",
@@ -287,10 +274,10 @@ FAST_COMMIT = (
                     "fsck: not clean (filesystem)",
                 ),
             ),
-            ("EXT4-7", "large-change-then-small-ones", ("fsck: not clean (filesystem)",)),
-            ("EXT4-7", "truncated-while-written-back", ("fsck: not clean (filesystem)",)),
-            ("EXT4-7", "xattrs-over-leaves-then-write", ("fsck: not clean (filesystem)",)),
-            ("EXT4-9", "fsync-during-extending-direct-write", ("fsck: not clean (filesystem)",)),
+            ("EXT4-7", "large-change-then-small-ones", UNCLEAN),
+            ("EXT4-7", "truncated-while-written-back", UNCLEAN),
+            ("EXT4-7", "xattrs-over-leaves-then-write", UNCLEAN),
+            ("EXT4-9", "fsync-during-extending-direct-write", UNCLEAN),
         )
     ),
     _fast_commit(FULL_AREA, "many-files-made-then-one-fsynced", NO_MOUNT, ("6.12", "7.2")),
@@ -441,7 +428,6 @@ EXCHANGED = "BTRFS-13"
 EXCHANGED_SIGNATURES = ("durable: name lost (fsynced file)", "durable: name lost (renamed fsynced file)")
 
 GROWING = ("grown-between-fsyncs", "grown-and-used-at-once")
-UNCLEAN = ("fsck: not clean (filesystem)",)
 
 # What an fsync of f2fs made durable.
 FSYNCED_SIGNATURES = (
