@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from kernel import cache, dm_target, machine, profiling, uml
+from kernel import cache, dm_target, machine, profiling, stops, uml
 from kernel.archive import Gone
 from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
@@ -78,6 +78,8 @@ class Recipe(msgspec.Struct, frozen=True):
             parts["machine"] = machine.digest(self.spec.machine)
         if profiling.VARIANT in self.spec.variants:
             parts["counted"] = profiling.digest()
+        if stops.VARIANT in self.spec.variants:
+            parts["stops"] = stops.digest()
         return hashlib.sha256(msgspec.json.encode(parts | more, order="sorted")).hexdigest()[:20]
 
     @property
@@ -349,6 +351,8 @@ def _compile(
             dm_target.put(tree)
         if profiling.VARIANT in recipe.spec.variants:
             profiling.switch_on(tree)
+        if stops.VARIANT in recipe.spec.variants:
+            stops.switch_on(tree)
         if not (tree / OBJECTS / ".config").is_file() or any("Kconfig" in name for name in touched):
             progress("configuring", 0.0)
             _configure(recipe, tree, log)

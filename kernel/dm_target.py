@@ -47,9 +47,9 @@ def digest() -> str:
     return hashlib.sha256(b"".join(one.source.read_bytes() + one.line for one in ADDITIONS)).hexdigest()
 
 
-def put(tree: Path) -> None:
+def put(tree: Path, additions: tuple[Addition, ...] = ADDITIONS) -> None:
     """Once or again. The tree may share its files with others by hard links, which keep the old content."""
-    for one in ADDITIONS:
+    for one in additions:
         makefile = tree / one.folder / "Makefile"
         if not makefile.is_file():  # no kernel that could compile it
             continue

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator
 from kernel.kernel import BadKernel, Facts
 
 _FIELD = re.compile(
-    r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults|damage|device|orders): *(.*)"
+    r" ?(upstream|absent|profiles|caught by|config|models|workloads|faults|damage|device|orders|stops): *(.*)"
 )
 _LISTS = ("profiles", "config", "workloads", "models", "caught by")
 _ABSENT = re.compile(r"([\d., ]+?) *\((.+)\)")
@@ -48,7 +48,8 @@ def facts_of(texts: Iterable[str]) -> Facts:
     """Of the files of one series. Errors: BadKernel."""
     absent: dict[str, str] = {}
     lists: dict[str, dict[str, None]] = {name: {} for name in _LISTS}
-    upstream, device, faults, damage, failing, orders = "", "", False, False, False, 0
+    upstream, device, faults, damage, failing = "", "", False, False, False
+    counts = {"orders": 0, "stops": 0}
     for text in texts:
         for field, value in _fields(comment(text)):
             if field == "upstream":
@@ -60,8 +61,8 @@ def facts_of(texts: Iterable[str]) -> Facts:
                 damage = failing or _sweep(field, value, ", or failing")
             elif field == "device":
                 device = _device(value)
-            elif field == "orders":
-                orders = _orders(value)
+            elif field in counts:
+                counts[field] = _recordings(field, value)
             elif field == "absent":
                 absent |= _absent(value)
             else:
@@ -79,7 +80,7 @@ def facts_of(texts: Iterable[str]) -> Facts:
         damage,
         failing,
         device,
-        orders,
+        **counts,
     )
 
 
@@ -97,10 +98,10 @@ def _device(value: str) -> str:
     return value
 
 
-def _orders(value: str) -> int:
+def _recordings(field: str, value: str) -> int:
     if not value.isdecimal() or not int(value):
         raise BadKernel(
-            f"'orders: {value}' in the header of a series: write a number of recordings, such as 40"
+            f"'{field}: {value}' in the header of a series: write a number of recordings, such as 40"
         )
     return int(value)
 

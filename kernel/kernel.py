@@ -63,6 +63,7 @@ class Facts(msgspec.Struct, frozen=True):
     failing:   in place of a damaged disk, with a block that fails during recovery; damage is set, too.
     device:    "slow": it shows in recordings on the slow device, and not on the fast one.
     orders:    it shows in a guest with several processors, in some of so many recordings; 0: one will do.
+    stops:     it shows where a call stops in the middle of the kernel, in some of so many; 0: without one.
     """
 
     absent: dict[str, str] = {}
@@ -77,6 +78,7 @@ class Facts(msgspec.Struct, frozen=True):
     failing: bool = False
     device: str = ""
     orders: int = 0
+    stops: int = 0
 
 
 class Series(msgspec.Struct, frozen=True):

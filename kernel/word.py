@@ -20,8 +20,10 @@ from kernel.fragments import SMP, check_variants
 from kernel.git import revision_source
 from kernel.kernel import Arch, BadKernel, KernelSpec, Series, Source
 from kernel.patching import find_series, is_series
+from kernel.stops import VARIANT as STOPS
 
 UML_SMP = (6, 19)  # 1e4ee5135d81 ("um: Add initial SMP support")
+UML_PREEMPT_COUNT = (6, 2)  # from there on its Kconfig no longer selects ARCH_NO_PREEMPT
 # Debian's linux-source packages, by name, that Powercut is tried with. Others are looked for (archive.py).
 RELEASES = ("5.10", "6.1", "6.12", "7.2")
 Progress = Callable[[str, float], None]
@@ -55,6 +57,12 @@ def parse(
         raise BadKernel(
             f"kernel {word!r}: User Mode Linux has several processors from {first} on, and this is "
             f"{source.version}. Use a newer kernel, or a guest in QEMU (--guest qemu)"
+        )
+    if STOPS in spec.variants and arch == "um" and _number(source.version) < UML_PREEMPT_COUNT:
+        first = ".".join(map(str, UML_PREEMPT_COUNT))
+        raise BadKernel(
+            f"kernel {word!r}: User Mode Linux can tell where a task may stop from {first} on, and this is "
+            f"{source.version}. Use a newer kernel, or leave --stops and the word stop out"
         )
     return spec
 

@@ -128,6 +128,13 @@ class AllowedValues:
         self._set_floors(model.base_time if before is None else before.done)
         self._bury()
 
+    def _overlap(self, time: int, earlier: int) -> bool:
+        """Whether the call with its effect at `time` had begun when the one of an earlier time returned."""
+        if self._returned is None or earlier <= self.model.base_time:
+            return False
+        steps = self.model.steps
+        return steps[time - 1].begin_entry < steps[earlier - 1].end_entry
+
     # --- floors
 
     def _take_over(self, before: "AllowedValues") -> None:
@@ -771,7 +778,8 @@ class AllowedValues:
 
         A write or append that makes it longer may have reached the disk in part: ext4 and btrfs move
         the size on disk as writeback gets there (ext4: mpage_map_and_submit_extent(), btrfs:
-        btrfs_inode_safe_disk_i_size_write()), xfs when the data is written (xfs_setfilesize()).
+        btrfs_inode_safe_disk_i_size_write()), xfs when the data is written (xfs_setfilesize()). So does a
+        truncate of xfs to a larger size: it writes the zeros behind the old end, and then sets the size.
         """
         timeline = self.model.content[inode]
         exact = {size_of(content) for content in timeline.within(first, self.now)}
@@ -782,11 +790,16 @@ class AllowedValues:
             if timeline.start in self.model.extending:
                 ranges.append((0, size_of(timeline.values[0])))
         for time, old, new in timeline.changes(first, self.now):
-            if time in self.model.extending:
+            if time in self.model.extending or (self.filesystem == "xfs" and time in self.model.lengthening):
                 ranges.append((size_of(old), size_of(new)))
             elif self.filesystem == "btrfs" and size_of(new) < size_of(old):
                 # Extent by extent, each with the size reached, in as many transactions as there is room for
                 # (fs/btrfs/inode.c btrfs_truncate(), btrfs_truncate_inode_items()).
+                ranges.append((size_of(new), size_of(old)))
+            elif self.filesystem == "xfs" and size_of(new) < size_of(old) and self._overlap(time, first):
+                # A truncate sets the size in memory first (fs/xfs/xfs_iops.c xfs_setattr_size()). A write
+                # that ends then leaves the size on disk as it is, if that is larger (xfs_new_eof()), and an
+                # fsync waits for the write and not for the truncate.
                 ranges.append((size_of(new), size_of(old)))
         ranges += [(each.low, each.high) for each in self._cut_short(inode, first)]
         return Sizes(frozenset(exact), tuple(r for r in ranges if r[0] < r[1]))
@@ -906,7 +919,12 @@ class AllowedValues:
         return step.times
 
     def allocated(self, inode: int, first: int) -> Ranges:
-        """The ranges that had blocks at all of these times; () when they changed."""
+        """The ranges that had blocks at all of these times; () when they changed. For zero-range xfs gives
+        blocks back, and then reserves others in a transaction of its own (fs/xfs/xfs_file.c
+        xfs_falloc_zero_range()): the hole between the two may reach the disk."""
+        zeroed = self.model.zeroing if self.filesystem == "xfs" else ()
+        if any(of == inode and first < time <= self.now for time, of in zeroed):
+            return ()
         timeline = self.model.allocated[inode]
         values = timeline.within(first, self.now)
         return values[0] if len(values) == 1 and timeline.start <= first else ()

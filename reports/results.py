@@ -648,6 +648,25 @@ class OrderCounts(msgspec.Struct, frozen=True):
     logs: tuple[int, ...]
 
 
+class StopCounts(msgspec.Struct, frozen=True):
+    """Where calls stopped in the middle of the kernel, over the recordings of workloads with the word `stop`.
+
+    profile:   the profile's name.
+    kernel:    the kernel.
+    asked:     how many stops there were to be.
+    stopped:   how many there were; the other calls did not come to that entry of the function.
+    workers:   of those, stops of the kernel's own threads.
+    functions: different functions at whose entry a task stopped.
+    """
+
+    profile: str
+    kernel: str
+    asked: int
+    stopped: int
+    workers: int
+    functions: int
+
+
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     """summary.json, the answer.
 
@@ -674,6 +693,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
                  as "EXPERIMENT STATE: what".
     patches:     of kernels with series that count what they execute: how much of the series ran.
     orders:      of workloads with parallel blocks that were recorded several times.
+    stops:       of recordings in which calls were to stop in the middle of the kernel.
     """
 
     exit: int
@@ -696,6 +716,7 @@ class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
     patches: tuple[PatchRan, ...] = ()
     known: FindingCounts = FindingCounts()
     orders: tuple[OrderCounts, ...] = ()
+    stops: tuple[StopCounts, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -725,6 +746,7 @@ class Question(msgspec.Struct, frozen=True):
               them.
     cpus:     processors of the guests that recorded.
     orders:   recordings of each workload with parallel blocks, each with other delays; 0: one, as written.
+    stops:    recordings of each workload in which a call stops in the middle of the kernel, beside others.
     """
 
     command: tuple[str, ...]
@@ -749,6 +771,7 @@ class Question(msgspec.Struct, frozen=True):
     left: tuple[str, ...] = ()
     cpus: int = 1
     orders: int = 0
+    stops: int = 0
 
 
 def read_recoveries(run: Path) -> tuple[Recoveries, ...]:

@@ -28,8 +28,8 @@ class Step(msgspec.Struct, frozen=True):
     inode:       st_ino of the object at operation.path (path2 for link and rename) after the
                  operation, or of what a symlink there leads to where the call follows it; 0 where there is
                  none (after unlink, sync ...).
-    blocks:      st_blocks (512 B units) of that object then.
                  In a btrfs subvolume as oracles/observation.py's Node.ino.
+    blocks:      st_blocks (512 B units) of that object then; of the word stop, 1 where a task stopped.
     times:       st_mtim and st_ctim of that object then, in nanoseconds since 1970; 0 where it is not there.
     left_inode:  rename: st_ino of what then stands at the old name (exchange, whiteout); 0 for nothing.
     file:        of a call that failed and may have changed a file's content, and of fill: that file as it was

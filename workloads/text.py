@@ -43,6 +43,7 @@ from workloads.workload import (
     PWRITE_MODES,
     REMOUNT_MODES,
     RENAME_MODES,
+    STOP_MODES,
     SUBVOLUME_MODES,
     Operation,
     Workload,
@@ -94,10 +95,12 @@ class Kind(Enum):
     TAG = "an error tag of XFS, such as rmap_finish_one"
     PLACE = "the number of a byte, counted from 1"
     BYTE = "0 to 255"
+    FUNCTION = "the name of a function of the kernel"
+    ENTRY = "which entry of it, counted from 1"
 
 
 # Numbers that are no sizes: 1024 is not 1K.
-PLAIN = (Kind.SECONDS, Kind.MILLISECONDS, Kind.MICROSECONDS, Kind.WRITES, Kind.PLACE, Kind.BYTE)
+PLAIN = (Kind.SECONDS, Kind.MILLISECONDS, Kind.MICROSECONDS, Kind.WRITES, Kind.PLACE, Kind.BYTE, Kind.ENTRY)
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -156,6 +159,9 @@ _VALUE = Argument("VALUE", "value", Kind.VALUE)
 _TAG = Argument("TAG", "name", Kind.TAG)
 _WRITABLE = Argument("HOW", "mode", Kind.MODE, REMOUNT_MODES)
 _OFF = Argument("off", "mode", Kind.MODE, ERRORTAG_MODES)
+_FUNCTION = Argument("FUNCTION", "name", Kind.FUNCTION)
+_ENTRY = Argument("ENTRY", "length", Kind.ENTRY)
+_WORKERS = Argument("workers", "mode", Kind.MODE, STOP_MODES)
 
 WORDS = MappingProxyType(
     {
@@ -239,6 +245,12 @@ WORDS = MappingProxyType(
             (_WRITES, _MICROSECONDS),
             "in a parallel block: wait until the device has completed this many writes since the "
             "block began, or no other thread can make more, and then for this time",
+            optional=1,
+        ),
+        "stop": Word(
+            (_FUNCTION, _ENTRY, _WORKERS),
+            "in a parallel block: the next call of the thread (workers: a thread of the kernel meanwhile) "
+            "stops at this entry of a function of the kernel until the other threads have ended or await",
             optional=1,
         ),
         "freeze": Word((), "make everything durable, and hold back what would write until thaw"),
@@ -719,6 +731,14 @@ def _value(argument: Argument, text: str) -> str | int:
             if not _small(text, NUMBER_MAX):
                 raise ValueError("bytes are counted from 1")
             return _small(text, NUMBER_MAX)
+        case Kind.ENTRY:
+            if not _small(text, NUMBER_MAX):
+                raise ValueError("entries are counted from 1")
+            return _small(text, NUMBER_MAX)
+        case Kind.FUNCTION:
+            if not re.fullmatch(r"[A-Za-z_][\w.]{0,95}", text):
+                raise ValueError(f"{_shown(text)} is not the name of a function in C")
+            return text
         case Kind.BYTE:
             return _small(text, 255)
         case Kind.DEVICE:

@@ -32,7 +32,6 @@ REFUSED = {
     "append": (
         "writes at the end of the file, which depends on the other threads; use write, which names the offset"
     ),
-    "mmapwrite": ("consists of memory stores and not of one call; put it before the block, and msync inside"),
     "copyrange": "copies in several calls; use clone, which makes one call",
     "fill": "makes many calls, each of which takes the space that is free at that time",
     "chattr": (
@@ -48,8 +47,15 @@ REFUSED = {
     ),
 }
 # Nothing in a filesystem depends on when they are done beside others.
-WITHOUT_EFFECT = frozenset(("wait", "await", "evict", "close", "sync_file_range"))
-ALONE = {"await": "waits for other threads, so it must be in a thread of a parallel block"}
+WITHOUT_EFFECT = frozenset(("wait", "await", "stop", "evict", "close", "sync_file_range"))
+# They decide when a call is done, and are no calls.
+DELAYING = ("await", "stop")
+ALONE = {
+    "await": "waits for other threads, so it must be in a thread of a parallel block",
+    "stop": "stops a call while other threads go on, so it must be in a thread of a parallel block",
+}
+
+PAGE_BYTES = 1 << 12
 
 Place = tuple[int, int]  # block and thread, 0, 0 for what runs alone
 
@@ -65,9 +71,16 @@ def refusal(operation: Operation) -> str:
         return f"{word} {ALONE[word]}" if word in ALONE else ""
     if word in REFUSED:
         return f"{word} is not allowed in a parallel block: it {REFUSED[word]}"
+    if word == "mmapwrite" and operation.offset // PAGE_BYTES != (end_of(operation) - 1) // PAGE_BYTES:
+        return "mmapwrite in a parallel block may write to one page of 4K alone, as one call would"
     if word in ("write", "pwrite") and operation.length > WRITE_BYTES_MAX:
         return f"{word} in a parallel block may write {WRITE_BYTES_MAX >> 10}K at most, which is one call"
     return ""
+
+
+def end_of(operation: Operation) -> int:
+    """Of what it writes: at least one byte behind its offset."""
+    return operation.offset + max(operation.length, 1)
 
 
 def threads_of(block: Iterable[Operation]) -> list[tuple[Operation, ...]]:

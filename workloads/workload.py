@@ -32,6 +32,8 @@ SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
 FAULT_PARTS = ("log", "data", "flush", "all")
 ERRORTAG_MODES = ("off",)
+STOP_MODES = ("workers",)
+STOPS = "stops"  # the variant of a kernel's config whose tasks can stop: kernel/stops.py
 REMOUNT_MODES = ("ro", "rw")  # mount(8): -o remount
 MAY_FAIL = "may fail: "  # of a header's line
 RENAME_MODES = ("exchange", "noreplace", "whiteout")  # rename(2): renameat2()
@@ -49,20 +51,20 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
              for fill, how much is given back in the end;
              for clone, dedupe and copyrange of the source (path), 0 0 being all of it; for utimes `length` is
              seconds since 1970, for wait milliseconds, for await a number of writes, and offset
-             the microseconds after them.
+             the microseconds after them; for stop `length` is which entry.
     at:      clone, dedupe, copyrange: the offset in the target (path2).
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
              by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
              of INODE_FLAGS; fault: what fails, of text.FAULTS, or off; errortag: "" or off;
-             remount: "" or one of REMOUNT_MODES.
+             remount: "" or one of REMOUNT_MODES; stop: "" or one of STOP_MODES.
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".
     name, value: setxattr and removexattr: "user.x" or "trusted.x", and its value; chown: value is "UID:GID";
              setfacl: the entries of the list (acl.py); fault: name is "" or one of FAULT_PARTS, the writes
              flagged as metadata (a log, a journal), all others, FLUSH alone, or everything; errortag: name is
-             that of the place in XFS's code.
+             that of the place in XFS's code; stop: name is the function's.
     parallel, thread: of an operation in a parallel block of run: which block, and which thread of it, both
              from 1; 0 for what runs alone. In Workload.run they stand thread by thread (threads.py).
     line:    1-based line in the text it came from, 0 when it came from no text.
@@ -120,6 +122,11 @@ class Workload(msgspec.Struct, frozen=True):
         return any(operation.parallel for operation in self.run)
 
     @property
+    def stops(self) -> bool:
+        """Whether calls of it stop in the middle of the kernel."""
+        return any(operation.word == "stop" for operation in self.run)
+
+    @property
     def may_fail(self) -> tuple[str, ...]:
         """Operations, as format_operation() writes them, that need not succeed where the filesystem is full:
         its header's lines "may fail: creat foo"."""
@@ -127,10 +134,12 @@ class Workload(msgspec.Struct, frozen=True):
 
     @property
     def config(self) -> tuple[str, ...]:
-        """Variants of a kernel's config that it needs: of its header's "config: debug", or its program's."""
+        """Variants of a kernel's config that it needs: of its header's "config: debug", or its program's; and
+        what the word `stop` needs."""
         if self.program is not None:
             return ("programs", *self.program.config)
         lines = (line.partition(":") for line in self.comment)
-        return tuple(
+        asked = tuple(
             name for key, _, names in lines if key == "config" for name in names.replace(",", " ").split()
         )
+        return (*asked, STOPS) if self.stops else asked

@@ -140,6 +140,14 @@ def add_run(command: argparse.ArgumentParser) -> None:
         "delays that the seed draws (default: 1)",
     )
     command.add_argument(
+        "--stops",
+        type=positive,
+        default=0,
+        metavar="N",
+        help="recordings of each workload, beside the others, in which one call stops in the middle of the "
+        "kernel, at the entry of a function that the seed draws, while another call is made (default: 0)",
+    )
+    command.add_argument(
         "--tier",
         choices=[t.value for t in Tier],
         default=Tier.FS.value,
@@ -286,6 +294,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         attribute=not (arguments.no_attribute or arguments.against),
         cpus=asked_cpus(arguments),
         orders=asked_orders(arguments),
+        stops=asked_stops(arguments),
     )
     return swept(run_spec, arguments) if arguments.planted else run_spec
 
@@ -404,6 +413,22 @@ def asked_orders(arguments: argparse.Namespace) -> int:
     return count
 
 
+def asked_stops(arguments: argparse.Namespace) -> int:
+    """Errors: BadSelection."""
+    count: int = arguments.stops
+    if not count:
+        return 0
+    if arguments.against or arguments.cross_check:
+        raise BadSelection(
+            "--stops cannot be used with compare and --cross-check, which record one workload twice"
+        )
+    if kind_of(arguments) != CRASH:
+        raise BadSelection("--stops cannot be used with --faults, --damage or --failing-blocks")
+    if family(arguments.guest) == SSH:
+        raise BadSelection("--stops needs a kernel that Powercut builds for a guest of this machine")
+    return count
+
+
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Errors: BadSelection."""
     words = tuple(dict.fromkeys(word.strip() for word in arguments.kernel.split(",")))
@@ -492,6 +517,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         attribute=not (original.no_attribute or original.against),
         cpus=asked_cpus(original),
         orders=asked_orders(original),
+        stops=asked_stops(original),
     )
     if original.planted:  # bugs that were planted since are not part of this run
         run_spec = swept(run_spec, original, tuple(question.kernels))

@@ -15,8 +15,8 @@ import hashlib
 from collections.abc import Sequence
 
 from reports.results import Experiment, OrderCounts
-from workloads.delays import AWAIT
 from workloads.entries import EntryFlag
+from workloads.threads import DELAYING
 from workloads.workload import Workload
 
 Place = tuple[str, str, str, str]
@@ -30,7 +30,7 @@ class Orders:
 
     def add(self, experiment: Experiment) -> None:
         facts, history = experiment.facts, experiment.history
-        if history is None or not history.workload.parallel:
+        if history is None or history.workload.stops or not history.workload.parallel:
             return
         place = (facts.workload, facts.profile, facts.kernel, facts.recorded_on.kind)
         self._recordings.setdefault(place, []).append(_digests(experiment, history.workload))
@@ -55,7 +55,7 @@ def _grown(digests: Sequence[bytes]) -> tuple[int, ...]:
 
 def _digests(experiment: Experiment, workload: Workload) -> tuple[bytes, bytes]:
     """Of the order of the calls, and of the log. A call has the same name in each recording, whatever `await`
-    stands before it."""
+    or `stop` stands before it."""
     calls, log = hashlib.sha256(), hashlib.sha256()
     names = _names(workload)
     for entry in experiment.facts.entries:
@@ -74,4 +74,5 @@ def _digests(experiment: Experiment, workload: Workload) -> tuple[bytes, bytes]:
 def _names(workload: Workload) -> dict[int, int]:
     """By index in the workload, as its marks have it, the place among the operations but `await`."""
     operations = enumerate((*workload.setup, *workload.run))
-    return {index: place for place, index in enumerate(i for i, each in operations if each.word != AWAIT)}
+    calls = (index for index, each in operations if each.word not in DELAYING)
+    return {index: place for place, index in enumerate(calls)}

@@ -19,6 +19,7 @@ from harness.evidence.bugs import known_as
 from harness.evidence.detection import detect, silence, sweep_failed
 from harness.evidence.named import explained, knows
 from harness.evidence.orders import Orders
+from harness.evidence.stops import Stops
 from harness.evidence.store import reading
 from harness.evidence.triage import Triages, read_triage, triage_of
 from harness.local.root import COMMAND
@@ -115,11 +116,13 @@ class Tally:
         self.coverage: dict[str, list[Coverage]] = {}
         self.queues: list[QueueFacts] = []
         self.orders = Orders()
+        self.stops = Stops()
         self.damage: dict[tuple[str, str, str], Counter[str]] = {}  # by profile, kernel and kind of block
 
     def add(self, experiment: Experiment) -> None:
         facts = experiment.facts
         self.orders.add(experiment)
+        self.stops.add(experiment)
         self.experiments += 1
         self.entries += len(facts.entries)
         self.flushes += sum(bool(e.flags & (EntryFlag.FLUSH | EntryFlag.FUA)) for e in facts.entries)
@@ -372,6 +375,7 @@ def sum_up(run: Path, wall_s: float, boots: int = 0) -> Summary:
         patches=patches,
         known=finding_counts(findings),
         orders=tally.orders.counts(),
+        stops=tally.stops.counts(),
     )
 
 

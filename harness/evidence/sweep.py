@@ -30,7 +30,8 @@ class Bug(msgspec.Struct, frozen=True):
     """name: of the series. workloads: of the library, that show it. oracles: one of them must.
     models: the crash models that show it where model O does not. kind: of results.KINDS; one that shows on a
     device that fails, on a damaged disk or in recordings on the slow device is run on these workloads alone,
-    for that takes long. device: of results.DEVICES, what it is recorded on. failing, orders: as Facts."""
+    for that takes long. device: of results.DEVICES, what it is recorded on. failing, orders, stops: as
+    Facts."""
 
     name: str
     profiles: tuple[str, ...]
@@ -41,13 +42,14 @@ class Bug(msgspec.Struct, frozen=True):
     device: str = FAST
     failing: bool = False
     orders: int = 0
+    stops: int = 0
 
 
 class Part(msgspec.Struct, frozen=True):
     """What is run together: these workloads, on one kernel and profile. models: beside those asked for. kind:
     of results.KINDS, "" for that of the run. device: of results.DEVICES. orders: recordings of each workload
     with parallel blocks, in a guest with several processors; 0 for as many as the run has. failing: of
-    StatePlan."""
+    StatePlan. stops: recordings of each workload with a stop, 0 as above."""
 
     kernel: str
     profile: Profile
@@ -57,6 +59,7 @@ class Part(msgspec.Struct, frozen=True):
     device: str = FAST
     orders: int = 0
     failing: bool = False
+    stops: int = 0
 
 
 def planted_bugs() -> tuple[Bug, ...]:
@@ -74,6 +77,7 @@ def bug_of(one: Series) -> Bug:
         device=one.facts.device or FAST,
         failing=one.facts.failing,
         orders=one.facts.orders,
+        stops=one.facts.stops,
     )
 
 
@@ -102,7 +106,7 @@ def sweep_parts(
     models than O show gets these on its own workloads, and so does the stock kernel. What takes minutes for
     one workload, a failing device and a damaged disk, comes first: at the end one guest would work alone.
     What only the slow device shows is recorded on that alone, and so is the stock kernel beside it; so
-    it is with what only several processors show.
+    it is with what only several processors show, or calls that stop.
     Errors: NothingToSweep."""
     swept = {name for bug in bugs for name in bug.profiles}
     profiles = [one for one in wanted if one.name in swept]
@@ -112,7 +116,9 @@ def sweep_parts(
             f"--planted: there are no planted bugs for {asked}. There are some for {_list(swept)}"
         )
     racing = [bug for bug in bugs if bug.orders]
-    quick = [bug for bug in bugs if bug.kind == CRASH and bug.device == FAST and not bug.orders]
+    stopping = [bug for bug in bugs if bug.stops]
+    apart = (*racing, *stopping)
+    quick = [bug for bug in bugs if bug.kind == CRASH and bug.device == FAST and bug not in apart]
     crashing = {name for bug in quick for name in bug.profiles}
     return (
         *(
@@ -129,6 +135,7 @@ def sweep_parts(
         ),
         *_own_parts(kernel, CRASH, [bug for bug in bugs if bug.device == SLOW], workloads, profiles, SLOW),
         *_own_parts(kernel, CRASH, racing, workloads, profiles),
+        *_own_parts(kernel, CRASH, stopping, workloads, profiles),
         *(
             part
             for one in profiles
@@ -172,15 +179,18 @@ def _own_parts(
                 word,
                 {name for bug in chosen for name in bug.workloads},
                 max((b.orders for b in chosen), default=0),
+                max((b.stops for b in chosen), default=0),
             )
             for word, chosen in [
                 (kernel, of_profile),
                 *((f"{kernel}+{bug.name}", [bug]) for bug in of_profile),
             ]
         ]
-        for word, names, orders in named:
+        for word, names, orders, stops in named:
             if own := tuple(each for each in workloads if each.name in names):
-                yield Part(word, one, own, kind=kind, device=device, orders=orders, failing=failing)
+                yield Part(
+                    word, one, own, kind=kind, device=device, orders=orders, failing=failing, stops=stops
+                )
 
 
 def _list(names: set[str]) -> str:

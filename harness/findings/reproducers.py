@@ -41,6 +41,7 @@ from reports.results import DAMAGE, FAULTS, Experiment, Finding, JudgedState
 from reports.text.device import device_words
 from workloads.faults import parse_point
 from workloads.history import History
+from workloads.threads import DELAYING
 from workloads.workload import Operation
 
 DAMAGES_TRIED, POINTS_TRIED = 6, 4
@@ -201,7 +202,7 @@ def until_all_have_ended(history: History, begun: int) -> tuple[Operation, ...]:
 def with_marks(history: History, indexes: Collection[int]) -> tuple[int, ...]:
     """In order, without `await`, which is no call."""
     words = {step.index: step.operation.word for step in history.run}
-    return tuple(sorted(index for index in indexes if words[index] != "await"))
+    return tuple(sorted(index for index in indexes if words[index] not in DELAYING))
 
 
 def asked_in_orders(

@@ -177,9 +177,9 @@ def attributions(
     found = {} if found is None else found
     by_guest: dict[tuple[object, ...], list[Shown]] = {}
     for one in shown:
-        by_guest.setdefault(
-            (one.kernel, one.profile, one.models, one.device.kind, one.device.block_ms), []
-        ).append(one)
+        device = (one.device.kind, one.device.block_ms)
+        key = (one.kernel, one.profile, one.models, device, one.workload.config)
+        by_guest.setdefault(key, []).append(one)
     for ones in by_guest.values():
         _attribute_alike(ones, fixes_for(ones[0].kernel, ones[0].profile), examine, found, tell)
     return found
@@ -188,7 +188,7 @@ def attributions(
 def _attribute_alike(
     ones: list[Shown], fixes: list[Fix], examine: Examine, found: Attributions, tell: Tell
 ) -> None:
-    """Of one kernel, profile, device and crash models."""
+    """Of one kernel with one config, profile, device and crash models."""
 
     def answers(some: Sequence[Fix], asked: list[Shown]) -> Tried | None:
         """None where no kernel can be made with these."""
@@ -361,7 +361,7 @@ class Recorder:
 
     def _guest(self, kernel: str, ones: list[Shown]) -> InterestingnessTest:
         first = ones[0]
-        wanted = (kernel, first.profile, first.models, first.device)
+        wanted = (kernel, first.profile, first.models, first.device, first.workload.config)
         if self._test is None or self._for != wanted:
             self._stack.close()
             self._test = None  # the kernel that is built now may not compile

@@ -40,6 +40,7 @@ from harness.evidence.store import (
 )
 from harness.evidence.summary import experiment_folders, shown, sum_up
 from harness.evidence.sweep import Part
+from harness.experiments.examination import UNRECORDED
 from harness.experiments.experiment import Outcome, not_done, run_experiment
 from harness.experiments.plan import Plan
 from harness.guests.agent_binary import AgentError, agent_binary, agent_of
@@ -61,6 +62,7 @@ from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said, begin_worker
 from harness.runs.recoveries import again
 from harness.runs.reruns import rerun_new
 from harness.stages.checks import AUDIT_PERCENT, AuditFailed
+from harness.stages.entered import entered
 from harness.stages.explore import DEFAULT_BUDGET, StatePlan
 from harness.stages.gcov import NotCounted
 from harness.states.crash import DEFAULT_MODELS
@@ -93,21 +95,25 @@ from reports.results import (
 )
 from workloads.delays import delayed
 from workloads.library import BadSelection
+from workloads.stops import Entered, stopped
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
-from workloads.workload import Workload
+from workloads.workload import STOPS, Workload
 
 # What an experiment leaves, pages included; a run that has less than this is not started.
 EXPERIMENT_BYTES = 100 << 10
 RESULTS_BYTES = 64 << 20
 # The setup of a program is in the log, too: it may write much. The log is a file with holes.
 PROGRAM_LOG_BYTES = 256 << 20
+ENTERED = "entered.json"  # CallsOf of each workload that is recorded with stops
 COUNTED = "counted"  # the folder of the run of count_lines(), while it is made
 AUDIT_FAILED = "audit-failed"  # the folder of keep_disks()
 # Two logs of one kernel differ in 4 % of the library; so three of A are held against three of B.
 COMPARED_RECORDINGS = 3
 BLOCKS_MS = (BLOCK_MS, 0, 0, 1)  # of the orders in turn, the first one as it is written
+STOPPED_MAX = 100  # operations of a workload that is recorded with stops
+STOPPED_MS = (0, 0, 0, 1)  # of recordings with a stop in turn
 
 
 class NoRoom(Exception):
@@ -128,7 +134,8 @@ class RunSpec(msgspec.Struct, frozen=True):
     recover: of recoveries.WAYS, beside "there". coverage: whether the lines of series are counted where that
     needs no build. cpus: of the guest that records. orders: recordings of each workload with parallel blocks,
     the first as it is written, the others with delays that the seed draws; 0 for one. block_ms: of Device; -1
-    for one that goes with the order."""
+    for one that goes with the order. stops: recordings of each workload in which a call stops in the
+    middle of the kernel (workloads/stops.py), beside the others."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -160,6 +167,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     orders: int = 0
     block_ms: int = -1
     failing: bool = False
+    stops: int = 0
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -202,8 +210,11 @@ def run(
         first = plans_of(run_spec, kernels, guest, agent.name)[0].kernel_key
         boot_there(guest, first, progress.line)  # here, where it can be told
     started = time.monotonic()
-    plans = plans_of(run_spec, kernels, guest, agent.name)
+    calls = calls_of(run_spec, kernels, guest, agent.name, resume, progress)
+    plans = plans_of(run_spec, kernels, guest, agent.name, calls)
     folder = resume or new_run(out, question_of(run_spec, kernels, guest))
+    if calls and resume is None:
+        keep_calls(folder, calls)
     with only_one(folder), told_how_to_go_on(folder, progress):
         if resume is not None:
             remove_partial(folder)
@@ -406,6 +417,8 @@ def require_sectors(workload: Workload, profile: Profile) -> None:
 
 
 Kernels = dict[tuple[str, tuple[str, ...]], Kernel]  # by kernel spec and config variants
+Calls = dict[tuple[str, str, str], tuple[Entered, ...]]  # by kernel spec, profile and workload
+NO_CALLS: Calls = {}
 
 
 WHOLE_PAGES = "f2fs"  # the filesystem that has no blocks smaller than a page
@@ -422,9 +435,10 @@ def config_of(run_spec: RunSpec, profile: Profile, workload: Workload) -> tuple[
 
 
 def config_for(run_spec: RunSpec, part: Part, workload: Workload) -> tuple[str, ...]:
-    """The same, with what several processors need. Errors: BadKernel."""
+    """The same, with what several processors, and calls that stop, need. Errors: BadKernel."""
     several = (SMP,) if cpus_of(run_spec, part) > 1 else ()
-    return check_variants((*config_of(run_spec, part.profile, workload), *several))
+    stopping = (STOPS,) if stops_of(run_spec, part, workload) else ()
+    return check_variants((*config_of(run_spec, part.profile, workload), *several, *stopping))
 
 
 def cpus_of(run_spec: RunSpec, part: Part) -> int:
@@ -464,23 +478,27 @@ def on_profile(workload: Workload, profile: Profile) -> Workload:
 
 def device_of(run_spec: RunSpec, kind: str, workload: Workload, order: int = 0) -> Device:
     """Each workload with delays of its own: filesystems put what they write first at the same places. Threads
-    that are delayed meet in one way where each write of a block is long, and in another where none is."""
+    that are delayed meet in one way where each write of a block is long, and in another where none is. What
+    is done while a call has stopped has to end."""
     if kind == FAST:
-        drawn = BLOCKS_MS[order % len(BLOCKS_MS)] if workload.parallel else BLOCK_MS
+        taken = STOPPED_MS if workload.stops else BLOCKS_MS
+        drawn = taken[order % len(taken)] if workload.parallel else BLOCK_MS
         return Device(block_ms=run_spec.block_ms if run_spec.block_ms >= 0 else drawn)
     seed = run_spec.device_seed
     return Device(kind, seed if seed >= 0 else zlib.crc32(f"{run_spec.seed} {workload.name}".encode()))
 
 
-def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str = "") -> list[Plan]:
+def plans_of(
+    run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str = "", calls: Calls = NO_CALLS
+) -> list[Plan]:
     """One plan for each kernel, profile and workload, in this order: the same RunSpec, the same numbers.
-    agent: its hash."""
+    agent: its hash. calls: of calls_of()."""
     recordings = COMPARED_RECORDINGS if run_spec.against else 1
     wanted = [
-        (part, delayed(workload, run_spec.seed, order), config_for(run_spec, part, workload), order)
+        (part, drawn, config_for(run_spec, part, workload), order)
         for part in parts_of(run_spec)
         for workload in part.workloads
-        for order in range(orders_of(run_spec, part, workload))
+        for order, drawn in enumerate(recorded_of(run_spec, part, workload, calls))
     ]
     return [
         Plan(
@@ -515,14 +533,86 @@ def plans_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML, agent: str =
     ]
 
 
+def recorded_of(run_spec: RunSpec, part: Part, workload: Workload, calls: Calls) -> Iterator[Workload]:
+    """As it is recorded, once for each recording: as it is written, with other delays, with a stop."""
+    for order in range(orders_of(run_spec, part, workload)):
+        yield delayed(workload, run_spec.seed, order)
+    entered = calls.get((part.kernel, part.profile.name, workload.name), ())
+    for number in range(1, 1 + stops_of(run_spec, part, workload)):
+        yield stopped(workload, entered, run_spec.seed, number)
+
+
 def orders_of(run_spec: RunSpec, part: Part, workload: Workload) -> int:
-    """How many recordings of it there are."""
+    """How many recordings of it there are, but for those with a stop."""
     return max(1, run_spec.orders, part.orders) if workload.parallel else 1
+
+
+def stops_of(run_spec: RunSpec, part: Part, workload: Workload) -> int:
+    """How many recordings of it have a stop that is drawn. With calls that overlap a long workload takes
+    minutes to judge, for each order is a model of all of it."""
+    drawn = workload.program is None and not (workload.faulty or workload.injects or workload.stops)
+    drawn = drawn and len(workload.setup) + len(workload.run) <= STOPPED_MAX
+    return max(run_spec.stops, part.stops) if drawn else 0
 
 
 def planned_of(run_spec: RunSpec) -> int:
     """How many experiments."""
-    return sum(orders_of(run_spec, part, each) for part in parts_of(run_spec) for each in part.workloads)
+    return sum(
+        orders_of(run_spec, part, each) + stops_of(run_spec, part, each)
+        for part in parts_of(run_spec)
+        for each in part.workloads
+    )
+
+
+# --- which functions calls enter ------------------------------------------------------------------
+
+
+class CallsOf(msgspec.Struct, frozen=True):
+    """entered.json: of each workload, what its calls entered, by place in run."""
+
+    kernel: str
+    profile: str
+    workload: str
+    calls: tuple[Entered, ...]
+
+
+def calls_of(
+    run_spec: RunSpec, kernels: Kernels, guest: str, agent: str, resume: Path | None, progress: Progress
+) -> Calls:
+    """Of the workloads that are recorded with stops. Of a run that goes on, those that it had, so that the
+    draws are the same. A workload whose calls cannot be counted is told, and is recorded as it is written.
+    Errors: OSError, NoResults; as Workbench."""
+    wanted = {
+        (part.kernel, part.profile.name, workload.name)
+        for part in parts_of(run_spec)
+        for workload in part.workloads
+        if stops_of(run_spec, part, workload)
+    }
+    if not wanted:
+        return {}
+    if resume is not None:
+        with reading(resume):
+            kept = msgspec.json.decode((resume / ENTERED).read_bytes(), type=tuple[CallsOf, ...])
+        return {(one.kernel, one.profile, one.workload): one.calls for one in kept}
+    found: Calls = {}
+    with workspace() as space, Workbench(Worker(""), space) as bench:
+        for plan in plans_of(run_spec, kernels, guest, agent):
+            name = (plan.kernel, plan.profile.name, plan.workload.name)
+            if name not in wanted or name in found:
+                continue
+            progress.starting(plan)
+            found[name] = ()
+            try:
+                found[name] = bench.entered(plan)
+            except UNRECORDED as error:
+                progress.line(f"{plan.workload.name} on {plan.profile.name}: no stops are drawn: {error}")
+    return found
+
+
+def keep_calls(folder: Path, calls: Calls) -> None:
+    """Errors: OSError."""
+    kept = [CallsOf(*name, entered) for name, entered in calls.items()]
+    write_whole(folder / ENTERED, msgspec.json.encode(kept))
 
 
 # --- workers -------------------------------------------------------------------------------------
@@ -699,6 +789,16 @@ class Workbench:
         counted.flush()
         return outcome
 
+    def entered(self, plan: Plan) -> tuple[Entered, ...]:
+        """What each call of the plan's workload enters; of its own, without the profile's setup before it.
+        Errors: UNRECORDED."""
+        guest_slot = self._guest_slot_for(plan)
+        try:
+            return entered(guest_slot.guest(), plan.profile, plan.workload, self._space.path / "pristine")
+        except UNRECORDED:
+            guest_slot.drop()
+            raise
+
     def _guest_slot_for(self, plan: Plan) -> GuestSlot:
         wanted = (plan.kernel_key, plan.agent, plan.guest, plan.cpus, plan.log_bytes, plan.profile)
         if self._guest_slot is None or self._for != wanted:
@@ -780,6 +880,7 @@ def question_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> Questi
         host=host_facts(guest),
         cpus=run_spec.cpus,
         orders=run_spec.orders,
+        stops=run_spec.stops,
     )
 
 

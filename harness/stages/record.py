@@ -42,7 +42,8 @@ class NotRecorded(Exception):
 
 class StepReport(msgspec.Struct, frozen=True):
     """The agent's answer for one operation. log_lines: of the kernel log when it had returned, 0 of
-    threads. file: as Step.file."""
+    threads. file: as Step.file. entries: where they were counted, of each function of the kernel its name,
+    how often it was entered, and whether by a thread of the kernel."""
 
     index: int
     result: int
@@ -52,6 +53,7 @@ class StepReport(msgspec.Struct, frozen=True):
     times: tuple[int, int] = (0, 0)
     log_lines: int = 0
     file: msgspec.Raw = msgspec.Raw(b"null")
+    entries: tuple[tuple[str, int, bool], ...] = ()
 
 
 class RecordReport(msgspec.Struct, frozen=True):
@@ -89,20 +91,23 @@ class Recording(msgspec.Struct, frozen=True):
     queue: QueueFacts | None = None
 
 
-def program(profile: Profile, workload: Workload, block_ms: int = BLOCK_MS) -> str:
-    """The workload as agent/operations.c reads it. block_ms: of Device."""
+def program(profile: Profile, workload: Workload, block_ms: int = BLOCK_MS, counts: bool = False) -> str:
+    """The workload as agent/operations.c reads it. block_ms: of Device. counts: whether the functions of the
+    kernel that each operation of run enters are counted."""
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
     sizes = Counter(op.parallel for op in workload.run)
     lines = (
         program_line(phase, index, op, sizes[op.parallel] if op.parallel else 0)
         for index, (phase, op) in enumerate(phases)
     )
-    return "\n".join([program_head(profile, workload.parallel, block_ms), *lines]) + "\n"
+    return "\n".join([program_head(profile, workload.parallel, block_ms, counts), *lines]) + "\n"
 
 
-def program_head(profile: Profile, parallel: bool = False, block_ms: int = BLOCK_MS) -> str:
-    sectors = profile.size_bytes // 512
-    return f"{profile.filesystem}\t{profile.agent_options}\t{sectors}\t{int(parallel)}\t{block_ms}"
+def program_head(
+    profile: Profile, parallel: bool = False, block_ms: int = BLOCK_MS, counts: bool = False
+) -> str:
+    numbers = (profile.size_bytes // 512, int(parallel), block_ms, int(counts))
+    return "\t".join((profile.filesystem, profile.agent_options, *map(str, numbers)))
 
 
 def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
@@ -173,22 +178,36 @@ def recorded(
     workload: Workload,
     pristine: Path,
     block_ms: int = BLOCK_MS,
+    counts: bool = False,
 ) -> RecordReport:
     """
     The workload run by the agent on its disk, made anew from pristine, and its log, made empty.
 
-    request: the agent's word for the way it records. block_ms: of Device.
+    request: the agent's word for the way it records. block_ms: of Device. counts: of program().
     Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
     """
     guest.load(DISK, pristine)
     guest.empty(LOG)
-    text = program(profile, workload, block_ms).encode()
+    text = program(profile, workload, block_ms, counts).encode()
     guest.write(INBOX, 0, text)
     answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
     guest.stage = ""
     report = _read_report(guest.read(OUTBOX, 0, int(answer[1])))
     check_recorded(report, profile, guest.size(LOG))
+    check_stops(report, workload)
     return report
+
+
+def check_stops(report: RecordReport, workload: Workload) -> None:
+    """Errors: NotRecorded."""
+    operations = (*workload.setup, *workload.run)
+    for step in report.steps:
+        operation = operations[step.index]
+        if operation.word == "stop" and step.result:
+            raise NotRecorded(
+                f"{workload.name}: stop {operation.name}: the kernel has no function of this name that can "
+                "stop. It may have been inlined; and the kernel must have the config variant stops"
+            )
 
 
 def _read_report(raw: bytes) -> RecordReport:

@@ -72,3 +72,10 @@ def test_a_header_may_say_in_how_many_recordings_a_race_shows():
     assert facts_of(["// A bug\n"]).orders == 0
     with pytest.raises(BadKernel, match=r"'orders: few'.*a number of recordings"):
         facts_of(["// A bug\n// orders: few\n"])
+
+
+def test_a_header_may_say_in_how_many_recordings_with_a_stop_a_bug_shows():
+    facts = facts_of(["// A bug\n// stops: 60\n"])
+    assert (facts.stops, facts.orders) == (60, 0)
+    with pytest.raises(BadKernel, match=r"'stops: 0'.*a number of recordings"):
+        facts_of(["// A bug\n// stops: 0\n"])

@@ -136,3 +136,10 @@ def test_several_processors_need_a_kernel_whose_user_mode_linux_has_them() -> No
 
 def test_a_race_brings_the_variant_that_it_needs() -> None:
     assert parse("7.2+planted/btrfs-rename-does-not-pin-the-log").variants == ("smp",)
+
+
+def test_calls_can_stop_where_user_mode_linux_counts_what_forbids_it() -> None:
+    assert parse("6.12", ("stops",)).variants == ("stops",)
+    for word in ("5.10", "6.1"):
+        with pytest.raises(BadKernel, match=f"{word}.*may stop from 6.2 on, and this is {word}"):
+            parse(word, ("stops",))

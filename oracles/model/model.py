@@ -67,7 +67,7 @@ STOPPING = (errno.EIO, errno.EUCLEAN)
 
 # Words that can return 0 on a filesystem that has stopped: they do nothing there, or tell of no error.
 SILENT_WHEN_STOPPED = (
-    *("sync", "umount", "evict", "wait", "await", "close", "sync_file_range", "errortag", "fault"),
+    *("sync", "umount", "evict", "wait", "await", "stop", "close", "sync_file_range", "errortag", "fault"),
 )
 
 
@@ -210,6 +210,8 @@ class Model:
         self.extending: set[int] = set()  # times whose step was a write or append
         self.mapped: list[tuple[int, int]] = []  # (time, inode) of writes through a mapping
         self.moving: dict[int, tuple[int, int]] = {}  # time: (inode, offset) of a collapse or insert
+        self.zeroing: list[tuple[int, int]] = []  # time and inode of each zero-range
+        self.lengthening: set[int] = set()  # times of truncates to a larger size
         self.steps: dict[int, Step] = {}  # by time - 1
         self.numbered: dict[int, Step] = {}  # by Step.index, which is the same but for what ran in parallel
         self.order: list[int] = []  # of run: each Step.index, in the order of the effects

@@ -323,6 +323,8 @@ def _truncate(fs: Builder, operation: Operation) -> None:
 
 
 def _resize(fs: Builder, inode: int, size: int) -> None:
+    if size > contents.size_of(fs.model.content[inode].last):
+        fs.model.lengthening.add(fs.time)
     fs.change(inode, contents.resized(fs.model.content[inode].last, size))
     allocated = fs.model.allocated[inode]
     # Preallocation behind the end goes with any truncate, or stays: nobody promises which.
@@ -345,6 +347,8 @@ def _fallocate(fs: Builder, operation: Operation) -> None:
         allocated.change(fs.time, without(allocated.last, start, end))
     else:
         fs.allocate(inode, start, end)
+    if operation.mode.startswith("zero-range"):
+        fs.model.zeroing.append((fs.time, inode))
     _fallocated_through(fs, operation, inode, contents.size_of(old))
 
 
@@ -459,6 +463,7 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "fdatasync": _fsync,
     "sync": _sync,
     "await": _nothing,
+    "stop": _nothing,
     "freeze": _sync,  # fs/super.c freeze_super(): sync_filesystem()
     "thaw": _nothing,
     "grow": _nothing,

@@ -869,3 +869,23 @@ def test_what_left_a_logged_directory_is_durable_after_the_next_fsync():
     bench = Bench(text + "  write A/one 0 4K\n  fsync A/one\n")
     tree = also(without(bench.tree(), "dir"), "A/dir", node_at(bench.tree(), "dir"))
     assert {"logged directory", "renamed logged directory"} & roles(durable.judge(bench.case(tree)))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("xfs", set()), ("ext4", {"preallocation lost"})])
+def test_zero_range_of_xfs_may_show_its_hole_until_it_is_durable(name, expected):
+    """It gives the blocks back in one transaction, and takes others in the next."""
+    words = "setup\n  write foo 0 16K\nrun\n  fallocate foo zero-range 4K 8K\n  fsync foo\n"
+    bench = Bench(words, name)
+    hole = replaced(bench.tree(1), "foo", blocks=16)
+    assert kinds(durable.judge(bench.case(hole, begun=1))) == expected
+    assert kinds(durable.judge(bench.case(hole))) == {"preallocation lost"}
+
+
+@pytest.mark.parametrize(("name", "expected"), [("xfs", set()), ("ext4", {"size lost"})])
+def test_a_longer_truncate_of_xfs_may_have_written_its_zeros_alone(name, expected):
+    """The size on disk follows the block with zeros behind the old end."""
+    words = "setup\n  write foo 0 20001\nrun\n  truncate foo 64K\n  fsync foo\n"
+    bench = Bench(words, name)
+    tree = replaced(bench.tree(0), "foo", size=20480, content=(Run(0, 20001, "w", 1), Run(20001, 20480, "z")))
+    assert kinds(durable.judge(bench.case(tree, begun=1))) == expected
+    assert "size lost" in kinds(durable.judge(bench.case(tree)))

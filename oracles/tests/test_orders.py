@@ -399,3 +399,19 @@ def broken(prepared: Prepared, prefix: int, tree: Tree) -> list[str]:
         if each.oracle in BY_ORDER
         for violation in each.violations
     ]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("xfs", set()), ("ext4", {"size lost"})])
+def test_a_truncate_that_waits_beside_an_fsync_keeps_xfs_from_moving_the_size(name, expected):
+    """In memory the file is short at once, and the write that ends then leaves the size on disk alone."""
+    marks = {3: (0, 1), 4: (2, 5), 5: (3, 8)}
+    history = two("write A/foo 4K 4K; fsync A/foo", "truncate A/foo 1K", marks, name=name)
+    as_before = tree_of(model_of(history, [3, 4, 5]), len(history.setup))
+    assert judged(history, as_before, prefix=6) == expected
+
+
+def test_a_truncate_that_begins_after_the_fsync_finds_the_size_on_disk():
+    marks = {3: (0, 1), 4: (2, 3), 5: (4, 8)}
+    history = two("write A/foo 4K 4K; fsync A/foo", "truncate A/foo 1K", marks, name="xfs")
+    as_before = tree_of(model_of(history, [3, 4, 5]), len(history.setup))
+    assert "size lost" in judged(history, as_before, prefix=6)

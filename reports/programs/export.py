@@ -41,6 +41,7 @@ THREADS = "a shell script cannot run threads whose calls overlap; use --to c"
 INJECTED = "errortag makes the calls after it fail, and an exported program expects its calls to succeed"
 
 
+STOPPED = "stop stops a call in the middle of the kernel, which only a kernel built for it does"
 GROW = "grow: each filesystem has a request of its own for it"
 
 
@@ -256,6 +257,8 @@ def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
     """One line. Errors: NotInThisForm."""
     if operation.word == "errortag":
         raise NotInThisForm(INJECTED)
+    if operation.word == "stop":
+        raise NotInThisForm(STOPPED)
     if operation.word == "grow":
         raise NotInThisForm(GROW)
     if operation.word == "tmpfile" or (operation.word == "open" and "sync" in operation.mode):

@@ -16,6 +16,7 @@ from reports.programs.export import (
     BUG,
     GROW,
     INJECTED,
+    STOPPED,
     NotInThisForm,
     Reproducer,
     Shell,
@@ -453,6 +454,8 @@ def call(operation: Operation, index: int, one: Reproducer) -> list[str]:
     """Lines of C. Errors: NotInThisForm."""
     if operation.word == "errortag":
         raise NotInThisForm(INJECTED)
+    if operation.word == "stop":
+        raise NotInThisForm(STOPPED)
     if operation.word == "grow":
         raise NotInThisForm(GROW)
     offset = one.offsets.get(index, operation.offset)

@@ -21,6 +21,7 @@ from reports.text.models import model_words
 from reports.text.orders import order_words
 from reports.text.queue import queue_words
 from reports.text.reruns import rerun_words
+from reports.text.stops import stop_words
 from reports.text.tree_words import visible
 from reports.text.versions import rows, side_by_side, version_words
 
@@ -78,12 +79,18 @@ def examined(summary: Summary, question: Question) -> list[str]:
         *queue(summary),
         *recoveries(summary),
         *orders(summary),
+        *stops(summary),
     ]
 
 
 def orders(summary: Summary) -> list[str]:
     """How many orders the threads took, where workloads with threads were recorded several times."""
     return folded("orders", order_words(summary.orders)) if summary.orders else []
+
+
+def stops(summary: Summary) -> list[str]:
+    """Whether calls stopped, where they were to."""
+    return folded("stops", stop_words(summary.stops)) if summary.stops else []
 
 
 def versions(summary: Summary, question: Question) -> list[str]:

@@ -14,7 +14,9 @@ def device_words(kind: str) -> str:
     return "" if kind == FAST else f", recorded on the {kind} device"
 
 
-def guest_words(facts: ExperimentFacts) -> str:
-    """To go on a sentence with: ", with 2 processors, order 7 of its threads"."""
+def guest_words(facts: ExperimentFacts, stop: str = "") -> str:
+    """To go on a sentence with: ", with 2 processors, order 7 of its threads". stop: of Digest."""
     cpus = f", with {facts.cpus} processors" if facts.cpus > 1 else ""
+    if stop:
+        return f"{cpus}, stop at {stop}"
     return cpus + (f", order {facts.order} of its threads" if facts.order else "")

@@ -73,7 +73,7 @@ class Digest(msgspec.Struct, frozen=True):
     """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages.
     figures: of the log that was recovered, then of other recordings of the same.
     models: one part a crash model, in their order. known: of its history. failing: of kind DAMAGE, where
-    blocks failed and none was damaged."""
+    blocks failed and none was damaged. stop: where a call was to stop, "FUNCTION ENTRY", "" for nowhere."""
 
     number: int
     workload: str
@@ -99,6 +99,7 @@ class Digest(msgspec.Struct, frozen=True):
     cpus: int = 1
     order: int = 0
     failing: bool = False
+    stop: str = ""
 
     @property
     def entry_count(self) -> int:
@@ -164,7 +165,14 @@ def digest(experiment: Experiment) -> Digest:
         cpus=facts.cpus,
         order=facts.order,
         failing=blocks_fail(experiment),
+        stop=stop_of(experiment),
     )
+
+
+def stop_of(experiment: Experiment) -> str:
+    """As Digest.stop: the first of its workload."""
+    run = experiment.history.workload.run if experiment.history else ()
+    return next((f"{each.name} {each.length}" for each in run if each.word == "stop"), "")
 
 
 def blocks_fail(experiment: Experiment) -> bool:

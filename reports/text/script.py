@@ -102,6 +102,8 @@ def result_words(step: Step) -> str:
         return "never returned"
     if not step.reported:
         return "returned"
+    if step.operation.word == "stop":
+        return "stopped" if step.blocks else "did not come"
     if step.result >= 0:
         return "ok"
     return errno_words(-step.result)

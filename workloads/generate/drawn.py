@@ -520,7 +520,8 @@ WORDS: dict[str, tuple[int, Callable[[Tree], str]]] = {
     "remount": (4, _remount),
 }
 # Of the words that are drawn, those that no parallel block has; a descriptor is of one thread.
-NOT_BESIDE = {*REFUSED, "open", "tmpfile", "close"}
+# mmapwrite: here it is of any length, and in a block it may be of one page alone.
+NOT_BESIDE = {*REFUSED, "mmapwrite", "open", "tmpfile", "close"}
 WRITING = ("write", "pwrite")
 UMOUNT_PERCENT = 6  # of workloads end without a crash
 

@@ -44,7 +44,16 @@ def test_run_has_as_many_operations_as_asked(length):
 def test_every_word_is_drawn_but_faults_threads_and_what_fills_the_disk():
     """With each of its modes."""
     drawn_words = {one.word for workload in MANY for one in (*workload.setup, *workload.run)}
-    assert drawn_words == set(WORDS) - {"fault", "errortag", "await", "fill", "freeze", "thaw", "grow"}
+    assert drawn_words == set(WORDS) - {
+        "fault",
+        "errortag",
+        "await",
+        "stop",
+        "fill",
+        "freeze",
+        "thaw",
+        "grow",
+    }
     assert {one.mode for one in operations("rename")} == {"", *RENAME_MODES}
     assert {one.mode for one in operations("fallocate")} == set(FALLOCATE_MODES)
     assert {one.mode for one in operations("pwrite")} == set(PWRITE_MODES)

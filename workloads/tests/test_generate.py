@@ -162,6 +162,7 @@ def test_all_words_are_in_the_full_bounds():
         "fault",
         "errortag",
         "await",
+        "stop",
         "fill",
         "freeze",
         "thaw",

@@ -163,9 +163,13 @@ ERRORS = {
         7,
         "use write, which names the offset",
     ),
-    "mmapwrite in parallel": (parallel("mmapwrite A 0 1", "sync"), 4, 7, "put it before the block"),
+    "mmapwrite in parallel": (parallel("mmapwrite A 4095 2", "sync"), 4, 7, "one page of 4K alone"),
     "long write in parallel": (parallel("write A 0 65K", "sync"), 4, 7, "64K at most"),
     "await alone": (run("await 1"), 2, 3, "must be in a thread of a parallel block"),
+    "stop alone": (run("stop ext4_link 1"), 2, 3, "must be in a thread of a parallel block"),
+    "stop before an entry": (parallel("stop ext4_link 0", "sync"), 4, 22, "entries are counted from 1"),
+    "stop at no function": (parallel("stop 4ext 1", "sync"), 4, 12, "not the name of a function in C"),
+    "stop of others": (parallel("stop ext4_link 1 all", "sync"), 4, 24, "Use one of workers"),
     "await too much": (parallel("await 1001", "sync"), 4, 13, "from 0 to 1000"),
     "descriptor of another thread": (
         parallel("open A @a", "fsync @a"),
@@ -308,7 +312,7 @@ def draw(random_: random.Random) -> Operation:
         [
             word
             for word in text.WORDS
-            if word not in ("umount", "remount", "open", "tmpfile", "close", "await")
+            if word not in ("umount", "remount", "open", "tmpfile", "close", "await", "stop")
         ]
     )
     name = lambda: "".join(random_.choices('ab/ "\\#ä.', k=6)).strip("/")  # noqa: E731
@@ -333,6 +337,8 @@ def draw(random_: random.Random) -> Operation:
         text.Kind.MICROSECONDS: lambda: random_.choice([0, 1024, 100_000]),
         text.Kind.PLACE: lambda: random_.choice([1, 4096]),
         text.Kind.TAG: lambda: random_.choice(["larp", "rmap_finish_one"]),
+        text.Kind.FUNCTION: lambda: random_.choice(["ext4_link", "f.isra.0"]),
+        text.Kind.ENTRY: lambda: random_.choice([1, 1024]),
         text.Kind.BYTE: lambda: random_.choice([0, 255]),
     }
     if word == "fault":

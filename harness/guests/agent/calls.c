@@ -257,11 +257,15 @@ static uint64_t page_begin(uint64_t offset)
 	return offset / page_bytes * page_bytes;
 }
 
-static sigjmp_buf no_page;
+/* The signal comes to the thread that stored. */
+static _Thread_local sigjmp_buf no_page;
+static _Thread_local volatile sig_atomic_t storing; /* read by the handler alone */
 
-static void page_failed(int signal)
+static void page_failed(int number)
 {
-	siglongjmp(no_page, signal);
+	if (storing)
+		siglongjmp(no_page, number);
+	signal(number, SIG_DFL); /* the same access raises it again */
 }
 
 /* Through a shared mapping; what lies behind the end of file cannot be reached (SIGBUS), nor a page that
@@ -284,10 +288,11 @@ static int write_mapped(const struct operation *operation)
 	if (map != MAP_FAILED) {
 		signal(SIGBUS, page_failed);
 		if (!sigsetjmp(no_page, 1)) {
+			storing = true;
 			stamp(map + (operation->offset - first), operation->index, operation->offset, operation->length);
 			result = 0;
 		}
-		signal(SIGBUS, SIG_DFL);
+		storing = false;
 		munmap(map, end - first);
 		if (result)
 			errno = ENOSPC;
@@ -899,6 +904,8 @@ static int do_persist(const struct operation *operation)
 		return set_errortag(operation->name, !operation->mode[0]);
 	if (is(operation, "await"))
 		return await_writes(operation->length, operation->offset);
+	if (is(operation, "stop"))
+		return stops_ask(operation);
 	return NOT_MINE;
 }
 

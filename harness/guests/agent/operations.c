@@ -3,7 +3,7 @@
  * Record: run a workload on the log-writes device, with a mark before and after each operation, and
  * report each result. The program is text, made by harness/stages/record.py:
  *
- *   filesystem TAB options TAB sectors TAB threads TAB milliseconds of a write in a parallel block
+ *   filesystem TAB options TAB sectors TAB threads TAB milliseconds of a write in a parallel block TAB counts
  *   phase TAB index TAB word TAB path TAB path2 TAB target TAB mode TAB name TAB value TAB descriptor
  *     TAB offset TAB length TAB at TAB major TAB minor TAB beside TAB thread
  *
@@ -155,6 +155,7 @@ struct program program_start(char *text)
 	program.sectors = strtoull(field(&line), NULL, 10);
 	program.threads = atoi(field(&line));
 	program.block_ms = atoi(field(&line));
+	program.counts = atoi(field(&line));
 	return program;
 }
 
@@ -240,10 +241,11 @@ void mark_done(const struct operation *operation)
 	mark("done", operation);
 }
 
-static void perform(const struct operation *operation, bool first)
+static void perform(const struct operation *operation, bool first, bool counts)
 {
 	if (operation->run)
 		mark_begin(operation);
+	counts = counts && operation->run && stops_count();
 	int result = do_operation(operation) ? -errno : 0;
 
 	if (operation->run)
@@ -254,6 +256,8 @@ static void perform(const struct operation *operation, bool first)
 
 	if (left && is_mounted())
 		put_left_file(&report, left);
+	if (counts)
+		stops_put_counts(&report);
 	put(&report, ",\"log_lines\":%d}", kernel_log_lines());
 }
 
@@ -317,7 +321,7 @@ void record(char *text)
 		if (operation.beside)
 			perform_block(&program, &operation, first);
 		else
-			perform(&operation, first);
+			perform(&operation, first, program.counts);
 		first = false;
 		unmounted = !strcmp(operation.word, "umount");
 	}

@@ -7,6 +7,8 @@
  * also yields after each of its operations, and `await` lets it begin when the others are in the middle of theirs: it counts the writes of
  * the device, which the others are waiting for one by one.
  *
+ * `stop` lets a call stop in the middle of the kernel (stops.c); an `await` ends there, too.
+ *
  * For that the disk is slow while a block runs, unless the program says 0 milliseconds: a write to memory is done
  * before the other thread has looked.
  * "fsync A/foo" on btrfs beside "await 1; fsync A/foo", with a bug that shows when the second returns while the
@@ -31,6 +33,7 @@ struct doing {
 };
 
 static struct doing *block;
+static bool stopping; /* the block has a `stop` */
 static bool slow;
 static int block_count;
 static atomic_int turn, running, awaiting;
@@ -74,7 +77,7 @@ static void let_others(void)
 int await_writes(uint64_t count, uint64_t microseconds)
 {
 	awaiting++;
-	while (writes_done() - writes_before < count && awaiting < running)
+	while (writes_done() - writes_before < count && awaiting < running && !(stopping && stops_hit()))
 		let_others();
 	awaiting--;
 	if (microseconds)
@@ -129,9 +132,25 @@ static void take_processor(int number)
 	sched_setaffinity(0, sizeof(mine), &mine); /* of a machine it may be one that we are not let on */
 }
 
+static bool is_word(int i, const char *word)
+{
+	return !strcmp(block[i].operation.word, word);
+}
+
 static bool waits(int i)
 {
-	return !strcmp(block[i].operation.word, "await");
+	return is_word(i, "await") || is_word(i, "stop");
+}
+
+/* Of the thread whose call was to stop: whether it did is told as the blocks of its `stop`. */
+static void end_stop(int *asked, unsigned int before)
+{
+	if (*asked < 0)
+		return;
+	if (!block[*asked].operation.mode[0])
+		stops_forget();
+	block[*asked].outcome.blocks = stops_hit() > before;
+	*asked = -1;
 }
 
 /* Where writes take no time a mark is a large part of a call, so one stands for an end and the next begin. */
@@ -142,7 +161,8 @@ static void *run_thread(void *number)
 	while (turn != thread_number)
 		sched_yield();
 	turn++;
-	int done = -1;
+	int done = -1, asked = -1;
+	unsigned int before = 0;
 	for (int i = 0; i < block_count; i++) {
 		if (block[i].operation.thread != thread_number)
 			continue;
@@ -150,11 +170,20 @@ static void *run_thread(void *number)
 			    block[i + 1].operation.thread != thread_number;
 
 		perform_beside(&block[i], done, told);
+		if (is_word(i, "stop")) {
+			before = stops_hit();
+			asked = i;
+		} else if (!is_word(i, "await")) {
+			end_stop(&asked, before);
+		}
 		done = told ? -1 : block[i].operation.index;
 		if (slow && !waits(i))
 			let_others();
 	}
+	end_stop(&asked, before);
 	running--;
+	if (stopping && running && awaiting + (int)stops_now() >= running)
+		stops_go_on();
 	return NULL;
 }
 
@@ -187,6 +216,9 @@ void perform_block(struct program *program, const struct operation *first, bool 
 			die("program: a parallel block that is not whole");
 	int count = thread_count();
 
+	stopping = false;
+	for (int i = 0; i < block_count; i++)
+		stopping |= is_word(i, "stop");
 	if (count > THREADS_MAX)
 		die("program: too many threads");
 	bool slowed = program->block_ms && !late_now();
@@ -204,6 +236,8 @@ void perform_block(struct program *program, const struct operation *first, bool 
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
 	close(statistics);
+	if (stopping)
+		stops_end();
 	if (slowed)
 		under_table(program->sectors, "linear", RECORDED_DISK " 0");
 	for (int i = 0; i < block_count; i++) {

@@ -299,6 +299,32 @@ def test_a_device_that_cannot_be_used_is_told(powercut: Powercut, words: tuple[s
     assert said in told
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--faults",), "--stops cannot be used with --faults"),
+        (("--damage",), "--stops cannot be used with --faults"),
+        (("--cross-check",), "record one workload twice"),
+        (("--guest", "ssh:lab1"), "a kernel that Powercut builds"),
+    ],
+    ids=["faults", "damage", "cross-check", "machine"],
+)
+def test_stops_go_with_power_failures_in_guests_that_can(
+    powercut: Powercut, words: tuple[str, ...], said: str
+) -> None:
+    exit_status, told = powercut("run", "replace-by-rename", "--fs", "ext4", "--stops", "3", *words)
+    assert (exit_status, is_one_line(told)) == (2, True)
+    assert said in told
+
+
+def test_a_resumed_run_with_stops_goes_on_with_them(made: Path, monkeypatch) -> None:
+    question(made, ("powercut", "run", "replace-by-rename", "--stops", "7"))
+    run_specs: list[run.RunSpec] = []
+    monkeypatch.setattr(run_command, "do_run", lambda run_spec, *_: run_specs.append(run_spec) or 0)
+    assert main.main(["run", "--resume", str(made)]) == 0
+    assert run_specs[0].stops == 7
+
+
 def test_a_resumed_run_on_two_devices_goes_on_with_both(made: Path, monkeypatch) -> None:
     question(made, ("powercut", "run", "replace-by-rename", "--device", "slow,fast"))
     run_specs: list[run.RunSpec] = []

@@ -64,6 +64,17 @@ def test_a_race_is_recorded_several_times_on_its_own_workloads_and_so_is_the_sto
     ]
 
 
+def test_what_shows_with_stops_alone_is_recorded_with_them_and_so_is_the_stock_kernel():
+    bug = Bug("planted/c", ("btrfs",), ("fsync-new-file",), (), stops=60)
+    parts = sweep_parts("6.12", (BUGS[0], bug), TWO)
+    assert [(part.kernel, [one.name for one in part.workloads], part.stops) for part in parts] == [
+        ("6.12", ["fsync-new-file"], 60),
+        ("6.12+planted/c", ["fsync-new-file"], 60),
+        ("6.12", ["fsync-new-file", "replace-by-rename"], 0),
+        ("6.12+planted/a", ["fsync-new-file", "replace-by-rename"], 0),
+    ]
+
+
 def test_a_race_is_left_out_where_a_guest_has_one_processor_only():
     races = [bug for bug in planted_bugs() if bug.orders]
     possible, left_out = plantable("6.12", races)

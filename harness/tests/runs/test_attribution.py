@@ -25,6 +25,7 @@ from kernel.build import series
 from kernel.kernel import BadKernel, KernelError, Unbuildable
 from reports.results import SLOW, Attribution, Device, FindingCounts, Triage, read_experiment
 from workloads.generate import drawn
+from workloads.text import parse
 
 LOST, GONE = "btrfs durable: name lost (synced file)", "btrfs atomic: replaced name gone (renamed file)"
 BTRFS = [fix for fix in FIXES if fix.filesystem == "btrfs"]
@@ -95,6 +96,21 @@ def test_what_all_fixes_together_leave_costs_one_kernel():
 
     assert attributions([shown(0, LOST)], examine) == {}
     assert asked == ["6.12", "+".join(["6.12", *(fix.series for fix in BTRFS)])]
+
+
+def test_workloads_that_need_another_kernel_are_asked_about_apart():
+    """One with a stop needs the config variant that can; what is asked together is asked of one kernel."""
+    text = "run\n  parallel\n    thread\n      stop btrfs_link 1\n      sync\n    thread\n      sync\n"
+    stopping = msgspec.structs.replace(shown(1, LOST), workload=parse(text, "stops"))
+    together = []
+
+    def examine(_kernel, ones):
+        together.append({one.workload.config for one in ones})
+        return [one.signatures for one in ones]
+
+    attributions([shown(0, LOST), stopping, shown(2, LOST)], examine)
+    assert all(len(configs) == 1 for configs in together)
+    assert {(), ("stops",)} == set().union(*together)
 
 
 @pytest.mark.parametrize("error", [Unbuildable, BadKernel])
