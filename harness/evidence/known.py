@@ -74,6 +74,7 @@ OVER_WHAT_IT_READS = "F2FS-10"
 NO_FSYNC = "F2FS-11"
 BESIDE_ANOTHER = "F2FS-12"
 SINCE_AN_UNMOUNT = "F2FS-13"
+HALF_A_LIST = "F2FS-14"
 WITHOUT_THE_JOURNAL = "EXT4-24"
 FULL_AREA = "EXT4-25"
 REPLAYED = "BTRFS-15"
@@ -625,6 +626,22 @@ KNOWN = (
         )
     ),
     KnownBug(
+        HALF_A_LIST,
+        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+        "f2fs",
+        "attribute-replaced-beside-others-in-a-node",
+        ("durable: xattr lost (synced file)",),
+        models=("T",),
+    ),
+    KnownBug(
+        HALF_A_LIST,
+        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+        "f2fs",
+        "attributes-fsynced-with-their-first-node",
+        ("consistent: listxattr failed (file)", "quiet: filesystem error (kernel log)"),
+        models=("T",),
+    ),
+    KnownBug(
         SINCE_AN_UNMOUNT,
         ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
         "f2fs",
@@ -1094,6 +1111,7 @@ FIXES = (
     Fix("fix/f2fs-synchronous-direct-write-syncs", "f2fs", (NO_FSYNC,)),
     Fix("fix/f2fs-fsync-waits-for-another-of-its-file", "f2fs", (BESIDE_ANOTHER,)),
     Fix("fix/f2fs-read-only-mount-recovers-after-an-unmount", "f2fs", (SINCE_AN_UNMOUNT,)),
+    Fix("fix/f2fs-attributes-are-recovered-whole", "f2fs", (HALF_A_LIST,)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),
