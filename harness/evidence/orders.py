@@ -72,7 +72,7 @@ def _digests(experiment: Experiment, workload: Workload) -> tuple[bytes, bytes]:
 
 
 def _names(workload: Workload) -> dict[int, int]:
-    """By index in the workload, as its marks have it, the place among the operations but `await`."""
+    """By index in the workload, as its marks have it, the place among the others than DELAYING."""
     operations = enumerate((*workload.setup, *workload.run))
     calls = (index for index, each in operations if each.word not in DELAYING)
     return {index: place for place, index in enumerate(calls)}

@@ -200,7 +200,7 @@ def until_all_have_ended(history: History, begun: int) -> tuple[Operation, ...]:
 
 
 def with_marks(history: History, indexes: Collection[int]) -> tuple[int, ...]:
-    """In order, without `await`, which is no call."""
+    """In order, without `await` and `stop`, which are no calls."""
     words = {step.index: step.operation.word for step in history.run}
     return tuple(sorted(index for index in indexes if words[index] not in DELAYING))
 

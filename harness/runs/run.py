@@ -596,7 +596,7 @@ def calls_of(
         return {(one.kernel, one.profile, one.workload): one.calls for one in kept}
     found: Calls = {}
     with workspace() as space, Workbench(Worker(""), space) as bench:
-        for plan in plans_of(run_spec, kernels, guest, agent):
+        for plan in plans_of(run_spec, kernels, guest, agent):  # of several of a name the first will do
             name = (plan.kernel, plan.profile.name, plan.workload.name)
             if name not in wanted or name in found:
                 continue

@@ -32,7 +32,7 @@ static int say(const char *command)
 }
 
 /* What the kernel says, from its beginning. */
-static size_t heard(char *text, size_t capacity)
+static void heard(char *text, size_t capacity)
 {
 	int control = open(CONTROL, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
@@ -44,7 +44,6 @@ static size_t heard(char *text, size_t capacity)
 	if (control >= 0)
 		close(control);
 	text[length] = 0;
-	return length;
 }
 
 static unsigned int number_of(const char *name)
