@@ -200,6 +200,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
                   room (ENOSPC), a file was then made in the empty root, a quarter of the device reserved for
                   it, and removed: calls named "create-again" and so on. probe_steps: how many calls it made.
     room:         before the probe; None where nothing was mounted, and in the evidence of earlier versions.
+    empty_room:   when the probe had removed everything, where a block failed during recovery, and of the same
+                  state without that; else None.
     kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
     fsck:         None when it did not run.
     death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";
@@ -229,6 +231,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     probe: tuple[str, ...] = ()
     probe_steps: int = 0
     room: Room | None = None
+    empty_room: Room | None = None
     kernel_log: tuple[str, ...] = ()
     fsck: Fsck | None = None
     death: str = ""

@@ -26,7 +26,7 @@ from harness.stages.explore import StatePlan
 from harness.stages.judge import DamageJudge, Ledger, decode
 from harness.stages.record import Recording
 from harness.stages.recover import Recovered, Recovery
-from harness.stages.session import WANT_CHANGES, WANT_READS, walk_flags
+from harness.stages.session import WANT_CHANGES, WANT_EMPTY_ROOM, WANT_READS, walk_flags
 from harness.states.block_names import block_name
 from harness.states.crash import parse_spec, states
 from harness.states.log import Log
@@ -56,7 +56,7 @@ class DamageSweep:
         self._setting, self._state_plan = setting, state_plan
         self._base, self._log = recording.base, log
         self._judge = DamageJudge(recording.history, setting.profile, setting.tier)
-        self._walk_flags = walk_flags(recording.history)
+        self._walk_flags = walk_flags(recording.history) | (WANT_EMPTY_ROOM if state_plan.failing else 0)
         self._planned = 0
         self._coverage: tuple[Coverage, ...] = ()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.guests.guest import GuestSlot
 from harness.stages.judge import DamageJudge, decode
 from harness.stages.recover import Recovery
-from harness.stages.session import WANT_CHANGES, walk_flags
+from harness.stages.session import WANT_CHANGES, WANT_EMPTY_ROOM, walk_flags
 from harness.states.block_names import block_name
 from harness.states.crash import states
 from harness.states.log import open_log
@@ -37,15 +37,16 @@ def recover_damaged(
     assert state.damage is not None
     one, base, recoveries = profile(facts.profile), scratch / "base", scratch / FOLDER
     judge = DamageJudge(history, one, Tier(facts.tier))
+    asks = walk_flags(history) | WANT_CHANGES | (WANT_EMPTY_ROOM if state.damage.fails else 0)
     with open_log(scratch / "state.log") as log:
-        recovery = Recovery(guest_slot, one, False, scratch, walk_flags(history) | WANT_CHANGES)
+        recovery = Recovery(guest_slot, one, False, scratch, asks)
         earlier = list(recovery.run(base, log, states(state.prefix - 1))) if state.prefix else []
         for each in earlier:
             judge.add_undamaged(each.spec, each.observation)
         (whole,) = recovery.go_on(base, log, [state.undamaged], recoveries)
         # A kernel that keeps some of its words to itself has said much by now (experiments/damage.py).
         guest_slot.drop()
-        again = Recovery(guest_slot, one, False, scratch, walk_flags(history) | WANT_CHANGES)
+        again = Recovery(guest_slot, one, False, scratch, asks)
         (damaged,) = again.go_on(base, log, [state], recoveries)
         with Rebuilding(base, log, recoveries) as disks:
             disks.move(state.undamaged)

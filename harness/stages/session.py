@@ -40,6 +40,7 @@ FORGET_PROOFS = 16384
 WITHOUT_READAHEAD = 32768
 AUDIT_PROOF = 65536
 BLOCK_FAILS = {"read": 131072, "write": 262144}  # by Damage.fails
+WANT_EMPTY_ROOM = 524288
 PART_SHIFT = 56  # agent/agent.h: CHANGED_SECTORS_SHIFT
 BLOCK_MASK = (1 << PART_SHIFT) - 1
 # The words after which the walk tells inode flags, extents, times.

@@ -8,7 +8,7 @@ import pytest
 from oracles.case import prepare
 from oracles.faults.damage import Outcome, outcome_of, split, tree_key
 from oracles.judge import judge_damage
-from oracles.observation import Observation
+from oracles.observation import Observation, Room
 from oracles.profiles import profile
 from oracles.spec import BadSpec, Damage
 from oracles.tests.made import Bench, replaced, without
@@ -214,6 +214,59 @@ def test_a_disk_that_cannot_be_mounted_when_it_is_sound_again_is_lost():
     assert scene.judge(seen, spec=FAILS)[1] == {"healed": [("mount fails afterwards", "log tree leaf")]}
     busy = msgspec.structs.replace(scene.whole, umount_errno=errno.EBUSY)
     assert scene.judge(busy, spec=FAILS)[1] == {"healed": [("unmount failed", "log tree leaf")]}
+
+
+def test_room_that_there_is_without_the_error_is_there_after_it():
+    """Seen on 7.2 with a fix taken out: a deleted subvolume was forgotten, and its blocks were never free."""
+    scene = Scene()
+    mib = 1 << 20
+    scene.whole = msgspec.structs.replace(scene.whole, empty_room=Room(300 * mib, 250 * mib, 240 * mib))
+    seen = msgspec.structs.replace(REFUSED, second_tree=scene.whole.tree)
+    for free, broken in ((250, {}), (240, {}), (200, {"healed": [("room lost", "log tree leaf")]})):
+        there = msgspec.structs.replace(seen, empty_room=Room(300 * mib, free * mib, 0))
+        assert scene.judge(there, spec=FAILS)[1] == broken
+    assert scene.judge(seen, spec=FAILS)[1] == {}
+
+
+def test_after_an_error_the_filesystem_can_be_used():
+    """Room for a new file is another thing: of a full one btrfs reserves more or less from mount to mount."""
+    scene = Scene()
+    seen = msgspec.structs.replace(REFUSED, second_tree=scene.whole.tree)
+    full = msgspec.structs.replace(seen, probe=("write .powercut-probe: ENOSPC",))
+    assert scene.judge(full, spec=FAILS)[1] == {}
+    kept = msgspec.structs.replace(seen, probe=("unlink A/bar: EIO",))
+    assert scene.judge(kept, spec=FAILS)[1] == {"healed": [("cannot be used afterwards", "log tree leaf")]}
+    scene.whole = msgspec.structs.replace(scene.whole, probe=kept.probe)
+    assert scene.judge(kept, spec=FAILS)[1] == {}
+
+
+def test_after_an_error_blocks_behind_the_end_of_a_file_may_be_freed():
+    """Seen on 6.12, xfs: the first unmount frees them, and the mount after the error is behind it."""
+    scene = Scene("xfs")
+    tree = scene.whole.tree
+    freed = tuple(msgspec.structs.replace(node, blocks=0) for node in tree)
+    kept = tuple(msgspec.structs.replace(node, blocks=64) for node in tree)
+    scene.whole = msgspec.structs.replace(scene.whole, tree=kept, second_tree=freed)
+    for once in (kept, freed):
+        seen = msgspec.structs.replace(REFUSED, second_tree=once)
+        assert scene.judge(seen, spec=FAILS)[1] == {}
+    seen = msgspec.structs.replace(REFUSED, second_tree=without(freed, "A/bar"))
+    assert scene.judge(seen, spec=FAILS)[1] == {"healed": [("tree changed", "log tree leaf")]}
+
+
+def test_ext4_that_needs_a_check_keeps_blocks_behind_ends():
+    """Seen on 6.12, ext4: the block of the journal failed that the removal of orphans needed."""
+    scene = Scene("ext4")
+    more = tuple(msgspec.structs.replace(node, blocks=node.blocks + 16) for node in scene.whole.tree)
+    told = (
+        "4 EXT4-fs warning (device dm-2): ext4_clear_journal_err: Marked fs in need of filesystem check.",
+    )
+    seen = msgspec.structs.replace(REFUSED, second_tree=more)
+    assert scene.judge(seen, spec=FAILS)[1] == {"healed": [("tree changed", "log tree leaf")]}
+    seen = msgspec.structs.replace(seen, kernel_log=told)
+    assert scene.judge(seen, spec=FAILS)[1] == {}
+    lost = msgspec.structs.replace(seen, second_tree=without(more, "A/bar"))
+    assert scene.judge(lost, spec=FAILS)[1] == {"healed": [("tree changed", "log tree leaf")]}
 
 
 def test_a_mount_that_went_on_must_not_have_used_the_log_up():

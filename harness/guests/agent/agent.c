@@ -80,6 +80,7 @@ enum {
 	AUDIT = 65536, /* what is proven is recovered all the same */
 	READ_FAILS = 131072, /* of the block `failing`, until recovery has ended */
 	WRITE_FAILS = 262144,
+	WANT_EMPTY_ROOM = 524288,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -334,6 +335,7 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 				     .first_probe = first_probe,
 				     .reads = request->flags & WANT_READS,
 				     .read_only_first = request->flags & READ_ONLY_FIRST,
+				     .empty_room = request->flags & WANT_EMPTY_ROOM,
 				     .counters = request->flags & WANT_COUNTERS };
 
 	if (earlier >= 0 && !(request->flags & AUDIT)) {

@@ -230,7 +230,7 @@ void stops_put_counts(struct text *out);
 /* faults.c */
 void fault_run(char *program);
 bool failing_start(uint64_t all_sectors, uint64_t block, bool on_write);
-void fault_off(void);
+void failing_over(void);
 void failing_end(void);
 #define FAULTY_DEVICE "/dev/faulty"
 void drop_run(char *program);
@@ -251,6 +251,7 @@ struct recovery {
 	bool reads; /* tell which blocks the mount read */
 	bool plain; /* a device that stands alone: what was written to it is not known */
 	bool read_only_first; /* a mount that must not recover, one that does and is read-only, then the others */
+	bool empty_room; /* tell how much is free when the probe has removed everything */
 	bool counters; /* keep what mount, walk and unmount executed (counters.c) */
 };
 

@@ -25,7 +25,9 @@
  */
 #include "agent.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +97,7 @@ static void faulty_table(char *ranges, bool everything, bool flush_fails)
 }
 
 /* The same disk, sound from now on. */
-void fault_off(void)
+static void fault_off(void)
 {
 	if (!bad_sound())
 		die("the bad device's table");
@@ -322,6 +324,60 @@ void fault_run(char *text)
 
 /* --- a block that fails while a state is recovered ------------------------------------------------ */
 
+/*
+ * XFS tries a write of metadata that failed again, forever (Documentation/admin-guide/xfs.rst, "Error handling"), so a mount
+ * waits as long as its block fails. A thread makes the device sound after FAILS_S: who still waits then hangs.
+ */
+#define FAILS_S 5
+
+static pthread_t healer;
+static pthread_mutex_t healer_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t healer_told;
+static bool healer_runs, needed_no_more;
+
+static void *heal(void *nothing)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += FAILS_S;
+	pthread_mutex_lock(&healer_lock);
+	while (!needed_no_more && pthread_cond_timedwait(&healer_told, &healer_lock, &until) != ETIMEDOUT)
+		;
+	if (!needed_no_more)
+		fault_off();
+	pthread_mutex_unlock(&healer_lock);
+	return nothing;
+}
+
+static void healer_start(void)
+{
+	pthread_condattr_t clock;
+
+	needed_no_more = false;
+	if (pthread_condattr_init(&clock) || pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) ||
+	    pthread_cond_init(&healer_told, &clock) || pthread_create(&healer, NULL, heal, NULL))
+		die("a thread for a failing device");
+	pthread_condattr_destroy(&clock);
+	healer_runs = true;
+}
+
+/* From here on the device is sound, and nobody else changes it. */
+void failing_over(void)
+{
+	if (healer_runs) {
+		pthread_mutex_lock(&healer_lock);
+		needed_no_more = true;
+		pthread_cond_signal(&healer_told);
+		pthread_mutex_unlock(&healer_lock);
+		if (pthread_join(healer, NULL))
+			die("the end of a failing device");
+		pthread_cond_destroy(&healer_told);
+		healer_runs = false;
+	}
+	fault_off();
+}
+
 /* The disk of the state, made new, by way of FAULTY_DEVICE. False where the kernel has no such fault. */
 bool failing_start(uint64_t all_sectors, uint64_t block, bool on_write)
 {
@@ -335,6 +391,8 @@ bool failing_start(uint64_t all_sectors, uint64_t block, bool on_write)
 	refused = false;
 	devices_start();
 	change_fault(&fault);
+	if (!refused)
+		healer_start();
 	return !refused;
 }
 

@@ -8,7 +8,10 @@
 #include "agent.h"
 
 #include <fcntl.h>
+#include <linux/btrfs.h>
+#include <linux/btrfs_tree.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,6 +22,8 @@
 #include <unistd.h>
 
 #define PROBE_NAME ".powercut-probe"
+#define LITTLE_ROOM 16 /* one part in so many of the device free, or less, as in oracles/usable.py */
+#define DROP_MS 10000
 
 /*
  * On a machine somebody else may have the device open: what was read of the last state stays in memory then, and would
@@ -171,16 +176,59 @@ static void probe_again(void)
 	step(!unlink(path), "unlink-again", path);
 }
 
-/* How much of the filesystem is in use, in bytes. */
-static void put_room(void)
+/* Whether a subvolume is deleted and its blocks are not all free: its item is among the orphans of the tree of roots. */
+static bool subvolume_is_being_dropped(int root)
+{
+	struct btrfs_ioctl_search_args search = {
+		.key = {
+			.tree_id = BTRFS_ROOT_TREE_OBJECTID,
+			.min_objectid = BTRFS_ORPHAN_OBJECTID,
+			.max_objectid = BTRFS_ORPHAN_OBJECTID,
+			.min_type = BTRFS_ORPHAN_ITEM_KEY,
+			.max_type = BTRFS_ORPHAN_ITEM_KEY,
+			.max_offset = -1ULL,
+			.max_transid = -1ULL,
+			.nr_items = 1,
+		},
+	};
+
+	return !ioctl(root, BTRFS_IOC_TREE_SEARCH, &search) && search.key.nr_items;
+}
+
+/*
+ * btrfs frees the blocks of a deleted subvolume in a thread, in its own time. That is waited for, as `btrfs subvolume sync`
+ * does; BTRFS_IOC_SYNC wakes the thread.
+ */
+static void await_dropped_subvolumes(void)
+{
+	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
+
+	for (int waited_ms = 0; root >= 0 && subvolume_is_being_dropped(root) && waited_ms < DROP_MS; waited_ms++) {
+		ioctl(root, BTRFS_IOC_SYNC, 0);
+		usleep(1000);
+	}
+	if (root >= 0) {
+		syncfs(root); /* what was freed can be used once that is committed */
+		close(root);
+	}
+}
+
+/* A device that a deleted subvolume filled is full until its blocks are free. */
+static void await_room(void)
 {
 	struct statfs room;
 
-	if (statfs(MOUNT_POINT, &room))
-		return;
-	put(&report, ",\"room\":{\"total_bytes\":%llu,\"free_bytes\":%llu,\"available_bytes\":%llu}",
-	    (unsigned long long)room.f_blocks * room.f_bsize, (unsigned long long)room.f_bfree * room.f_bsize,
-	    (unsigned long long)room.f_bavail * room.f_bsize);
+	if (!statfs(MOUNT_POINT, &room) && room.f_type == BTRFS_SUPER_MAGIC &&
+	    room.f_bavail <= room.f_blocks / LITTLE_ROOM)
+		await_dropped_subvolumes();
+}
+
+/* How much of the filesystem is in use, in bytes. */
+static void put_room(const char *name, const struct statfs *room)
+{
+	put(&report, ",\"%s\":{\"total_bytes\":%llu,\"free_bytes\":%llu,\"available_bytes\":%llu}", name,
+	    (unsigned long long)room->f_blocks * room->f_bsize, (unsigned long long)room->f_bfree * room->f_bsize,
+	    (unsigned long long)room->f_bavail * room->f_bsize);
 }
 
 /* Clear the flags that forbid changes, as chattr -i -a does. */
@@ -201,9 +249,13 @@ static bool unlock(const char *path)
 
 static void probe(void)
 {
+	struct statfs room;
+
 	probe_steps = 0;
 	probe_failed = probe_full = false;
-	put_room();
+	await_room();
+	if (!statfs(MOUNT_POINT, &room))
+		put_room("room", &room);
 	put(&report, ",\"probe\":[");
 	for (int i = 0; i < walked.count; i++)
 		if (walked.locked[i])
@@ -243,6 +295,7 @@ static void probe_first_mount(void)
 		put(&report, "]");
 		return;
 	}
+	await_room();
 	file = open(MOUNT_POINT, O_TMPFILE | O_WRONLY, 0600);
 	if (step(file >= 0, "create", MOUNT_POINT)) {
 		step(write(file, bytes, sizeof(bytes)) == sizeof(bytes), "write", MOUNT_POINT);
@@ -281,15 +334,23 @@ static void second_walk(const struct recovery *recovery, size_t tree, size_t tre
 /* The probe, in whatever mount there is, and its unmount: whether that succeeded. */
 static bool probe_and_unmount(const struct recovery *recovery)
 {
+	struct statfs empty;
+	bool room_known = false;
 	int error;
 
 	stage(recovery, "probe");
 	probe();
+	if (recovery->empty_room) {
+		await_dropped_subvolumes();
+		room_known = !statfs(MOUNT_POINT, &empty);
+	}
 	stage(recovery, "unmount after the probe");
 	error = unmount();
 	errno = error;
 	step(!error, "umount", MOUNT_POINT);
 	put(&report, "],\"probe_steps\":%d", probe_steps);
+	if (room_known)
+		put_room("empty_room", &empty);
 	return !error;
 }
 
@@ -423,8 +484,8 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 
 /*
  * A block of the disk that cannot be read, or written, for as long as the filesystem recovers and is mounted for the
- * first time; then the disk is sound, and is mounted as the first mount left it. Where the kernel has no such fault, that
- * is told as trouble.
+ * first time, or for some seconds; then the disk is sound, and is mounted as the first mount left it. Where the kernel
+ * has no such fault, that is told as trouble.
  */
 bool recover_failing(const struct recovery *recovery, uint64_t sectors, uint64_t block, bool on_write)
 {
@@ -453,14 +514,13 @@ bool recover_failing(const struct recovery *recovery, uint64_t sectors, uint64_t
 		unmounted = !error;
 	}
 	if (unmounted) {
-		fault_off();
+		failing_over();
 		stage(recovery, "second mount");
 		error = mount_filesystem(FAULTY_DEVICE, recovery->filesystem, recovery->options);
 		put(&report, ",\"second_mount_errno\":%d", error);
 		if (!error) {
 			second_walk(recovery, tree, tree_length);
-			stage(recovery, "second unmount");
-			unmounted = !unmount();
+			unmounted = probe_and_unmount(recovery);
 		}
 	}
 	put(&report, ",\"kernel_log\":");
