@@ -446,6 +446,7 @@ class _Threads:
         self._open: tuple[int, int] | None = None  # line and column of the `parallel` that is open
         self._threads: list[tuple[int, int]] = []  # of each `thread` of it
         self._empty = False  # the last thread has no operation yet
+        self._stop: tuple[int, int] | None = None  # of a `stop` behind which the thread has made no call
         self._owners: dict[str, int] = {}  # descriptors that a thread of it has opened
 
     def opens(self, line: int, tokens: list[_Token], block: str) -> bool:
@@ -484,8 +485,7 @@ class _Threads:
             raise self._error(line, column, "thread must be indented below parallel")
         if self._threads and column != self._threads[0][1]:
             raise self._error(line, column, "this thread must have the same indentation as the first one")
-        if self._empty:
-            raise self._error(*self._threads[-1], "this thread has no operation")
+        self._end_thread()
         if len(self._threads) == threads.THREADS_MAX:
             raise self._error(line, column, f"more than {threads.THREADS_MAX} threads")
         self._threads.append((line, column))
@@ -498,6 +498,10 @@ class _Threads:
                 message = "an operation of a parallel block must be indented below one of its threads"
                 raise self._error(operation.line, tokens[0].column, message)
             self._empty = False
+            if operation.word == "stop":
+                self._stop = (operation.line, tokens[0].column)
+            elif operation.word not in threads.DELAYING:
+                self._stop = None
             operation = msgspec.structs.replace(operation, parallel=self._block, thread=len(self._threads))
         if why := threads.refusal(operation):
             raise self._error(operation.line, tokens[0].column, why)
@@ -526,12 +530,17 @@ class _Threads:
     def end(self) -> None:
         if not self._open:
             return
-        if self._empty:
-            raise self._error(*self._threads[-1], "this thread has no operation")
+        self._end_thread()
         if len(self._threads) < threads.THREADS_MIN:
             message = f"a parallel block needs {threads.THREADS_MIN} to {threads.THREADS_MAX} threads"
             raise self._error(*self._open, message)
         self._open = None
+
+    def _end_thread(self) -> None:
+        if self._empty:
+            raise self._error(*self._threads[-1], "this thread has no operation")
+        if self._stop:
+            raise self._error(*self._stop, "no call of this thread follows, so none would stop")
 
     def check_orders(self, run: Iterable[Operation]) -> None:
         """Of all blocks together: each order is a history to judge by."""

@@ -169,6 +169,18 @@ ERRORS = {
     "stop alone": (run("stop ext4_link 1"), 2, 3, "must be in a thread of a parallel block"),
     "stop before an entry": (parallel("stop ext4_link 0", "sync"), 4, 22, "entries are counted from 1"),
     "stop at no function": (parallel("stop 4ext 1", "sync"), 4, 12, "not the name of a function in C"),
+    "stop of no call": (
+        parallel(("sync", "stop ext4_link 1"), "sync"),
+        5,
+        7,
+        "no call of this thread follows",
+    ),
+    "stop of no call in the last thread": (
+        parallel("sync", ("stop ext4_link 1", "await 1")),
+        6,
+        7,
+        "no call of this thread follows",
+    ),
     "stop of others": (parallel("stop ext4_link 1 all", "sync"), 4, 24, "Use one of workers"),
     "await too much": (parallel("await 1001", "sync"), 4, 13, "from 0 to 1000"),
     "descriptor of another thread": (
