@@ -687,6 +687,19 @@ PROFILES = (
         denies=promises.F2FS_POSIX_DENIES,
         read_only_first=True,
     ),
+    Profile(
+        "f2fs-compress",
+        "f2fs",
+        # Four blocks of each file are a cluster, which is written at a new place as a whole.
+        ("mkfs.f2fs", "-q", "-f", "-O", "extra_attr,compression"),
+        "f2fs-tools",
+        _F2FS_CHECK,
+        mount_options="compress_algorithm=lz4,compress_extension=*",
+        size_bytes=_F2FS_SIZE_BYTES,
+        config=("f2fs", "compression"),
+        promises=promises.F2FS,
+        denies=promises.F2FS_POSIX_DENIES,
+    ),
 )
 
 

@@ -27,6 +27,7 @@ NEEDS = {
     "several processors": "a guest with several processors (`--cpus`)",
     "eviction": "an inode that leaves the cache, as under memory pressure",
     "failing device": "a device whose write, flush or read fails (`--faults`)",
+    "failing block": "a block that fails while a state is recovered (`--failing-blocks`)",
     "torn write": "a write of several blocks of which the power failure leaves some (model T)",
     "debug kernel": "a kernel with the filesystem's assertions",
 }  # what a finding needs beside the filesystem's defaults, one thread and a device without errors

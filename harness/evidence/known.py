@@ -12,7 +12,7 @@ Not here: which of them a finding is (named.py); titles and the status upstream,
 import msgspec
 
 from oracles.profiles import PROFILES, profile
-from reports.results import CRASH, FAULTS
+from reports.results import CRASH, DAMAGE, FAULTS
 
 EVERYWHERE = "*"
 
@@ -75,6 +75,9 @@ NO_FSYNC = "F2FS-11"
 BESIDE_ANOTHER = "F2FS-12"
 SINCE_AN_UNMOUNT = "F2FS-13"
 HALF_A_LIST = "F2FS-14"
+ZEROS_DROPPED = "F2FS-15"
+NEVER_WRITTEN = "F2FS-16"
+WAITS_FOR_INTENTS = "XFS-9"
 WITHOUT_THE_JOURNAL = "EXT4-24"
 FULL_AREA = "EXT4-25"
 REPLAYED = "BTRFS-15"
@@ -139,6 +142,10 @@ def _fast_commit(
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
 READ_ONLY = "f2fs-ro-first"
+# Of compressed files no block is written in place, and a cluster is cut as a whole.
+WRITING_IN_PLACE = tuple(
+    one.name for one in PROFILES if one.filesystem == "f2fs" and one.name != "f2fs-compress"
+)
 F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY)
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
@@ -642,6 +649,35 @@ KNOWN = (
         models=("T",),
     ),
     KnownBug(
+        ZEROS_DROPPED,
+        ("6.12", F2FS_FIXED),
+        "f2fs",
+        "truncate-down-and-up",
+        ("durable: data lost (fsynced file)",),
+        ("f2fs-compress",),
+    ),
+    KnownBug(
+        NEVER_WRITTEN,
+        ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+        "f2fs",
+        "direct-write-to-shared-fails",
+        ("consistent: read failed (file)", "usable: read failed (recovered tree)"),
+        ("f2fs-compress",),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        NEVER_WRITTEN,
+        ("6.12", F2FS_FIXED),
+        "f2fs",
+        "write-error-told-by-syncfs",
+        ("contained: data lost (synced file)",),
+        ("f2fs-compress",),
+        kind=FAULTS,
+    ),
+    KnownBug(
+        WAITS_FOR_INTENTS, ("6.12", "7.2"), "xfs", EVERYWHERE, ("alive: hang (xfs_read_agf())",), kind=DAMAGE
+    ),
+    KnownBug(
         SINCE_AN_UNMOUNT,
         ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
         "f2fs",
@@ -809,6 +845,7 @@ KNOWN = (
             "f2fs",
             workload,
             ("durable: data lost (synced file)",),
+            WRITING_IN_PLACE,
         )
         for workload in (
             "sync-after-checkpoint-took-inode",
@@ -846,6 +883,15 @@ KNOWN = (
             "quiet: warning (kernel log, xfs_message.c)",
             "quiet: warning (xfs_itruncate_extents_flags())",
         ),
+        maybe=True,  # with XFS_DEBUG
+    ),
+    KnownBug(
+        "XFS-2",
+        ("6.12",),
+        "xfs",
+        "removed-attributes-stop-at-extent-free",
+        ("alive: assertion failed (xfs_message.c)", "alive: warning (xfs_message.c)"),
+        kind=DAMAGE,
         maybe=True,  # with XFS_DEBUG
     ),
     *(
@@ -895,6 +941,7 @@ KNOWN = (
             "f2fs",
             workload,
             ("durable: blocks kept behind the end (fsynced file)",),
+            WRITING_IN_PLACE,
         )
         for workload in ("cut-by-a-megabyte-then-fsync", "truncated-filler-makes-room")
     ),
@@ -1106,12 +1153,14 @@ FIXES = (
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/xfs-log-write-flushes-the-realtime-device", "xfs", (REALTIME_DEVICE,), ("xfs-realtime",)),
     Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,), CLONING),
+    Fix("fix/xfs-failed-mount-cancels-intents", "xfs", (WAITS_FOR_INTENTS,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-recovery-spares-what-it-reads", "f2fs", (OVER_WHAT_IT_READS,)),
     Fix("fix/f2fs-synchronous-direct-write-syncs", "f2fs", (NO_FSYNC,)),
     Fix("fix/f2fs-fsync-waits-for-another-of-its-file", "f2fs", (BESIDE_ANOTHER,)),
     Fix("fix/f2fs-read-only-mount-recovers-after-an-unmount", "f2fs", (SINCE_AN_UNMOUNT,)),
     Fix("fix/f2fs-attributes-are-recovered-whole", "f2fs", (HALF_A_LIST,)),
+    Fix("fix/f2fs-zeros-of-a-cluster-are-kept", "f2fs", (ZEROS_DROPPED,), ("f2fs-compress",)),
     Fix("fix/f2fs-note-of-a-write-in-place-is-kept", "f2fs", (MEETS_FLUSH,)),
     Fix("fix/f2fs-punched-hole-ends-at-the-end", "f2fs", (LARGER,)),
     Fix("fix/f2fs-sync-flushes-what-was-written-in-place", "f2fs", (IN_PLACE,)),

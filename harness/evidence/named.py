@@ -30,16 +30,21 @@ def found_in(summary: Summary) -> set[tuple[str, str]]:
 
 
 def expected_findings(
-    kernel: str, profile_name: str, kind: str = CRASH, maybe: bool = False
+    kernel: str,
+    profile_name: str,
+    kind: str = CRASH,
+    maybe: bool = False,
+    models: Collection[str] = DEFAULT_MODELS,
 ) -> set[tuple[str, str]]:
-    """(signature, workload) of every finding that the stock kernel is known for. maybe: of those that come
-    and go, which are not among the others."""
+    """(signature, workload) of every finding that the stock kernel is known for in a run of these models.
+    maybe: of those that come and go, which are not among the others."""
     return {
         (f"{profile(profile_name).filesystem} {signature}", known.workload)
         for known in KNOWN
         if known.workload != EVERYWHERE
         and known.shown_on(kernel, profile_name)
         and (known.kind, known.maybe) == (kind, maybe)
+        and not (known.models and set(known.models).isdisjoint(models))
         for signature in known.signatures
     }
 

@@ -123,7 +123,7 @@ def test_variants_come_in_one_order_and_with_those_a_series_needs(tmp_path: Path
 
 def test_an_unknown_variant_is_refused_with_those_that_are_known() -> None:
     for name in ("nonsense", "base", "uml", "x86_64", "arm64"):
-        with pytest.raises(BadKernel, match=f"{name}.*variants are bpf, debug"):
+        with pytest.raises(BadKernel, match=f"{name}.*variants are bpf, compression"):
             parse("6.12", (name,))
 
 

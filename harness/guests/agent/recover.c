@@ -213,6 +213,29 @@ static void await_dropped_subvolumes(void)
 	}
 }
 
+/* XFS frees the blocks of removed files in a thread, too. A freeze waits for it. */
+static void await_removed_files(void)
+{
+	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
+
+	if (root < 0)
+		return;
+	if (!ioctl(root, FIFREEZE, 0) && ioctl(root, FITHAW, 0))
+		die("thaw");
+	close(root);
+}
+
+static bool room_when_empty(struct statfs *room)
+{
+	if (statfs(MOUNT_POINT, room))
+		return false;
+	if (room->f_type == XFS_SUPER_MAGIC)
+		await_removed_files();
+	else
+		await_dropped_subvolumes();
+	return !statfs(MOUNT_POINT, room);
+}
+
 /* A device that a deleted subvolume filled is full until its blocks are free. */
 static void await_room(void)
 {
@@ -335,15 +358,12 @@ static void second_walk(const struct recovery *recovery, size_t tree, size_t tre
 static bool probe_and_unmount(const struct recovery *recovery)
 {
 	struct statfs empty;
-	bool room_known = false;
 	int error;
 
 	stage(recovery, "probe");
 	probe();
-	if (recovery->empty_room) {
-		await_dropped_subvolumes();
-		room_known = !statfs(MOUNT_POINT, &empty);
-	}
+	bool room_known = recovery->empty_room && room_when_empty(&empty);
+
 	stage(recovery, "unmount after the probe");
 	error = unmount();
 	errno = error;
