@@ -93,7 +93,7 @@ def _build(arguments: argparse.Namespace) -> int:
     word = _named(arguments)
     with Progress(arguments.quiet or arguments.json) as progress:
         _fetch(word, progress)
-        kernel = build(word, progress.building(word), arguments.config, arguments.arch)
+        kernel = build(word, progress.building(word, arguments.config), arguments.config, arguments.arch)
     if arguments.json:
         _print_json(facts(kernel))
     else:

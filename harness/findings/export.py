@@ -68,7 +68,7 @@ def verified(
     facts = experiment.facts
     own, stock = facts.kernel, source_word(facts.kernel)
     kernels = {
-        word: Path(build(word, progress.building(word), facts.config).path)
+        word: Path(build(word, progress.building(word, facts.config), facts.config).path)
         for word in dict.fromkeys((own, stock))
     }
     tried, unsaid = [], []

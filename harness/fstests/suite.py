@@ -148,7 +148,7 @@ def build_kernels(wish: FstestsWish, progress: Progress) -> dict[str, Kernel]:
     words = dict.fromkeys(word for word in (wish.kernel, wish.against) if word)
     needed = ("f2fs",) if "f2fs" in wish.tests else ()
     variants = (VARIANT, *needed, *wish.config)
-    return {word: build(word, progress.building(word), variants) for word in words}
+    return {word: build(word, progress.building(word, variants), variants) for word in words}
 
 
 def in_guests(

@@ -27,7 +27,7 @@ from kernel.machine import ARCH
 def build_for(kind: str, word: str, config: tuple[str, ...], progress: Progress) -> Kernel:
     """Errors: BadKernel, BuildFailed; of a machine BadHost, Unreachable."""
     if family(kind) != SSH:
-        return builds.build(word, progress.building(word), config, arch_of(kind))
+        return builds.build(word, progress.building(word, config), config, arch_of(kind))
     if word != RUNNING:
         return _built_for_machine(host(host_of(kind)), word, config, progress)
     if config:

@@ -57,7 +57,7 @@ def prefer(wanted: str, word: str, config: tuple[str, ...], progress: Progress) 
     if wanted != AUTO:
         return wanted
     try:
-        ok, said = boots(Path(build(word, progress.building(word), config).path), UML)
+        ok, said = boots(Path(build(word, progress.building(word, config), config).path), UML)
     except BuildFailed as error:
         ok, said = False, str(error)
     if ok:

@@ -9,7 +9,7 @@ Not here: the summary at the end (reports/terminal/terminal.py).
 import contextlib
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -61,10 +61,11 @@ class Progress:
 
     # --- building ---
 
-    def building(self, word: str) -> Callable[[str, float], None]:
-        """What kernel.build.build wants to be told with."""
+    def building(self, word: str, variants: Sequence[str] = ()) -> Callable[[str, float], None]:
+        """What kernel.build.build wants to be told with. variants: of the configuration; one run may build a
+        kernel with some and again without."""
 
-        name = kernel_in_short(word)
+        name = kernel_in_short(word) + (f" ({', '.join(variants)})" if variants else "")
 
         def tell(stage: str, fraction: float) -> None:
             if self._bars is not None:

@@ -94,3 +94,10 @@ def test_of_a_kernel_with_many_series_the_line_says_how_many(capsys):
         "kernel 6.12 with 3 series: compiling (50 %)",
         "6.12+fix/a+fix/b",
     ]
+
+
+def test_of_a_kernel_with_variants_the_line_names_them(capsys):
+    """A run with --stops builds a kernel, and the same again with the variant."""
+    with Progress() as progress:
+        progress.building("6.12", ("stops", "xfs-debug"))("compiling", 0.5)
+    assert capsys.readouterr().err.splitlines() == ["kernel 6.12 (stops, xfs-debug): compiling (50 %)"]
