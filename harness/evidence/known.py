@@ -9,6 +9,8 @@ Not here: which of them a finding is (named.py); titles and the status upstream,
           more appears, and when one no longer appears.
 """
 
+from collections.abc import Collection
+
 import msgspec
 
 from oracles.profiles import PROFILES, profile
@@ -41,6 +43,10 @@ class KnownBug(msgspec.Struct, frozen=True):
             and profile(profile_name).filesystem == self.filesystem
             and (not self.profiles or profile_name in self.profiles)
         )
+
+    def shown_by(self, models: Collection[str]) -> bool:
+        """Whether a run of these crash models can show it."""
+        return not self.models or not set(self.models).isdisjoint(models)
 
 
 BOTH = ("6.1", "6.12")  # 6.1.192 and 6.12.117
@@ -142,10 +148,7 @@ def _fast_commit(
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
 READ_ONLY = "f2fs-ro-first"
-# Of compressed files no block is written in place, and a cluster is cut as a whole.
-WRITING_IN_PLACE = tuple(
-    one.name for one in PROFILES if one.filesystem == "f2fs" and one.name != "f2fs-compress"
-)
+# Without f2fs-compress: no block of a compressed file is written in place, and a cluster is cut as a whole.
 F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY)
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
@@ -845,7 +848,7 @@ KNOWN = (
             "f2fs",
             workload,
             ("durable: data lost (synced file)",),
-            WRITING_IN_PLACE,
+            F2FS_PROFILES,
         )
         for workload in (
             "sync-after-checkpoint-took-inode",
@@ -941,7 +944,7 @@ KNOWN = (
             "f2fs",
             workload,
             ("durable: blocks kept behind the end (fsynced file)",),
-            WRITING_IN_PLACE,
+            F2FS_PROFILES,
         )
         for workload in ("cut-by-a-megabyte-then-fsync", "truncated-filler-makes-room")
     ),

@@ -44,7 +44,7 @@ def expected_findings(
         if known.workload != EVERYWHERE
         and known.shown_on(kernel, profile_name)
         and (known.kind, known.maybe) == (kind, maybe)
-        and not (known.models and set(known.models).isdisjoint(models))
+        and known.shown_by(models)
         for signature in known.signatures
     }
 
@@ -138,7 +138,7 @@ def _showing(kernel: str, signature: str, profile_name: str, models: Collection[
         for bug in KNOWN
         if bug.id not in fixed
         and bug.shown_on(source, profile_name)
-        and not (bug.models and set(bug.models).isdisjoint(models))
+        and bug.shown_by(models)
         and _has(bug, signature)
     ]
 
