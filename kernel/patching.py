@@ -22,6 +22,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
@@ -55,7 +56,7 @@ def find_series(name: str, version: str = "") -> Series:
         if path.suffix in SUFFIXES:
             raise BadKernel(f"there is no file {name}")
         raise BadKernel(
-            f"there is no series {name!r}. The series are: {', '.join(names()) or 'none'}. A "
+            f"there is no series {name!r}{_near(name)} `powercut list --names series` prints all. A "
             f"path to a {', '.join(SUFFIXES)} file is accepted too"
         )
     series = _of_name(name, _chosen(name, files, version)) if files else _read(name, path)
@@ -64,6 +65,13 @@ def find_series(name: str, version: str = "") -> Series:
     if series.suffix == ".cocci":
         files_of(series)
     return series
+
+
+def _near(name: str) -> str:
+    """The end of a sentence that names `name`."""
+    known = names()
+    near = [each for each in known if each.partition("/")[2] == name] or get_close_matches(name, known)
+    return f"; did you mean {' or '.join(near)}?" if near else "."
 
 
 def names() -> tuple[str, ...]:

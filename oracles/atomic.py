@@ -1,5 +1,5 @@
 """
-atomic: a rename, link or unlink happened entirely or not at all.
+atomic: a rename, link, unlink or atomic write happened entirely or not at all.
 
 In:       a Case (the tree, and the model's links followed through their renames).
 Out:      a Verdict; none where there is no tree.
@@ -23,18 +23,21 @@ can have but one name, btrfs takes care (can_log_conflicting_inode()).
 
 from collections.abc import Iterable
 
-from oracles.case import Case, any_of, best_verdict, describe, role
+from oracles.case import Case, allowed_words, any_of, best_verdict, describe, role
 from oracles.model.index import in_order
 from oracles.model.model import Chain, Slot
+from oracles.observation import Node
 from oracles.recovered import Recovered
+from oracles.torn import Torn, torn
 from oracles.verdict import TIERS, Tier, Verdict, Violation
+from workloads.text import format_operation as words
 
 NAME = "atomic"
 CHECKS = (
     "For every object that was renamed, linked or unlinked in run: it has no more names "
     "than it had links; of each durable link that was only renamed it has one of the "
     "names; a name that a rename replaced leads to the old or to the new object; the "
-    "link count equals the number of names."
+    "link count equals the number of names. Of a file's atomic writes none is there in part."
 )
 NOT_CHECKED = (
     "Whether two operations belong to one time, even in one directory (the oracle "
@@ -61,7 +64,29 @@ def judge_reading(case: Case, recovered: Recovered) -> tuple[int, list[Violation
         violations += _no_name(case, recovered)
     if case.asks_for("rename-over"):
         violations += _replaced_names(case, recovered)
-    return case.allowed.touched_count, violations
+    written = sorted({inode for time, inode, *_ in case.model.whole if time <= case.allowed.now})
+    for inode in written:
+        node = recovered.nodes.get(inode)
+        if node is not None and (found := torn(case, inode, node)) is not None:
+            violations.append(_torn(case, inode, node, found))
+    return case.allowed.touched_count + len(written), violations
+
+
+def _torn(case: Case, inode: int, node: Node, found: Torn) -> Violation:
+    call = words(case.model.steps[found.time - 1].operation)
+    there = f"{found.new.found} at offset {found.new.offset}"
+    missing = f"it ends after {node.size} bytes"
+    if found.old is not None:
+        missing = f"{found.old.found} at offset {found.old.offset}, not {allowed_words(found.old)}"
+    return _violation(
+        case,
+        "torn write",
+        inode,
+        node.path,
+        f"all bytes of '{call}', or none",
+        f"{there}, and {missing}",
+        "atomic-write",
+    )
 
 
 def _too_many_names(case: Case, recovered: Recovered, inode: int) -> list[Violation]:

@@ -99,6 +99,14 @@ COMMON = (
         "generic/629, generic/703",
     ),
     Promise(
+        "atomic-write",
+        "Of an atomic write all bytes are on disk, or none; where it has RWF_DSYNC, and on f2fs, all of them "
+        "once it has returned.",
+        "pwritev2(2), RWF_ATOMIC (after a power failure all or none of the data); fs/xfs/xfs_reflink.c "
+        "xfs_reflink_end_atomic_cow() (one transaction); fs/f2fs/file.c f2fs_ioc_commit_atomic_write(), "
+        "commit 88b88a667971 (f2fs: support atomic writes); fstests generic/765",
+    ),
+    Promise(
         "fdatasync-blocks",
         "A completed fdatasync of a file puts its blocks on disk, also those reserved after its end.",
         "fstests generic/468, which compares st_blocks after fdatasync; not in tier posix, "

@@ -19,7 +19,17 @@ FILE = Path(__file__).with_name("manual.toml")
 GROUPS = MappingProxyType(
     {
         "Names": ("creat", "mkdir", "mknod", "mkfifo", "symlink", "link", "unlink", "rmdir", "rename"),
-        "Content": ("write", "append", "pwrite", "mmapwrite", "truncate", "fallocate", "fill"),
+        "Content": (
+            "write",
+            "append",
+            "pwrite",
+            "mmapwrite",
+            "atomicwrite",
+            "truncate",
+            "fallocate",
+            "fill",
+            "defragment",
+        ),
         "Two files": ("clone", "dedupe", "copyrange"),
         "Attributes": ("chmod", "chown", "setfacl", "utimes", "chattr", "setxattr", "removexattr"),
         "Descriptors": ("open", "close", "tmpfile"),

@@ -34,6 +34,7 @@ import msgspec
 
 from workloads import acl, threads
 from workloads.workload import (
+    ATOMIC_MODES,
     ERRORTAG_MODES,
     FALLOCATE_MODES,
     FAULT_PARTS,
@@ -64,6 +65,7 @@ WAIT_US_MAX = 100_000  # and how long it waits then
 ID_MAX = 65535
 DESCRIPTOR_COUNT_MAX = 64  # harness/guests/agent/calls.c: KEPT_MAX
 SECTOR = 512  # of the guest's disks: the unit of O_DIRECT
+ATOMIC_BYTES_MAX = 16 << 20
 OPERATION_COUNT_MAX = 60_000  # a stamp is a u16 (history.py)
 K = 1 << 10
 M = 1 << 20
@@ -128,6 +130,7 @@ _OBJECT = Argument("PATH", "path", Kind.ANYTHING)
 _NEW_DESCRIPTOR = Argument("@NAME", "descriptor", Kind.DESCRIPTOR)
 _DESCRIPTOR = Argument("@NAME", "path", Kind.DESCRIPTOR)
 _OPEN_FLAGS = Argument("FLAGS", "mode", Kind.FLAGS, OPEN_FLAGS)
+_ATOMIC_MODE = Argument("dsync", "mode", Kind.MODE, ATOMIC_MODES)
 _PWRITE_MODE = Argument("HOW", "mode", Kind.MODE, PWRITE_MODES)
 _OLD = Argument("OLD", "path", Kind.BELOW_ROOT)
 _LINKED = Argument("OLD", "path", Kind.FILE)
@@ -199,6 +202,11 @@ WORDS = MappingProxyType(
         ),
         "append": Word((_FILE, _LENGTH), "write at the end; the file is made if it is missing"),
         "pwrite": Word((_FILE, _OFFSET, _LENGTH, _PWRITE_MODE), "write; HOW: " + ", ".join(PWRITE_MODES)),
+        "atomicwrite": Word(
+            (_PATH, _OFFSET, _LENGTH, _ATOMIC_MODE),
+            "write all of it or nothing (xfs: RWF_ATOMIC, f2fs: its atomic writes)",
+            optional=1,
+        ),
         "mmapwrite": Word(
             (_FILE, _OFFSET, _LENGTH), "write through a shared mapping, not beyond the end of the file"
         ),
@@ -209,6 +217,7 @@ WORDS = MappingProxyType(
         ),
         "truncate": Word((_FILE, _SIZE), "set the size, smaller or larger"),
         "fallocate": Word((_FILE, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
+        "defragment": Word((_FILE,), "move the content of a file to other blocks; no byte changes"),
         "fill": Word(
             (_FILE, _LEAVE),
             "reserve all free space after the end of the file, then free LEAVE bytes of it; the "
@@ -666,7 +675,18 @@ def _wanted(word: str, first: str) -> tuple[tuple[Argument, ...], int]:
 
 
 def _refuse_unaligned(place: _Place, tokens: list[_Token], operation: Operation) -> None:
-    """open(2), O_DIRECT: what is not aligned fails, or is quietly written through the cache."""
+    """open(2), O_DIRECT: what is not aligned fails, or is quietly written through the cache. pwritev2(2),
+    RWF_ATOMIC: its length is a power of two, and its offset a multiple of that."""
+    length = operation.length
+    if operation.word == "atomicwrite":
+        if not SECTOR <= length <= ATOMIC_BYTES_MAX or length & (length - 1):
+            message = (
+                f"an atomic write has 512, 1K, 2K, 4K ... bytes, 16M at most, not {_shown(tokens[3].text)}"
+            )
+            raise place.error(operation.line, tokens[3].column, message)
+        if operation.offset % length:
+            message = f"an atomic write begins at a multiple of its length, not {_shown(tokens[2].text)}"
+            raise place.error(operation.line, tokens[2].column, message)
     if "direct" not in operation.mode:
         return
     for token, number in zip(tokens[2:4], (operation.offset, operation.length), strict=True):

@@ -26,6 +26,7 @@ PWRITE_MODES = (
     "direct-dsync",
     "direct-sync",
 )  # open(2): O_DIRECT, O_DSYNC, O_SYNC
+ATOMIC_MODES = ("dsync",)  # pwritev2(2): RWF_DSYNC
 OPEN_FLAGS = ("creat", "trunc", "dsync", "sync")  # open(2)
 INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
 SUBVOLUME_MODES = ("create", "delete")
@@ -54,7 +55,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
              the microseconds after them; for stop `length` is which entry.
     at:      clone, dedupe, copyrange: the offset in the target (path2).
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
-             mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; open: some of OPEN_FLAGS, joined
+             mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; atomicwrite: "" or one of
+             ATOMIC_MODES; open: some of OPEN_FLAGS, joined
              by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
              of INODE_FLAGS; fault: what fails, of text.FAULTS, or off; errortag: "" or off;
              remount: "" or one of REMOUNT_MODES; stop: "" or one of STOP_MODES.

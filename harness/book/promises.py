@@ -35,6 +35,7 @@ class Example(msgspec.Struct, frozen=True):
 BTRFS = ("btrfs",)
 REFLINK = ("btrfs", "xfs")
 RANGES = ("ext4", "xfs", "f2fs")  # collapse-range and insert-range
+ATOMIC = ("xfs", "f2fs")
 TWO = "write A/foo 0 8K\nwrite A/bar 0 8K"
 FOO = "write A/foo 0 8K"
 EXAMPLES = (
@@ -70,6 +71,21 @@ EXAMPLES = (
     Example("`pwrite` direct", FOO, "pwrite A/foo 0 4K direct", "A/foo", "open(2), O_DIRECT; generic/703"),
     Example("`pwrite` dsync", FOO, "pwrite A/foo 0 4K dsync", "A/foo", "open(2), O_DSYNC; generic/703"),
     Example("`pwrite` sync", FOO, "pwrite A/foo 0 4K sync", "A/foo", "open(2), O_SYNC"),
+    Example(
+        "`atomicwrite` dsync",
+        FOO,
+        "atomicwrite A/foo 0 8K dsync",
+        "A/foo",
+        "pwritev2(2), RWF_ATOMIC and RWF_DSYNC",
+        ATOMIC,
+    ),
+    Example(
+        "`defragment`",
+        FOO,
+        "defragment A/foo",
+        "A/foo",
+        "e4defrag(8), xfs_fsr(8): the bytes are the same before and after",
+    ),
     Example(
         "`mmapwrite`", FOO, "mmapwrite A/foo 0 4K", "A/foo", "mmap(2), MAP_SHARED; msync(2); generic/325"
     ),

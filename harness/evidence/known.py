@@ -153,6 +153,15 @@ F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY)
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
 REALTIME_REUSED = "XFS-8"
+OWNER_UNREAD = "XFS-10"
+OWNER_OF_FREED = "XFS-11"
+# A kernel with our fix of the first, which hides the second.
+OWNER_READ = "fix/xfs-owner-change-of-a-recovered-inode"
+WITHOUT_OWNERS = tuple(
+    one.name
+    for one in PROFILES
+    if one.filesystem == "xfs" and not any("rmapbt=1" in word for word in one.mkfs)
+)
 CLONED = "XFS-3"
 CLONING = tuple(
     one.name
@@ -796,6 +805,19 @@ KNOWN = (
         ("durable: data lost (synced file)",),
         maybe=True,
     ),
+    *(
+        KnownBug(OWNER_UNREAD, LATER, "xfs", workload, NO_MOUNT, WITHOUT_OWNERS)
+        for workload in ("defragment-of-a-new-map", "defragment-of-many-extents")
+    ),
+    KnownBug(
+        OWNER_OF_FREED,
+        (f"6.12+{OWNER_READ}", f"7.2+{OWNER_READ}"),
+        "xfs",
+        "defragment-of-a-new-map",
+        NO_MOUNT,
+        WITHOUT_OWNERS,
+        maybe=True,
+    ),
     KnownBug(
         REALTIME_DEVICE,
         ("6.12", "7.2"),
@@ -830,6 +852,9 @@ KNOWN = (
         )
         for workload in (
             "clone-overwrites-truncated-block",
+            "defragment-of-a-new-map",
+            "defragment-of-dirty-pages",
+            "defragment-of-many-extents",
             "freed-blocks-written-before-the-commit",
             "last-block-over-removed-data",
             "tails-at-several-places-of-one-file",
@@ -1156,6 +1181,8 @@ FIXES = (
     Fix("fix/xfs-sync-flushes-the-data-device", "xfs", (UNFLUSHED,)),
     Fix("fix/xfs-log-write-flushes-the-realtime-device", "xfs", (REALTIME_DEVICE,), ("xfs-realtime",)),
     Fix("fix/xfs-log-is-forced-before-a-block-is-no-longer-shared", "xfs", (CLONED,), CLONING),
+    Fix(OWNER_READ, "xfs", (OWNER_UNREAD,), WITHOUT_OWNERS),
+    Fix("fix/xfs-owner-of-freed-blocks-stays", "xfs", (OWNER_OF_FREED,), WITHOUT_OWNERS),
     Fix("fix/xfs-failed-mount-cancels-intents", "xfs", (WAITS_FOR_INTENTS,)),
     Fix("fix/f2fs-fsync-waits-for-first-node", "f2fs", (FIRST_NODE,)),
     Fix("fix/f2fs-recovery-spares-what-it-reads", "f2fs", (OVER_WHAT_IT_READS,)),

@@ -110,5 +110,12 @@ def test_every_known_series_says_what_it_is_where_it_is_from_and_which_files() -
 def test_a_patch_that_is_not_there_is_a_missing_file_and_no_unknown_series() -> None:
     with pytest.raises(BadKernel, match=r"^there is no file nosuch\.patch$"):
         find_series("nosuch.patch")
-    with pytest.raises(BadKernel, match=r"^there is no series 'nosuch'\. The"):
+    with pytest.raises(BadKernel, match=r"^there is no series 'nosuch'\. `powercut list"):
         find_series("nosuch")
+
+
+def test_an_unknown_series_is_answered_with_those_of_a_like_name() -> None:
+    """Its folder left out, or a letter."""
+    for name in ("xfs-zeroed-tail-not-written", "planted/xfs-zeroed-tail-not-writen"):
+        with pytest.raises(BadKernel, match="did you mean planted/xfs-zeroed-tail-not-written"):
+            find_series(name)

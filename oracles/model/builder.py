@@ -73,7 +73,8 @@ class Builder:
             files = (operation.path, operation.path2)
             flags = [self.kept[path][1] for path in files if path in self.kept]
             return any("sync" in each for each in (operation.mode, *flags))  # mode: of a program's calls
-        return operation.word in ("write", "append", "pwrite") and "sync" in self.how(operation)
+        writes = operation.word in ("write", "append", "pwrite", "atomicwrite")
+        return writes and "sync" in self.how(operation)
 
     def how(self, operation: Operation) -> str:
         """The flags with which a write goes out."""
@@ -348,7 +349,7 @@ class Builder:
         assert step is not None
         for other, of, first, last in self.beside:
             at_once = other.begin_entry < step.end_entry and step.begin_entry < other.end_entry
-            direct = "direct" in other.operation.mode + step.operation.mode
+            direct = _is_direct(other.operation) or _is_direct(step.operation)
             if of == inode and first < end and start < last and at_once and direct:
                 raise Mixture(
                     f"operations {other.index} ({words(other.operation)}) and {step.index} "
@@ -395,6 +396,10 @@ class Builder:
     def allocate(self, inode: int, start: int, end: int) -> None:
         timeline = self.model.allocated[inode]
         timeline.change(self.time, union(timeline.last, start, end))
+
+
+def _is_direct(operation: Operation) -> bool:
+    return "direct" in operation.mode or operation.word == "atomicwrite"
 
 
 def _forked(value: Any) -> Any:

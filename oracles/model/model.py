@@ -42,7 +42,7 @@ STIRRING_NOTHING = ("fsync", "fdatasync", "evict", "close", "sync_file_range")
 
 
 # Words that change what a file holds, which may set its time even where they fail.
-CHANGING_CONTENT = ("write", "append", "pwrite", "truncate", "fallocate", "clone", "copyrange")
+CHANGING_CONTENT = ("write", "append", "pwrite", "atomicwrite", "truncate", "fallocate", "clone", "copyrange")
 
 
 # Words whose last name is looked up under the lock of its directory, when it changes (fs/namei.c:
@@ -208,6 +208,7 @@ class Model:
         self.linked: list[tuple[int, int, str]] = []  # (time, inode, "link" or "unlink")
         self.persists: list[Persist] = []
         self.extending: set[int] = set()  # times whose step was a write or append
+        self.whole: list[tuple[int, int, int, int]] = []  # (time, inode, start, end) of atomic writes
         self.mapped: list[tuple[int, int]] = []  # (time, inode) of writes through a mapping
         self.moving: dict[int, tuple[int, int]] = {}  # time: (inode, offset) of a collapse or insert
         self.zeroing: list[tuple[int, int]] = []  # time and inode of each zero-range

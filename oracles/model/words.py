@@ -150,6 +150,25 @@ def _write(fs: Builder, operation: Operation) -> None:
     _written_through(fs, fs.how(operation), inode, start, end)
 
 
+def _atomicwrite(fs: Builder, operation: Operation) -> None:
+    inode = fs.file(operation)
+    start, end = operation.offset, operation.offset + operation.length
+    if operation.parallel:
+        fs.refuse_mixture(inode, start, end)
+    fs.model.whole.append((fs.time, inode, start, end))
+    fs.change(inode, contents.written(fs.model.content[inode].last, start, end, fs.source(start)))
+    fs.allocate(inode, start, end)
+    _written_through(fs, operation.mode, inode, start, end)
+
+
+def _defragment(fs: Builder, operation: Operation) -> None:
+    """The same bytes in other blocks, and the same reserved space up to the end of file."""
+    inode = fs.file(operation)
+    allocated = fs.model.allocated[inode]
+    size = contents.size_of(fs.model.content[inode].last)
+    allocated.change(fs.time, without(allocated.last, size, ALL_BYTES))
+
+
 def _written_through(fs: Builder, how: str, inode: int, start: int, end: int, sized: bool = False) -> None:
     """open(2): O_SYNC is an fsync of what was written, O_DSYNC an fdatasync."""
     if "sync" in how and start < end:
@@ -440,6 +459,8 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "clone": _clone,
     "dedupe": _dedupe,
     "copyrange": _copyrange,
+    "atomicwrite": _atomicwrite,
+    "defragment": _defragment,
     "chmod": _chmod,
     "chown": _chown,
     "setfacl": _setfacl,

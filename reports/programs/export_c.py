@@ -48,6 +48,7 @@ HEAD = """\
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btrfs.h>
+#include <linux/f2fs.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <stdarg.h>
@@ -60,6 +61,7 @@ HEAD = """\
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/uio.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -159,6 +161,102 @@ static int opened(const char *path, int flags)
 
 	check(file, path);
 	return file;
+}
+""",
+    "all_or_nothing": """
+#define RWF_ATOMIC 0x40 /* include/uapi/linux/fs.h, from 6.11 on */
+
+static void all_or_nothing(int file, off_t offset, size_t length, int byte, int flags)
+{
+	struct iovec part = { aligned_alloc(4096, length < 4096 ? 4096 : length), length };
+
+	memset(part.iov_base, byte, length);
+	check(pwritev2(file, &part, 1, offset, flags) == (ssize_t)length ? 0 : -1, "pwritev2");
+	free(part.iov_base);
+}
+""",
+    "copied": """
+/* A file without a name with the same content, and holes where this one has some. */
+static int copied(int file)
+{
+	static char buffer[1 << 16];
+	off_t end = lseek(file, 0, SEEK_END), hole = 0, at;
+	int copy = open(".", O_TMPFILE | O_RDWR, 0600);
+
+	check(copy < 0 ? -1 : ftruncate(copy, end), "O_TMPFILE");
+	while ((at = lseek(file, hole, SEEK_DATA)) >= 0) {
+		hole = lseek(file, at, SEEK_HOLE);
+		while (at < hole) {
+			size_t want = hole - at < (off_t)sizeof(buffer) ? hole - at : (off_t)sizeof(buffer);
+			ssize_t got = pread(file, buffer, want, at);
+
+			check(got > 0 && pwrite(copy, buffer, got, at) == got ? 0 : -1, "copy");
+			at += got > 0 ? got : hole;
+		}
+	}
+	check(fsync(copy), "fsync");
+	return copy;
+}
+""",
+    "exchanged_xfs": """
+/* fs/xfs/libxfs/xfs_fs.h: struct xfs_bstat, struct xfs_fsop_bulkreq, struct xfs_swapext */
+struct about {
+	char all[136];
+};
+
+struct ask {
+	unsigned long long *inode;
+	int count;
+	struct about *about;
+	int *found;
+};
+
+struct swap {
+	long long version, file, copy, offset, length;
+	char pad[16];
+	struct about about;
+};
+
+static void exchanged_xfs(int file)
+{
+	struct stat status;
+	struct swap swap = { .file = file };
+	int found = 0;
+
+	check(fstat(file, &status), "fstat");
+	unsigned long long inode = status.st_ino;
+	struct ask ask = { &inode, 1, &swap.about, &found };
+
+	check(ioctl(file, _IOWR('X', 102, struct ask), &ask), "XFS_IOC_FSBULKSTAT_SINGLE");
+	swap.copy = copied(file);
+	swap.length = status.st_size;
+	check(ioctl(file, _IOWR('X', 109, struct swap), &swap), "XFS_IOC_SWAPEXT");
+	close(swap.copy);
+}
+""",
+    "exchanged_ext4": """
+/* fs/ext4/ext4.h: struct move_extent */
+struct move {
+	unsigned int reserved, copy;
+	unsigned long long start, copy_start, blocks, moved;
+};
+
+static void exchanged_ext4(int file)
+{
+	struct stat status;
+
+	check(fstat(file, &status), "fstat");
+	struct move move = { .copy = copied(file) };
+
+	move.blocks = (status.st_size + status.st_blksize - 1) / status.st_blksize;
+	while (move.blocks) {
+		check(ioctl(file, _IOWR('f', 15, struct move), &move), "EXT4_IOC_MOVE_EXT");
+		if (!move.moved || move.moved > move.blocks)
+			break;
+		move.start += move.moved, move.copy_start += move.moved, move.blocks -= move.moved;
+		move.moved = 0;
+	}
+	close(move.copy);
 }
 """,
     "evict": """
@@ -297,7 +395,7 @@ def program(one: Reproducer, file: str) -> str:
             f"\tmust({c_text(f'{BELOW} && ' + SWITCH.format(table=FLAKEY_ON))});",
         ]
         verdict = "ask()"
-    used = [text for name, text in HELPERS.items() if re.search(rf"\b{name}\(", body + beside)]
+    used = helpers(body + beside)
     if one.parallel:
         body = f'\tcontrol = open("/dev/mapper/control", O_RDWR);\n\tcheck(control, "device mapper");\n{body}'
         head = head.replace("#include <stdarg.h>\n", f"{INCLUDES}#include <stdarg.h>\n")
@@ -323,6 +421,14 @@ def program(one: Reproducer, file: str) -> str:
             clean=c_text(CLEAN.format(devices=devices)),
         )
     ).replace("#include <sys/xattr.h>\n", "#include <sys/wait.h>\n#include <sys/xattr.h>\n")
+
+
+def helpers(body: str) -> list[str]:
+    """Those that these lines call, and those that these call, in an order in which C takes them."""
+    for name, text in reversed(HELPERS.items()):
+        if re.search(rf"\b{name}\(", body):
+            body += text
+    return [text for text in HELPERS.values() if text in body]
 
 
 def changed(fault: Operation, one: Reproducer) -> str:
@@ -462,6 +568,7 @@ def call(operation: Operation, index: int, one: Reproducer) -> list[str]:
     lines = (
         names(operation)
         or content(operation, index, offset)
+        or requests(operation, index, one)
         or attributes(operation)
         or persistence(operation, one)
     )
@@ -578,6 +685,45 @@ def content(operation: Operation, index: int, offset: int) -> list[str]:
         case "clone" | "copyrange" | "dedupe":
             return between(operation)
     return []
+
+
+def requests(operation: Operation, index: int, one: Reproducer) -> list[str]:
+    """What each filesystem has its own request for."""
+    path, start, length = operation.path, operation.offset, operation.length
+    if operation.word == "defragment":
+        return with_file(path, "O_RDWR", defragmented(operation, one.filesystem))
+    if operation.word != "atomicwrite":
+        return []
+    if one.filesystem == "f2fs":
+        return with_file(
+            path,
+            "O_WRONLY",
+            [
+                checked("ioctl(<file>, F2FS_IOC_START_ATOMIC_WRITE)", operation),
+                f"all_or_nothing(<file>, {start}, {length}, {byte_of(index)}, 0);",
+                checked("ioctl(<file>, F2FS_IOC_COMMIT_ATOMIC_WRITE)", operation),
+            ],
+        )
+    how = "RWF_ATOMIC | RWF_DSYNC" if operation.mode else "RWF_ATOMIC"
+    line = f"all_or_nothing(<file>, {start}, {length}, {byte_of(index)}, {how});"
+    return with_file(path, "O_WRONLY | O_DIRECT", [line])
+
+
+def defragmented(operation: Operation, filesystem: str) -> list[str]:
+    if filesystem in ("ext4", "xfs"):
+        return [f"exchanged_{filesystem}(<file>);"]
+    if filesystem == "btrfs":
+        return [
+            "struct btrfs_ioctl_defrag_range_args all = { .len = -1, .extent_thresh = -1 };",
+            "",
+            "all.flags = BTRFS_DEFRAG_RANGE_START_IO;",
+            checked("ioctl(<file>, BTRFS_IOC_DEFRAG_RANGE, &all)", operation),
+        ]
+    return [
+        "struct f2fs_defragment all = { 0, (lseek(<file>, 0, SEEK_END) + 4095) / 4096 * 4096 };",
+        "",
+        checked("ioctl(<file>, F2FS_IOC_DEFRAGMENT, &all)", operation),
+    ]
 
 
 def between(operation: Operation) -> list[str]:

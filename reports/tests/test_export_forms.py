@@ -680,3 +680,25 @@ def test_what_the_running_kernel_does_is_said_in_every_form_without_a_power_fail
         assert "log-writes" not in text
     assert "dmesg -C\nmust mount -t btrfs" in shell
     assert "_scratch_unmount" in test
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs", "f2fs", "btrfs"])
+def test_requests_of_a_filesystem_are_those_of_that_one(tmp_path, filesystem):
+    """C programs alone have them, each with what it calls and nothing more, and compile."""
+    moved = made(
+        parse("setup\n  write foo 0 8K\nrun\n  defragment foo\n  fsync foo\n"), filesystem=filesystem
+    )
+    whole = made(parse("setup\n  write foo 0 8K\nrun\n  atomicwrite foo 0 8K dsync\n"), filesystem=filesystem)
+    text = export_c.program(moved, "F1.c")
+    assert (f"\texchanged_{filesystem}(file);" in text) == (filesystem in ("ext4", "xfs"))
+    assert ("static int copied" in text) == (filesystem in ("ext4", "xfs"))
+    assert ("BTRFS_IOC_DEFRAG_RANGE" in text) == (filesystem == "btrfs")
+    assert "all_or_nothing" not in text
+    compiled(tmp_path, text)
+    text = export_c.program(whole, "F1.c")
+    assert ("F2FS_IOC_COMMIT_ATOMIC_WRITE" in text) == (filesystem == "f2fs")
+    assert ("RWF_ATOMIC | RWF_DSYNC" in text) == (filesystem != "f2fs")
+    compiled(tmp_path, text)
+    for one in (moved, whole):
+        with pytest.raises(NotInThisForm, match="use --to c"):
+            export_sh.script(one, "F1.sh")

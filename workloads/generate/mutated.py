@@ -41,7 +41,7 @@ SYNCING = ("fsync", "fdatasync", "sync", "syncfs", "msync", "sync_file_range")
 # Words with the same arguments, which may stand for each other.
 ALIKE = (
     ("creat", "mkdir", "mkfifo", "unlink", "rmdir"),
-    ("fsync", "fdatasync", "evict"),
+    ("fsync", "fdatasync", "evict", "defragment"),
     ("link", "rename"),
     ("write", "mmapwrite", "sync_file_range"),
     ("clone", "copyrange", "dedupe"),

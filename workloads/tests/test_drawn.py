@@ -53,6 +53,8 @@ def test_every_word_is_drawn_but_faults_threads_and_what_fills_the_disk():
         "freeze",
         "thaw",
         "grow",
+        "atomicwrite",
+        "defragment",
     }
     assert {one.mode for one in operations("rename")} == {"", *RENAME_MODES}
     assert {one.mode for one in operations("fallocate")} == set(FALLOCATE_MODES)

@@ -97,7 +97,7 @@ class Names:
                 del self.inode[path]
             case "rename":
                 self.rename(path, new, operation.mode)
-            case "truncate" | "fallocate" | "mmapwrite" | "msync":
+            case "truncate" | "fallocate" | "mmapwrite" | "msync" | "atomicwrite" | "defragment":
                 assert self.is_a(path, "file")
             case "clone" | "dedupe" | "copyrange":
                 assert self.is_a(path, "file")
@@ -318,6 +318,9 @@ WIDE = {
     "many-extents-cut-then-reserved": 2 * text.M,
     "punch-at-the-edge-of-each-leaf": text.M,
     "punch-over-a-whole-leaf": text.M,
+    "atomic-write-across-node-blocks": 4 * text.M,
+    "defragment-of-many-extents": 256 * text.K,
+    "defragment-of-a-new-map": 256 * text.K,
 }
 
 

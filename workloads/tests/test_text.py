@@ -88,6 +88,9 @@ ERRORS = {
     ),
     "unknown type of node": (run("mknod A fifo 1:3"), 2, 11, 'unknown value "fifo". Use one of chr, blk'),
     "direct write that is not aligned": (run("pwrite A 0 100 direct"), 2, 14, "needs multiples of 512"),
+    "atomic write of an odd length": (run("atomicwrite A 0 12K"), 2, 19, "has 512, 1K, 2K, 4K"),
+    "atomic write that is too long": (run("atomicwrite A 0 32M"), 2, 19, "16M at most"),
+    "atomic write beside its place": (run("atomicwrite A 4K 8K"), 2, 17, "at a multiple of its length"),
     "unknown flag": (run("open A @a rdonly"), 2, 13, 'unknown value "rdonly". Use one of creat'),
     "flag twice": (run("open A @a sync,sync"), 2, 13, '"sync" is given twice'),
     "descriptor without @": (run("open A a"), 2, 10, "is not a descriptor"),
@@ -369,6 +372,8 @@ def draw(random_: random.Random) -> Operation:
         drawn["mode"] = kind
     if "direct" in drawn.get("mode", ""):
         drawn |= {"offset": 4096, "length": 512}
+    if word == "atomicwrite":
+        drawn |= {"offset": 16384, "length": 8192}
     return Operation(word, **drawn)
 
 

@@ -177,6 +177,15 @@ const char *file_left_by(const struct operation *operation, int result);
 uint64_t tree_of(const char *path);
 bool follows(const struct operation *operation);
 bool object_status(const char *path, bool follow, struct stat *status, uint64_t *number);
+int file_of(const char *path, int flags);
+void release(const char *path, int file); /* leaves errno as it is */
+void stamp(unsigned char *buffer, int index, uint64_t offset, size_t length);
+
+/* requests.c */
+int set_errortag(const char *tag, bool on);
+int grow(void);
+int write_atomically(const struct operation *operation);
+int defragment(const char *path);
 
 /* operations.c */
 struct program {

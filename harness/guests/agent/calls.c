@@ -123,7 +123,7 @@ static bool is_kept(const char *path)
 	return path[0] == '@';
 }
 
-static int file_of(const char *path, int flags)
+int file_of(const char *path, int flags)
 {
 	int file;
 
@@ -142,7 +142,7 @@ static int file_of(const char *path, int flags)
 	return file;
 }
 
-static void release(const char *path, int file)
+void release(const char *path, int file)
 {
 	int error = errno;
 
@@ -197,7 +197,7 @@ static bool is(const struct operation *operation, const char *word)
 
 /* --- content ----------------------------------------------------------------------------------- */
 
-static void stamp(unsigned char *buffer, int index, uint64_t offset, size_t length)
+void stamp(unsigned char *buffer, int index, uint64_t offset, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {
 		uint64_t at = offset + i;
@@ -658,92 +658,6 @@ static int whole_sync(void)
 	return 0;
 }
 
-/* "../../devices/virtual/block/dm-0": the last part is the name by which the kernel knows the device. */
-static int device_link(char *device, size_t capacity)
-{
-	char link[64];
-	struct stat status;
-
-	if (stat(".", &status))
-		return -1;
-	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(status.st_dev), minor(status.st_dev));
-	ssize_t length = readlink(link, device, capacity - 1);
-
-	if (length < 0)
-		return -1;
-	device[length] = 0;
-	return 0;
-}
-
-/*
- * An error tag of XFS (fs/xfs/xfs_error.c), there with CONFIG_XFS_DEBUG: 1 makes the code of that name fail each
- * time it is come by, until it is 0 again or the filesystem is unmounted.
- */
-static int set_errortag(const char *tag, bool on)
-{
-	char device[PATH_BYTES], path[2 * PATH_BYTES];
-
-	if (device_link(device, sizeof(device)))
-		return -1;
-	const char *slash = strrchr(device, '/');
-
-	snprintf(path, sizeof(path), "/sys/fs/xfs/%s/errortag/%s", slash ? slash + 1 : device, tag);
-	int file = open(path, O_WRONLY);
-	int result = file < 0 || write(file, on ? "1" : "0", 1) != 1 ? -1 : 0;
-
-	release("", file);
-	return result;
-}
-
-/* Requests of one filesystem: fs/ext4/ext4.h (include/uapi/linux/ext4.h from 6.0 on), fs/xfs/libxfs/xfs_fs.h. */
-#define EXT4_RESIZE _IOW('f', 16, uint64_t)
-#define XFS_GROW _IOW('X', 110, struct xfs_grow)
-#define XFS_INODE_PERCENT 25 /* mkfs.xfs(8), imaxpct, below 1 TB: another one would change it */
-
-struct xfs_grow {
-	uint64_t blocks;
-	uint32_t inode_percent;
-};
-
-static int64_t device_bytes(void)
-{
-	char device[PATH_BYTES], path[2 * PATH_BYTES], text[32] = "";
-
-	if (device_link(device, sizeof(device)))
-		return -1;
-	snprintf(path, sizeof(path), "/sys/block/%s/size", strrchr(device, '/') + 1);
-	int file = open(path, O_RDONLY);
-	ssize_t length = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
-
-	release("", file);
-	return length <= 0 ? -1 : strtoll(text, NULL, 10) * SECTOR_BYTES;
-}
-
-static int grow(void)
-{
-	struct statfs about;
-	int root = open(".", O_RDONLY | O_DIRECTORY);
-	int result = root < 0 ? -1 : fstatfs(root, &about);
-
-	if (!result && about.f_type == BTRFS_SUPER_MAGIC) {
-		struct btrfs_ioctl_vol_args arguments = { .name = "max" };
-
-		result = ioctl(root, BTRFS_IOC_RESIZE, &arguments);
-	} else if (!result) {
-		int64_t bytes = device_bytes();
-		uint64_t blocks = bytes < 0 ? 0 : bytes / about.f_bsize;
-		struct xfs_grow request = { blocks, XFS_INODE_PERCENT };
-
-		errno = EOPNOTSUPP;
-		if (blocks && about.f_type == EXT4_SUPER_MAGIC)
-			result = ioctl(root, EXT4_RESIZE, &blocks);
-		else
-			result = blocks && about.f_type == XFS_SUPER_MAGIC ? ioctl(root, XFS_GROW, &request) : -1;
-	}
-	release("", root);
-	return result;
-}
-
 static int wait_ms(uint64_t milliseconds)
 {
 	return usleep(milliseconds * 1000);
@@ -827,6 +741,10 @@ static int do_content(const struct operation *operation)
 		return write_stamped(operation, true);
 	if (is(operation, "mmapwrite"))
 		return write_mapped(operation);
+	if (is(operation, "atomicwrite"))
+		return write_atomically(operation);
+	if (is(operation, "defragment"))
+		return defragment(operation->path);
 	if (is(operation, "truncate"))
 		return truncate(path_of(operation->path), operation->length);
 	if (is(operation, "fallocate"))
@@ -846,8 +764,8 @@ static int do_content(const struct operation *operation)
  * none. A call that failed may have done part of its work. */
 const char *file_left_by(const struct operation *operation, int result)
 {
-	static const char *const of_path[] = { "write",	   "pwrite",	"append", "mmapwrite",
-					       "truncate", "fallocate", "open",	  "fill" };
+	static const char *const of_path[] = { "write",	"pwrite",    "append", "mmapwrite",  "truncate",
+					       "fallocate", "open",	 "fill",   "atomicwrite" };
 	static const char *const of_path2[] = { "clone", "copyrange" };
 
 	if (!result && !is(operation, "fill"))

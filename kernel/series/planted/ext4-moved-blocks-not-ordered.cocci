@@ -1,0 +1,24 @@
+// The journal commits that a file's blocks have moved before its data is in the new ones
+//
+// re-creates: the class of fc6cb1cda5db ("ext4: fix up i_blocks calculation in move_extent_per_page"), a move that is not
+//             what write_begin and write_end would do.
+// caught by:  durable
+// profiles:   ext4
+// workloads:  defragment-then-fsync-other-file
+// files: fs/ext4/move_extent.c
+//
+// What is changed. EXT4_IOC_MOVE_EXT gives a file the blocks of another, and writes its data into them. It hands the range
+// to the transaction, so that the data is written before the commit. It does not any more.
+//
+// Why it loses data. An fsync of another file commits. The map leads to the new blocks then, and the data is in memory
+// alone.
+//
+// Why it is silent otherwise. The data is dirty and is written out some seconds later.
+//
+// Seen with: a file that was synced is moved, then an fsync of another file.
+
+@@
+expression handle, inode, start, length;
+@@
+- ext4_jbd2_inode_add_write(handle, inode, start, length)
++ 0
