@@ -55,10 +55,12 @@ static void note(int file)
 /* --- kept descriptors -------------------------------------------------------------------------- */
 
 #define KEPT_MAX 64
+#define MAPPED_BYTES (64 << 20)
 
 static struct kept {
 	char name[64];
 	int file;
+	unsigned char *map; /* MAPPED_BYTES of it from its begin; NULL before the first mmapwrite */
 } kept[KEPT_MAX];
 
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -91,6 +93,7 @@ static int keep(const char *name, int file)
 		die("too many kept descriptors");
 	snprintf(free_place->name, sizeof(free_place->name), "%s", name);
 	free_place->file = file;
+	free_place->map = NULL;
 	pthread_mutex_unlock(&kept_lock);
 	return 0;
 }
@@ -105,6 +108,8 @@ static int close_kept(const char *name)
 	}
 	int file = held->file;
 
+	if (held->map)
+		munmap(held->map, MAPPED_BYTES);
 	pthread_mutex_lock(&kept_lock);
 	held->name[0] = 0;
 	pthread_mutex_unlock(&kept_lock);
@@ -268,14 +273,45 @@ static void page_failed(int number)
 	signal(number, SIG_DFL); /* the same access raises it again */
 }
 
-/* Through a shared mapping; what lies behind the end of file cannot be reached (SIGBUS), nor a page that
- * the filesystem has no space for. */
+/*
+ * A kept descriptor is mapped once, so that later stores find their pages mapped. As much as any file has: what lies behind
+ * the end may be mapped, and comes when the file grows. Else what is asked for.
+ */
+static unsigned char *map_of(struct kept *held, int file, uint64_t first, uint64_t end)
+{
+	if (!held || end > MAPPED_BYTES)
+		return mmap(NULL, end - first, PROT_READ | PROT_WRITE, MAP_SHARED, file, first);
+	pthread_mutex_lock(&kept_lock);
+	if (!held->map)
+		held->map = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	unsigned char *map = held->map;
+
+	if (map == MAP_FAILED)
+		held->map = NULL;
+	pthread_mutex_unlock(&kept_lock);
+	return map == MAP_FAILED ? map : map + first;
+}
+
+/* What lies behind the end of file cannot be reached (SIGBUS), nor a page that the filesystem has no space for. */
+static int store(unsigned char *at, const struct operation *operation)
+{
+	volatile int result = -1;
+
+	signal(SIGBUS, page_failed);
+	if (!sigsetjmp(no_page, 1)) {
+		storing = true;
+		stamp(at, operation->index, operation->offset, operation->length);
+		result = 0;
+	}
+	storing = false;
+	return result;
+}
+
 static int write_mapped(const struct operation *operation)
 {
 	uint64_t first = page_begin(operation->offset);
 	uint64_t end = operation->offset + operation->length;
 	int file = file_of(operation->path, O_RDWR);
-	volatile int result = -1;
 	struct stat status;
 
 	errno = ENXIO;
@@ -283,20 +319,14 @@ static int write_mapped(const struct operation *operation)
 		release(operation->path, file);
 		return -1;
 	}
-	unsigned char *map = mmap(NULL, end - first, PROT_READ | PROT_WRITE, MAP_SHARED, file, first);
+	struct kept *held = is_kept(operation->path) ? find_kept(operation->path) : NULL;
+	unsigned char *map = map_of(held, file, first, end);
+	int result = map == MAP_FAILED ? -1 : store(map + (operation->offset - first), operation);
 
-	if (map != MAP_FAILED) {
-		signal(SIGBUS, page_failed);
-		if (!sigsetjmp(no_page, 1)) {
-			storing = true;
-			stamp(map + (operation->offset - first), operation->index, operation->offset, operation->length);
-			result = 0;
-		}
-		storing = false;
+	if (map != MAP_FAILED && (!held || end > MAPPED_BYTES))
 		munmap(map, end - first);
-		if (result)
-			errno = ENOSPC;
-	}
+	if (map != MAP_FAILED && result)
+		errno = ENOSPC;
 	release(operation->path, file);
 	return result;
 }
