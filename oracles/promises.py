@@ -100,11 +100,11 @@ COMMON = (
     ),
     Promise(
         "atomic-write",
-        "Of an atomic write all bytes are on disk, or none; where it has RWF_DSYNC, and on f2fs, all of them "
-        "once it has returned.",
+        "Of an atomic write all bytes are on disk, or none; where it has RWF_DSYNC, all of them once it has "
+        "returned.",
         "pwritev2(2), RWF_ATOMIC (after a power failure all or none of the data); fs/xfs/xfs_reflink.c "
-        "xfs_reflink_end_atomic_cow() (one transaction); fs/f2fs/file.c f2fs_ioc_commit_atomic_write(), "
-        "commit 88b88a667971 (f2fs: support atomic writes); fstests generic/765",
+        "xfs_reflink_end_atomic_cow() (one transaction); fs/f2fs/file.c f2fs_do_sync_file() (all or none, "
+        "and for atomic writes no wait), commit 88b88a667971 (f2fs: support atomic writes); generic/765",
     ),
     Promise(
         "fdatasync-blocks",

@@ -226,6 +226,16 @@ def _check_order(setup: tuple[Step, ...], run: tuple[Step, ...], entry_count: in
 
 CELL_BYTES = 8
 CELL_MAGIC = 0xC5B7
+JBD2_MAGIC = b"\xc0\x3b\x39\x98"  # include/linux/jbd2.h: JBD2_MAGIC_NUMBER
+MAGIC_EVERY = 1024  # the smallest block of ext4
+
+
+def with_magic(data: bytes, offset: int) -> bytes:
+    """`data`, which is written at `offset`, with the first bytes of each block those of jbd2's own."""
+    marked = bytearray(data)
+    for at in range(-offset % MAGIC_EVERY, len(data) - len(JBD2_MAGIC) + 1, MAGIC_EVERY):
+        marked[at : at + len(JBD2_MAGIC)] = JBD2_MAGIC
+    return bytes(marked)
 
 
 def stamped(index: int, offset: int, length: int) -> bytes:

@@ -25,7 +25,8 @@ PWRITE_MODES = (
     "sync",
     "direct-dsync",
     "direct-sync",
-)  # open(2): O_DIRECT, O_DSYNC, O_SYNC
+    "jbd2-magic",
+)  # open(2): O_DIRECT, O_DSYNC, O_SYNC; or what the bytes are
 ATOMIC_MODES = ("dsync",)  # pwritev2(2): RWF_DSYNC
 OPEN_FLAGS = ("creat", "trunc", "dsync", "sync")  # open(2)
 INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep

@@ -76,7 +76,7 @@ EXAMPLES = (
         FOO,
         "atomicwrite A/foo 0 8K dsync",
         "A/foo",
-        "pwritev2(2), RWF_ATOMIC and RWF_DSYNC",
+        "pwritev2(2), RWF_ATOMIC and RWF_DSYNC; on f2fs no promise of its own",
         ATOMIC,
     ),
     Example(

@@ -86,6 +86,7 @@ NEVER_WRITTEN = "F2FS-16"
 WAITS_FOR_INTENTS = "XFS-9"
 WITHOUT_THE_JOURNAL = "EXT4-24"
 FULL_AREA = "EXT4-25"
+MOVED = "EXT4-26"
 REPLAYED = "BTRFS-15"
 REPLAYED_SIGNATURES = ("durable: mtime lost (fsynced directory)",)
 STALE = "BTRFS-16"
@@ -805,6 +806,12 @@ KNOWN = (
         ("durable: data lost (synced file)",),
         maybe=True,
     ),
+    _fast_commit(
+        MOVED,
+        "overwritten-after-defragment",
+        ("durable: data lost (fdatasynced file)", "durable: data lost (fsynced file)"),
+        ("6.12",),
+    ),
     *(
         KnownBug(OWNER_UNREAD, LATER, "xfs", workload, NO_MOUNT, WITHOUT_OWNERS)
         for workload in ("defragment-of-a-new-map", "defragment-of-many-extents")
@@ -1164,6 +1171,7 @@ FIXES = (
     Fix("fix/ext4-replay-counts-directories-in-their-parents", "ext4", (COUNTS,), FAST),
     Fix("fix/ext4-first-name-of-a-file-is-a-creation", "ext4", (FIRST_NAME,), FAST),
     Fix("fix/ext4-replay-leaves-out-a-file-without-names", "ext4", (NAMELESS,), FAST),
+    Fix("fix/ext4-no-fast-commit-of-moved-blocks", "ext4", (MOVED,), FAST),
     Fix("fix/jbd2-fast-commit-replay-ends-with-its-area", "ext4", (FULL_AREA,), FAST),
     Fix("fix/ext4-fast-commit-waits-for-its-blocks", "ext4", (BLOCKS,), FAST),
     Fix("fix/ext4-fsync-makes-a-fast-commit-of-its-own", "ext4", (UNDER_WAY,), FAST),

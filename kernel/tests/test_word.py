@@ -60,7 +60,8 @@ def test_a_mail_is_a_series_whose_subject_says_what_it_is(tmp_path: Path) -> Non
         ("/etc/passwd", "is a file"),
         ("/etc", "not a kernel source tree"),
         ("/no/such/tree@v6.12", "is not a release"),
-        ("6.12+planted/nonsense", "planted/old-name-kept-after-rename"),
+        ("6.12+planted/nonsense", "list --names series"),
+        ("6.12+old-name-kept-after-rename", "did you mean planted/old-name-kept-after-rename"),
         ("6.12+/etc/passwd", "neither a patch"),
     ],
 )

@@ -33,7 +33,7 @@ from oracles.observation import TREE_SHIFT, LeftFile
 from oracles.profiles import profile, promises_of
 from oracles.promises import SYNCHRONOUS, SYNCHRONOUS_ALLOC, SYNCHRONOUS_FALLOCATE, SYNCHRONOUS_NAMES
 from oracles.timeline import T, Timeline
-from workloads.history import History, Step
+from workloads.history import History, Step, stamped, with_magic
 from workloads.text import format_operation as words
 from workloads.workload import Operation
 
@@ -83,7 +83,10 @@ class Builder:
     def source(self, start: int) -> Source:
         """Of the bytes that the step wrote at `start`."""
         assert self.step is not None
+        operation = self.step.operation
         data = self._written(self.step) if self.step.data else b""
+        if operation.mode == "jbd2-magic":
+            data = with_magic(stamped(self.step.index, start, operation.length), start)
         return Source(self.step.index + 1, 0, data, start if data else 0)
 
     def fork(self) -> "Builder":

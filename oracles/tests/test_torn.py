@@ -80,6 +80,14 @@ def test_with_dsync_it_is_durable():
         assert kinds(durable.judge(bench.case(tree))) == expected
 
 
+def test_on_f2fs_a_commit_keeps_the_order_alone():
+    """It writes the nodes and does not wait for them; an fsync does."""
+    for then, expected in (("", set()), ("\n  fsync foo", {"data lost"})):
+        bench = Bench(OVER + " dsync" + then, "f2fs")
+        tree = replaced(bench.tree(), "foo", content=(Run(0, 16384, "w", 1),))
+        assert kinds(durable.judge(bench.case(tree))) == expected
+
+
 def test_defragment_changes_no_byte():
     """What was synced is promised as before, and what was not is not."""
     bench = Bench("setup\n  write foo 0 16K\nrun\n  defragment foo\n", "ext4")

@@ -33,6 +33,7 @@
 
 #define CELL_BYTES 8 /* workloads/history.py: stamped() */
 #define CELL_MAGIC 0xC5B7
+#define MAGIC_EVERY 1024 /* the smallest block of ext4 */
 
 _Thread_local int thread_number;
 _Thread_local struct called called;
@@ -212,6 +213,15 @@ void stamp(unsigned char *buffer, int index, uint64_t offset, size_t length)
 	}
 }
 
+/* workloads/history.py: with_magic() */
+static void mark_blocks(unsigned char *buffer, uint64_t offset, size_t length)
+{
+	static const unsigned char magic[] = { 0xc0, 0x3b, 0x39, 0x98 }; /* include/linux/jbd2.h: JBD2_MAGIC_NUMBER */
+
+	for (uint64_t at = roundup(offset, MAGIC_EVERY); at + sizeof(magic) <= offset + length; at += MAGIC_EVERY)
+		memcpy(buffer + (at - offset), magic, sizeof(magic));
+}
+
 static int write_stamped(const struct operation *operation, bool append)
 {
 	static unsigned char buffers[1 + THREADS_MAX][1 << 16] __attribute__((aligned(BLOCK_BYTES)));
@@ -242,6 +252,8 @@ static int write_stamped(const struct operation *operation, bool append)
 		size_t length = end - offset < sizeof(buffers[0]) ? end - offset : sizeof(buffers[0]);
 
 		stamp(buffer, operation->index, offset, length);
+		if (!strcmp(operation->mode, "jbd2-magic"))
+			mark_blocks(buffer, offset, length);
 		errno = ENOSPC; /* of a write that writes nothing and says no more */
 		ssize_t done = pwrite(file, buffer, length, offset);
 

@@ -166,7 +166,7 @@ static int write_whole(int file, const struct operation *operation, const unsign
 	return -1;
 }
 
-/* fs/f2fs/file.c: what is written in between is there after the commit, which is an fsync, or is not. */
+/* fs/f2fs/file.c: of what is written in between all is there, or nothing. */
 static int commit_whole(int file, const struct operation *operation, const unsigned char *bytes)
 {
 	if (ioctl(file, F2FS_IOC_START_ATOMIC_WRITE))

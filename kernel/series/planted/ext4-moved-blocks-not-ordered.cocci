@@ -1,6 +1,6 @@
 // The journal commits that a file's blocks have moved before its data is in the new ones
 //
-// re-creates: the class of fc6cb1cda5db ("ext4: fix up i_blocks calculation in move_extent_per_page"), a move that is not
+// re-creates: the class of "ext4: clean up online defrag bugs in move_extent_per_page()" (Dmitry Monakhov, 2012), which makes it
 //             what write_begin and write_end would do.
 // caught by:  durable
 // profiles:   ext4
