@@ -129,10 +129,23 @@ def _directory(operation: Operation) -> str:
     return path.rpartition("/")[0] or "." if not path.startswith("@") else "."
 
 
+WRITING = ("write", "append", "pwrite", "atomicwrite")
+
+
+def _may_mix(operation: Operation, other: Operation) -> bool:
+    """Of two writes to one file at the same time, where one passes the page cache, nobody says what is left
+    (oracles/model/builder.py refuse_mixture())."""
+    both = (operation, other)
+    writes = all(each.word in WRITING for each in both) and operation.path == other.path
+    return writes and any("direct" in each.mode or each.word == "atomicwrite" for each in both)
+
+
 def _may_be_beside(operation: Operation, other: Operation) -> bool:
     """A descriptor that one thread opens is its own until the block ends; none is closed by another. What a
     call has made is looked at when it has returned, so no other call takes its name away."""
     if threads.refusal(_placed(other, 2)) or other.word in threads.WITHOUT_EFFECT:
+        return False
+    if _may_mix(operation, other):
         return False
     if operation.word in MAKING and other.word in REMOVING:
         return False

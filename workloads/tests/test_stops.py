@@ -114,6 +114,17 @@ def test_what_is_made_keeps_its_name_until_it_was_looked_at():
     assert ("rename", "unlink") in beside
 
 
+def test_two_writes_that_may_mix_are_not_put_beside_each_other():
+    """To one file, where one passes the page cache; to two files they may."""
+    for path, expected in (("foo", False), ("bar", True)):
+        one = parse(f"run\n  atomicwrite foo 0 8K\n  atomicwrite {path} 0 8K\n  fsync foo\n", "writes")
+        beside = set()
+        for number in range(1, 60):
+            (block,) = threads.blocks(stopped(one, calls_of(one), 1, number).run)
+            beside.add(tuple(op.word for op in block if op.word not in ("stop", "await")))
+        assert (("atomicwrite", "atomicwrite") in beside) == expected
+
+
 def test_who_opens_a_descriptor_has_it_alone():
     one = parse("run\n  open foo @a creat\n  fsync @a\n", "opens")
     for number in range(1, 40):
