@@ -321,6 +321,7 @@ WIDE = {
     "atomic-write-across-node-blocks": 4 * text.M,
     "defragment-of-many-extents": 256 * text.K,
     "defragment-of-a-new-map": 256 * text.K,
+    "checkpoint-while-data-is-written-back": 256 * text.K,
 }
 
 
