@@ -415,11 +415,14 @@ FAST_COMMIT = (
         ),
         ("6.12",),
     ),
-    _fast_commit(
+    KnownBug(
         BLOCKS,
+        ("6.12",),
+        "ext4",
         "directory-of-new-files-fsynced-beside-others",
         ("durable: mode lost (fsynced file)", *NO_MOUNT),
-        ("6.12",),
+        FAST,
+        maybe=True,
     ),
     *(
         KnownBug(bug, LATER, "ext4", "made-and-removed-beside-fsyncs", signatures, FAST, maybe=True)
