@@ -62,10 +62,12 @@ NO_MEMORY = re.compile(
 PLACE = re.compile(r"\bat (\S+\.[chS]):\d+")
 FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS|F2FS-fs)\b")
 
-# Lines that recovery prints when all is well, though they look like trouble. Those at info and
-# notice (start tree-log replay; recovery complete; Starting recovery) need no entry here, since
-# only errors count. Empty: no source shows an error line to be normal.
-ALLOWED: tuple[re.Pattern[str], ...] = ()
+# Lines at the level of an error that say no more than that a call is refused. Those at info and notice
+# (start tree-log replay; recovery complete; Starting recovery) need no entry here, since only errors count.
+ALLOWED: tuple[re.Pattern[str], ...] = (
+    # fs/ext4/move_extent.c ext4_move_extents(), fs/ext4/ioctl.c EXT4_IOC_MOVE_EXT: EOPNOTSUPP
+    re.compile(r"Online defrag not supported"),
+)
 
 
 def starved(seen: Observation) -> str:

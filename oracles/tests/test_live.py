@@ -155,3 +155,13 @@ def test_what_our_guest_or_agent_did_accuses_no_kernel(console: tuple[str, ...])
 def test_an_oops_that_kills_the_agent_is_the_kernels() -> None:
     console = (*X86_OOPS[:3], "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000009")
     assert first_report(console) == 0
+
+
+def test_a_call_that_is_refused_may_say_why() -> None:
+    """ext4 has a line at the level of an error for it; another one at that level is trouble."""
+    for text, answer in (
+        ("EXT4-fs (dm-1): Online defrag not supported with data journaling", Answer.HOLDS),
+        ("EXT4-fs error (device dm-1): ext4_lookup:1: inode #2: bad", Answer.BROKEN),
+    ):
+        _, quiet = judge_live(BTRFS, Tier.FS, Observation(kernel_log=(f"3 {text}",)))
+        assert quiet.answer is answer
