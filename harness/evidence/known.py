@@ -809,11 +809,13 @@ KNOWN = (
         ("durable: data lost (synced file)",),
         maybe=True,
     ),
-    _fast_commit(
+    KnownBug(
         MOVED,
+        ("6.12",),
+        "ext4",
         "overwritten-after-defragment",
         ("durable: data lost (fdatasynced file)", "durable: data lost (fsynced file)"),
-        ("6.12",),
+        (*FAST, *FAST_INLINE),
     ),
     *(
         KnownBug(OWNER_UNREAD, LATER, "xfs", workload, NO_MOUNT, WITHOUT_OWNERS)
@@ -865,6 +867,7 @@ KNOWN = (
             "defragment-of-a-new-map",
             "defragment-of-dirty-pages",
             "defragment-of-many-extents",
+            "defragmented-blocks-used-again",
             "freed-blocks-written-before-the-commit",
             "last-block-over-removed-data",
             "tails-at-several-places-of-one-file",
@@ -1174,7 +1177,7 @@ FIXES = (
     Fix("fix/ext4-replay-counts-directories-in-their-parents", "ext4", (COUNTS,), FAST),
     Fix("fix/ext4-first-name-of-a-file-is-a-creation", "ext4", (FIRST_NAME,), FAST),
     Fix("fix/ext4-replay-leaves-out-a-file-without-names", "ext4", (NAMELESS,), FAST),
-    Fix("fix/ext4-no-fast-commit-of-moved-blocks", "ext4", (MOVED,), FAST),
+    Fix("fix/ext4-no-fast-commit-of-moved-blocks", "ext4", (MOVED,), (*FAST, *FAST_INLINE)),
     Fix("fix/jbd2-fast-commit-replay-ends-with-its-area", "ext4", (FULL_AREA,), FAST),
     Fix("fix/ext4-fast-commit-waits-for-its-blocks", "ext4", (BLOCKS,), FAST),
     Fix("fix/ext4-fsync-makes-a-fast-commit-of-its-own", "ext4", (UNDER_WAY,), FAST),

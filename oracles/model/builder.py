@@ -44,6 +44,7 @@ class Builder:
     def __init__(self, history: History) -> None:
         self.model = Model(base_time=len(history.setup))
         self.filesystem = profile(history.profile).filesystem
+        self.gives_blocks_out_at_once = "data=writeback" in profile(history.profile).mount_options
         promised = promises_of(profile(history.profile))
         self.synchronous = SYNCHRONOUS in promised
         self.synchronous_names = self.synchronous or SYNCHRONOUS_NAMES in promised

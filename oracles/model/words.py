@@ -165,8 +165,12 @@ def _atomicwrite(fs: Builder, operation: Operation) -> None:
 
 
 def _defragment(fs: Builder, operation: Operation) -> None:
-    """The same bytes in other blocks, and the same reserved space up to the end of file."""
+    """The same bytes in other blocks, and the same reserved space up to the end of file. With data=writeback
+    ext4 gives the old blocks out at once, before the move is on disk, "since writeback mode has weak data
+    consistency guarantees" (fs/ext4/mballoc.c ext4_mb_clear_bb()): nobody promises what the file holds."""
     inode = fs.file(operation)
+    if fs.gives_blocks_out_at_once:
+        fs.model.untold.setdefault(inode, fs.time)
     allocated = fs.model.allocated[inode]
     size = contents.size_of(fs.model.content[inode].last)
     allocated.change(fs.time, without(allocated.last, size, ALL_BYTES))

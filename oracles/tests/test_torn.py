@@ -94,3 +94,5 @@ def test_defragment_changes_no_byte():
     lost = replaced(bench.tree(), "foo", content=(Run(0, 16384, "z"),))
     assert kinds(durable.judge(bench.case(lost))) == {"data lost"}
     assert not kinds(durable.judge(bench.case(bench.tree())))
+    bench = Bench("setup\n  write foo 0 16K\nrun\n  defragment foo\n", "ext4-writeback")
+    assert not kinds(durable.judge(bench.case(lost)))
