@@ -227,6 +227,10 @@ static int donor_of(int file, const struct stat *status, bool bytes_too)
 	asked.map.fm_extent_count = EXTENTS_MAX;
 	int result = donor < 0 || ioctl(file, FS_IOC_FIEMAP, &asked.map) || ftruncate(donor, status->st_size) ? -1 : 0;
 
+	if (!result && asked.map.fm_mapped_extents == EXTENTS_MAX) {
+		errno = EFBIG; /* there may be more */
+		result = -1;
+	}
 	for (uint32_t i = 0; !result && i < asked.map.fm_mapped_extents; i++) {
 		const struct fiemap_extent *extent = &asked.extents[i];
 		uint64_t end = MIN(extent->fe_logical + extent->fe_length, (uint64_t)status->st_size);
