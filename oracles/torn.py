@@ -24,8 +24,10 @@ class Torn(NamedTuple):
 
 def torn(case: Case, inode: int, node: Node) -> Torn | None:
     model, allowed, line = case.model, case.allowed, case.model.content[inode]
+    if not allowed.told(inode):
+        return None
     for time, of, start, end in model.whole:
-        if of != inode or time > allowed.now or not allowed.told(inode):
+        if of != inode or time > allowed.now:
             continue
         stamp = model.steps[time - 1].index + 1
         others = [

@@ -137,7 +137,7 @@ def _may_mix(operation: Operation, other: Operation) -> bool:
     (oracles/model/builder.py refuse_mixture())."""
     both = (operation, other)
     writes = all(each.word in WRITING for each in both) and operation.path == other.path
-    return writes and any("direct" in each.mode or each.word == "atomicwrite" for each in both)
+    return writes and any(map(threads.passes_cache, both))
 
 
 def _may_be_beside(operation: Operation, other: Operation) -> bool:

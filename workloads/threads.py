@@ -78,6 +78,11 @@ def refusal(operation: Operation) -> str:
     return ""
 
 
+def passes_cache(operation: Operation) -> bool:
+    """A write with O_DIRECT, which shares the file's lock with others."""
+    return "direct" in operation.mode or operation.word == "atomicwrite"
+
+
 def end_of(operation: Operation) -> int:
     """Of what it writes: at least one byte behind its offset."""
     return operation.offset + max(operation.length, 1)

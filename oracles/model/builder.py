@@ -35,6 +35,7 @@ from oracles.promises import SYNCHRONOUS, SYNCHRONOUS_ALLOC, SYNCHRONOUS_FALLOCA
 from oracles.timeline import T, Timeline
 from workloads.history import History, Step, stamped, with_magic
 from workloads.text import format_operation as words
+from workloads.threads import passes_cache
 from workloads.workload import Operation
 
 
@@ -353,7 +354,7 @@ class Builder:
         assert step is not None
         for other, of, first, last in self.beside:
             at_once = other.begin_entry < step.end_entry and step.begin_entry < other.end_entry
-            direct = _is_direct(other.operation) or _is_direct(step.operation)
+            direct = passes_cache(other.operation) or passes_cache(step.operation)
             if of == inode and first < end and start < last and at_once and direct:
                 raise Mixture(
                     f"operations {other.index} ({words(other.operation)}) and {step.index} "
@@ -400,10 +401,6 @@ class Builder:
     def allocate(self, inode: int, start: int, end: int) -> None:
         timeline = self.model.allocated[inode]
         timeline.change(self.time, union(timeline.last, start, end))
-
-
-def _is_direct(operation: Operation) -> bool:
-    return "direct" in operation.mode or operation.word == "atomicwrite"
 
 
 def _forked(value: Any) -> Any:

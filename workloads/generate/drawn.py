@@ -60,8 +60,8 @@ LONG_DIRECTORIES = ("A", "B", "C", "D", "E", "F")
 LONG_XATTR_BYTES = (0, 1, 60, 100, 255, 256, 900, 2000, 3000)
 # What is drawn more or less often there. Descriptors are closed as often as opened: while one is kept there
 # is no remount.
-FLAGGED = tuple(mode for mode in PWRITE_MODES if mode != "jbd2-magic")  # seeds draw what they always drew
 LONG_WEIGHTS = {"close": 50, "remount": 6, "subvol": 2, "snapshot": 2, "chattr": 2, "evict": 35, "fsync": 130}
+FLAGGED = tuple(mode for mode in PWRITE_MODES if mode != "jbd2-magic")  # seeds draw what they always drew
 XATTRS = ("user.a", "user.b", "user.c")
 XATTR_BYTES = (0, 1, 8, 40, 300, 900, 2000)
 MODES = ("600", "640", "644", "700", "755", "777", "000")
