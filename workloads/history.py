@@ -233,8 +233,10 @@ MAGIC_EVERY = 1024  # the smallest block of ext4
 def with_magic(data: bytes, offset: int) -> bytes:
     """`data`, which is written at `offset`, with the first bytes of each block those of jbd2's own."""
     marked = bytearray(data)
-    for at in range(-offset % MAGIC_EVERY, len(data) - len(JBD2_MAGIC) + 1, MAGIC_EVERY):
-        marked[at : at + len(JBD2_MAGIC)] = JBD2_MAGIC
+    for place, byte in enumerate(JBD2_MAGIC):
+        first = (place - offset) % MAGIC_EVERY
+        for at in range(first, len(data), MAGIC_EVERY):
+            marked[at] = byte
     return bytes(marked)
 
 

@@ -158,9 +158,8 @@ def _atomicwrite(fs: Builder, operation: Operation) -> None:
     fs.model.whole.append((fs.time, inode, start, end))
     fs.change(inode, contents.written(fs.model.content[inode].last, start, end, fs.source(start)))
     fs.allocate(inode, start, end)
-    if (
-        fs.filesystem != "f2fs"
-    ):  # which keeps the order alone: fs/f2fs/file.c f2fs_do_sync_file(), if (!atomic)
+    # f2fs keeps the order alone: fs/f2fs/file.c f2fs_do_sync_file(), if (!atomic)
+    if fs.filesystem != "f2fs":
         _written_through(fs, operation.mode, inode, start, end)
 
 

@@ -15,6 +15,20 @@ from workloads.text import parse
 JOURNALS = ["btrfs", "ext4", "xfs"]
 
 
+# --- bytes that look like those of a journal
+
+
+def test_a_block_with_the_magic_holds_it_and_nothing_else():
+    """Without it the bytes are those of no call; with the rest of them zero they are lost."""
+    bench = Bench("setup\n  write foo 0 4K\nrun\n  pwrite foo 0 4K jbd2-magic\n  fsync foo\n", "ext4")
+    whole = node_at(bench.tree(), "foo").content
+    assert not kinds(durable.judge(bench.case(bench.tree())))
+    assert "".join(run.hex for run in whole).startswith("c03b3998")
+    for runs in ((Run(0, 4096, "w", 2),), (Run(0, 4096, "z"),)):
+        tree = replaced(bench.tree(), "foo", content=runs)
+        assert kinds(durable.judge(bench.case(tree))) == {"data lost"}
+
+
 # --- rename with flags
 
 EXCHANGE = "setup\n  write a 0 4K\n  write b 0 8K\nrun\n  rename a b exchange\n"

@@ -2,7 +2,16 @@
 
 import pytest
 
-from workloads.history import CELL_MAGIC, History, NoHistory, Step, history_of, stamped
+from workloads.history import (
+    CELL_MAGIC,
+    JBD2_MAGIC,
+    History,
+    NoHistory,
+    Step,
+    history_of,
+    stamped,
+    with_magic,
+)
 from workloads.workload import Operation
 
 
@@ -116,3 +125,14 @@ def test_steps_and_marks_that_do_not_fit_are_refused(
 ) -> None:
     with pytest.raises(NoHistory, match=message):
         made(setup, run, marks)
+
+
+@pytest.mark.parametrize(("offset", "length"), [(0, 4096), (3, 5000), (1022, 3), (2046, 70000)])
+def test_each_kib_begins_with_the_magic_wherever_a_piece_begins(offset, length):
+    """All else is as it was, and pieces of a write have the same bytes as the whole of it."""
+    plain, marked = stamped(3, offset, length), with_magic(stamped(3, offset, length), offset)
+    for place, (before, after) in enumerate(zip(plain, marked, strict=True), offset):
+        assert after == (JBD2_MAGIC[place % 1024] if place % 1024 < len(JBD2_MAGIC) else before)
+    half = length // 2
+    first, second = stamped(3, offset, half), stamped(3, offset + half, length - half)
+    assert with_magic(first, offset) + with_magic(second, offset + half) == marked

@@ -216,8 +216,9 @@ static void mark_blocks(unsigned char *buffer, uint64_t offset, size_t length)
 {
 	static const unsigned char magic[] = { 0xc0, 0x3b, 0x39, 0x98 }; /* include/linux/jbd2.h: JBD2_MAGIC_NUMBER */
 
-	for (uint64_t at = roundup(offset, MAGIC_EVERY); at + sizeof(magic) <= offset + length; at += MAGIC_EVERY)
-		memcpy(buffer + (at - offset), magic, sizeof(magic));
+	for (size_t i = 0; i < length; i++)
+		if ((offset + i) % MAGIC_EVERY < sizeof(magic))
+			buffer[i] = magic[(offset + i) % MAGIC_EVERY];
 }
 
 static int write_stamped(const struct operation *operation, bool append)
