@@ -10,10 +10,10 @@
 // What is changed. The owner in the blocks of a file's map is changed without those that the log cancels, where the map has
 // one level of blocks. With more levels all is as before.
 //
-// Why. What freed such a block is behind the exchange in the log. Its image is not replayed, so on disk there may be
-// anything.
+// Why. Such a block is freed by a transaction that comes after the exchange in the log. Its image is not replayed, so the block
+// on disk may hold anything.
 //
-// How it was checked. With both fixes the workload is recovered in each state, on 6.12 and 7.2.
+// How it was checked. With both fixes 5 recordings on 6.12 and 5 on 7.2, of 64 states each, are recovered in each state.
 
 @@
 @@

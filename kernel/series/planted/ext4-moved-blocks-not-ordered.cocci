@@ -7,13 +7,14 @@
 // workloads:  defragment-then-fsync-other-file
 // files: fs/ext4/move_extent.c
 //
-// What is changed. EXT4_IOC_MOVE_EXT gives a file the blocks of another, and writes its data into them. It hands the range
-// to the transaction, so that the data is written before the commit. It does not any more.
+// What is changed. EXT4_IOC_MOVE_EXT gives a file the blocks of another and makes the file's pages dirty, so that its data will
+// be written there. It also hands the range to the transaction (ext4_jbd2_inode_add_write()), so that the commit writes the data
+// first. The planted bug leaves this call out.
 //
-// Why it loses data. An fsync of another file commits. The map leads to the new blocks then, and the data is in memory
-// alone.
+// Why it loses data. An fsync of another file commits the transaction. The map on disk then leads to the new blocks, while the
+// data is in memory alone.
 //
-// Why it is silent otherwise. The data is dirty and is written out some seconds later.
+// Why it is silent otherwise. The pages are dirty, and writeback writes them some seconds later.
 //
 // Seen with: a file that was synced is moved, then an fsync of another file.
 

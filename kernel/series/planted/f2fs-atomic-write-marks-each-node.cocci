@@ -8,14 +8,15 @@
 // workloads:  atomic-write-across-node-blocks
 // files: fs/f2fs/file.c
 //
-// What is changed. The commit of an atomic write asks that its nodes are written so that only the last one is marked as the
-// end of an fsync. It does not ask for that any more.
+// What is changed. F2FS_IOC_COMMIT_ATOMIC_WRITE calls f2fs_do_sync_file() with atomic = true: of the nodes that it writes, only
+// the last gets the mark of an fsync, and recovery takes all of them or none. The planted bug passes false, as fsync(2) does, so
+// that each node gets the mark.
 //
-// Why it tears. Each node that is written is an fsync by itself then. A power failure between two nodes of the file leaves
-// what the first leads to, and not the second.
+// Why it tears. Recovery takes each node that has the mark. A power failure between two nodes of the file leaves the blocks that
+// the first leads to, without those of the second.
 //
-// Why it is silent otherwise. A file whose addresses all lie in its inode has but one node. Both nodes mostly reach the device
-// in one request, so that only a torn one shows it.
+// Why it is silent otherwise. A file whose addresses all are in its inode has one node. Two nodes are mostly written by one
+// request, so that only model T, which tears requests, shows it.
 //
 // Seen with: an atomic write over the end of the addresses in the inode.
 

@@ -8,10 +8,11 @@
 // workloads:  atomic-write-over-pieces
 // files: fs/f2fs/inode.c
 //
-// What is changed. While a file is written atomically its inode goes to disk with the size of before, until the write is
-// committed. It does so when it is committed, too.
+// What is changed. f2fs_update_inode() leaves the size on disk as it is while an atomic write is under way, and writes the new
+// size once the write is committed (FI_ATOMIC_COMMITTED). The planted bug leaves this exception out, so that the commit does
+// not write the new size either.
 //
-// Why it tears. The blocks before the old end are the new ones, and those behind it are not part of the file.
+// Why it tears. The new blocks before the old end are part of the file, and those behind it are not.
 //
 // Why it is silent otherwise. The size is right in memory, and the next change of the inode writes it.
 //
