@@ -831,6 +831,15 @@ KNOWN = (
         maybe=True,
     ),
     KnownBug(
+        OWNER_OF_FREED,
+        (f"6.12+{OWNER_READ}",),
+        "xfs",
+        "defragment-of-many-extents",
+        NO_MOUNT,
+        WITHOUT_OWNERS,
+        maybe=True,
+    ),
+    KnownBug(
         REALTIME_DEVICE,
         ("6.12", "7.2"),
         "xfs",
