@@ -277,9 +277,18 @@ class AllowedValues:
         inode, time = persist.inode, persist.time
         if self._exchanged_unlogged(inode, time) or self._renamed_subvolume(inode, time):
             return
+        if self._is_of_lower_layer(inode, time):
+            return
         floor = self._floor(persist, "fsync-names", "fsynced")
         above = floor._replace(reach=f"directory above fsynced {noun(self.model.kind(inode))}")
         self._promise_names_of(inode, floor, above)
+
+    def _is_of_lower_layer(self, inode: int, time: int) -> bool:
+        """What had its last name removed is not copied up for it, and its fsync does nothing: of a directory
+        fs/overlayfs/readdir.c ovl_dir_fsync(), of a file fs/overlayfs/file.c ovl_fsync()."""
+        if not self.profile.overlay or self.model.inodes[inode].born > self.model.base_time:
+            return False
+        return not any(self.model.chains[index].lives_at(time) for index in self.model.chains_of[inode])
 
     def _promise_names_of(self, inode: int, floor: Floor, above: Floor) -> None:
         time = floor.time

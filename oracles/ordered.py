@@ -19,7 +19,7 @@ from oracles.case import Case, best_reading, role
 from oracles.content import first_difference
 from oracles.model.model import Model
 from oracles.observation import Node, Tree
-from oracles.recovered import Recovered, is_mkfs_directory, is_ours
+from oracles.recovered import Recovered, is_of_mkfs, is_ours
 from oracles.verdict import Tier, Verdict, Violation
 
 NAME = "ordered"
@@ -136,7 +136,7 @@ def shown_since(case: Case) -> int | None:
 def found_snapshot(case: Case, tree: Tree) -> Snapshot:
     found: Snapshot = {}
     for node in tree:
-        if is_mkfs_directory(node.path.partition("/")[0], case.profile.filesystem):
+        if is_of_mkfs(node.path.partition("/")[0], case.profile.filesystem):
             continue
         xattrs = {key: value for key, value in node.xattrs.items() if is_ours(key)}
         root = node.path == "."

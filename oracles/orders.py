@@ -35,7 +35,7 @@ from oracles.model.model import Disagreement, Mixture, Model
 from oracles.model.steps import do
 from oracles.observation import Node, Tree
 from oracles.profiles import Profile
-from oracles.recovered import is_mkfs_directory, is_ours
+from oracles.recovered import is_of_mkfs, is_ours
 from workloads.history import History, Step
 from workloads.text import format_operation as words
 from workloads.threads import WITHOUT_EFFECT
@@ -264,9 +264,7 @@ def begun_count(model: Model, begun: frozenset[int]) -> int:
 def difference_of(model: Model, tree: Tree, profile: Profile) -> str:
     """Where the model's last tree is another than this one, for a reader; "" where it is the same."""
     found = {
-        node.path: node
-        for node in tree
-        if not is_mkfs_directory(node.path.partition("/")[0], profile.filesystem)
+        node.path: node for node in tree if not is_of_mkfs(node.path.partition("/")[0], profile.filesystem)
     }
     known: dict[str, int] = {}
     _collect(model, model.root, ".", known)

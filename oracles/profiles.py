@@ -21,7 +21,8 @@ class Profile(msgspec.Struct, frozen=True):
     """
     mkfs:       command; the image's path is appended. package: the Debian package that has it.
     mount_options: as for mount -o. size_bytes: of the device.
-    fsck:       command; the image's path is appended. Exit status in fsck_clean means clean.
+    fsck:       command; the image's path is appended. Exit status in fsck_clean means clean. Empty where
+                there is no checker.
     promises:   beyond those of every filesystem (COMMON). denies: those of either that it does not make, each
                 with the sentence and the source that say so.
     fsck_noise: lines of the checker with one of these texts in them say nothing.
@@ -34,6 +35,8 @@ class Profile(msgspec.Struct, frozen=True):
                 images, in mount_options ("logdev=%1") for the devices; device 0 is mounted. They lie one
                 behind the other on the disk, and size_bytes has one block more.
     redundant:  any one of the devices may be lost.
+    overlay:    mount options of an overlayfs that is mounted above the filesystem, in which everything
+                happens; "" for none. What the setup of a workload made is in a lower layer.
     setup:      operations, as a workload's text has them, that come before the setup of each workload.
     """
 
@@ -54,6 +57,7 @@ class Profile(msgspec.Struct, frozen=True):
     room_bytes: int = 0
     devices: tuple[int, ...] = ()
     redundant: bool = False
+    overlay: str = ""
 
     @property
     def device_sectors(self) -> tuple[int, ...]:
@@ -62,7 +66,9 @@ class Profile(msgspec.Struct, frozen=True):
 
     @property
     def agent_options(self) -> str:
-        """The mount options as the agent reads them (guests/agent/slices.c)."""
+        """The mount options as the agent reads them (guests/agent/slices.c, layers.c)."""
+        if self.overlay:
+            return f"overlay={self.overlay}:{self.mount_options}"
         if not self.devices:
             return self.mount_options
         slices = "slices=" + "+".join(map(str, self.device_sectors))
@@ -132,6 +138,11 @@ _LAPPED = "write filler 0 800K\nsync\nunlink filler\nremount"
 # shows. f2fs: its blocks (F2FS_BLKSIZE), for its nodes have no checksum. XFS takes no more than a sector for
 # granted: its log has the cycle number in each (fs/xfs/xfs_log.c xlog_pack_data()).
 ATOMIC_BYTES = {"btrfs": 4096, "ext4": 1024, "f2fs": 4096}
+
+
+# index: hard links stay together when one of them is copied up. redirect_dir: directories of a lower layer
+# can be renamed.
+_OVERLAY = "index=on,redirect_dir=on"
 
 
 def _journal_device(
@@ -699,6 +710,55 @@ PROFILES = (
         config=("f2fs", "compression"),
         promises=promises.F2FS,
         denies=promises.F2FS_POSIX_DENIES,
+    ),
+    Profile(
+        "ext4-overlay",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        config=("overlay",),
+        promises=promises.EXT4_OVERLAY,
+        denies=promises.OVERLAY_DENIES,
+        overlay=_OVERLAY,
+    ),
+    Profile(
+        "xfs-overlay",
+        "xfs",
+        ("mkfs.xfs", "-q", "-f"),
+        "xfsprogs",
+        _XFS_CHECK,
+        size_bytes=_XFS_SIZE_BYTES,
+        config=("overlay",),
+        promises=promises.XFS_OVERLAY,
+        denies=promises.OVERLAY_DENIES,
+        overlay=_OVERLAY,
+    ),
+    Profile(
+        "nilfs2",
+        "nilfs2",
+        # Segments of 1 MiB, an eighth of the usual: most logs then go over the end of one.
+        ("mkfs.nilfs2", "-q", "-f", "-B", "256"),
+        "nilfs-tools",
+        (),
+        size_bytes=64 << 20,
+        config=("nilfs2",),
+        promises=promises.NILFS2,
+        denies=promises.NILFS2_DENIES,
+    ),
+    Profile(
+        "nilfs2-strict",
+        "nilfs2",
+        # Data blocks never go to disk alone, as they do with the default, order=relaxed.
+        ("mkfs.nilfs2", "-q", "-f", "-B", "256"),
+        "nilfs-tools",
+        (),
+        mount_options="order=strict",
+        size_bytes=64 << 20,
+        config=("nilfs2",),
+        promises=promises.NILFS2_STRICT,
+        denies=promises.NILFS2_DENIES,
     ),
 )
 

@@ -695,3 +695,62 @@ F2FS_POSIX_DENIES = (
         "fs/f2fs/file.c need_do_checkpoint(), CP_RECOVER_DIR",
     ),
 )
+
+_SEGMENT = (
+    "fs/nilfs2/file.c nilfs_sync_file(), fs/nilfs2/segment.c nilfs_construct_segment(): an fsync of what has "
+    "changed writes everything that has"
+)
+
+NILFS2 = (
+    Promise("fsync-directory-times", _TIMES, _SEGMENT, Tier.FS),
+    Promise("fsync-names", _NAMES, _SEGMENT, Tier.FS),
+    Promise("fsync-new-directories", _NEW_DIRECTORIES, f"{_SEGMENT}; {_LIKE_OTHERS}", Tier.FS),
+    Promise(
+        "metadata-order",
+        _ORDER,
+        "Documentation/filesystems/nilfs2.rst, order=relaxed (the default): modified data blocks alone may "
+        "be written without a checkpoint; fs/nilfs2/recovery.c: the last valid checkpoint counts; only such "
+        "data blocks are rolled forward (nilfs_recover_dsync_blocks())",
+        Tier.SOMC,
+    ),
+    Promise(
+        "ordered-data",
+        _CUT,
+        "Documentation/filesystems/nilfs2.rst, order=relaxed: equivalent to the ordered data mode of ext3",
+        Tier.FS,
+    ),
+)
+
+NILFS2_STRICT = (
+    *NILFS2,
+    Promise(
+        "journaled-data",
+        "A write is on disk if later metadata changes are: data and metadata belong to one point in time.",
+        "Documentation/filesystems/nilfs2.rst, order=strict: preserves the sequence of all file operations, "
+        "including overwriting of data blocks; no overtaking of events occurs in the recovered file system",
+        Tier.FS,
+    ),
+)
+
+NILFS2_DENIES = (
+    Promise(
+        "noticed",
+        "Damaged metadata or data may be read as valid.",
+        "fs/nilfs2/recovery.c nilfs_validate_log(): the checksums of a log are looked at when the last one "
+        "is searched for, and not when its blocks are read",
+    ),
+)
+
+# What only holds while the calls of the workload are those of the filesystem.
+EXT4_OVERLAY = tuple(promise for promise in EXT4 if promise.key != "replace-via-rename")
+# A copy up of what a directory names sets back the directory's mtime, and not its ctime.
+XFS_OVERLAY = tuple(promise for promise in XFS if promise.key != "fsync-directory-times")
+
+OVERLAY_DENIES = (
+    Promise(
+        "room",
+        "To remove what a lower layer has takes room in the upper one.",
+        "Documentation/filesystems/overlayfs.rst, whiteouts and opaque directories; fs/overlayfs/dir.c "
+        "ovl_remove_and_whiteout()",
+    ),
+)

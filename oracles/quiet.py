@@ -60,7 +60,7 @@ NO_MEMORY = re.compile(
 )
 # Where a report comes from, as its line says: "WARNING: CPU: 0 PID: 1 at fs/btrfs/tree-log.c:99 f+0x1/0x2".
 PLACE = re.compile(r"\bat (\S+\.[chS]):\d+")
-FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS|F2FS-fs)\b")
+FILESYSTEM_LINE = re.compile(r"^\s*(BTRFS|EXT4-fs|JBD2|jbd2|XFS|F2FS-fs|NILFS)\b")
 
 # Lines at the level of an error that say no more than that a call is refused. Those at info and notice
 # (start tree-log replay; recovery complete; Starting recovery) need no entry here, since only errors count.

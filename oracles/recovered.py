@@ -89,9 +89,14 @@ def split(path: str) -> tuple[str, str]:
     return directory or ".", name
 
 
-def is_mkfs_directory(path: str, filesystem: str) -> bool:
-    """mke2fs makes lost+found; e2fsck puts into it what it finds without a name."""
-    return filesystem == "ext4" and path == "lost+found"
+# mke2fs makes a directory, into which e2fsck puts what it finds without a name; mkfs.nilfs2 makes a file for
+# its cleaner.
+_OF_MKFS = {"ext4": "lost+found", "nilfs2": ".nilfs"}
+
+
+def is_of_mkfs(path: str, filesystem: str) -> bool:
+    """Whether mkfs made it."""
+    return _OF_MKFS.get(filesystem) == path
 
 
 def _candidates(tree: Tree, allowed: AllowedValues) -> dict[int, list[int]]:
@@ -107,7 +112,7 @@ def _candidates(tree: Tree, allowed: AllowedValues) -> dict[int, list[int]]:
         if node.path == ".":
             found[node.ino] = [model.root]
             continue
-        if node.kind == "unknown" or is_mkfs_directory(node.path, allowed.filesystem):
+        if node.kind == "unknown" or is_of_mkfs(node.path, allowed.filesystem):
             continue
         directory, name = split(node.path)
         had = {
@@ -136,7 +141,7 @@ def _read(tree: Tree, allowed: AllowedValues, who: dict[int, int]) -> Recovered:
     recovered = Recovered()
     at_path: dict[str, int] = {}
     for node in tree:
-        if is_mkfs_directory(node.path, allowed.filesystem):
+        if is_of_mkfs(node.path, allowed.filesystem):
             continue
         inode = who.get(node.ino, FOREIGN)
         if node.path == ".":

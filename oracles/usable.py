@@ -6,7 +6,7 @@ Out:      a Verdict; none where nothing was mounted to be used.
 Not here: what the probe does (harness/agent).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from oracles.case import Case
 from oracles.observation import Observation
@@ -40,6 +40,8 @@ PROBE_STAGE = "probe"  # what Observation.death_during says of the probe
 def judge(case: Case) -> Verdict | None:
     seen = case.observation
     failures = (*unreadable(seen), *seen.first_probe, *seen.probe)
+    if case.profile.overlay and _lacks_room(seen, failures):
+        failures = tuple(unreadable(seen))
     full = is_full(case)
     violations = [
         _violation(case, failure)
@@ -61,6 +63,14 @@ def judge(case: Case) -> Verdict | None:
     if not violations and not (seen.probe_steps and not seen.death):
         return None
     return case.verdict(NAME, seen.probe_steps, violations)
+
+
+def _lacks_room(seen: Observation, failures: Iterable[str]) -> bool:
+    """Of overlayfs. What a lower layer has is removed by a whiteout; and a mount that cannot make its
+    directory for unfinished work is read-only (fs/overlayfs/super.c ovl_workdir_create())."""
+    return any(failure.endswith(": ENOSPC") for failure in failures) or any(
+        "(errno: 28); mounting read-only" in line for line in seen.kernel_log
+    )
 
 
 def unreadable(seen: Observation) -> Iterator[str]:

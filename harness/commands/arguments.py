@@ -162,7 +162,8 @@ def chosen_profiles(text: str) -> tuple:  # type: ignore[type-arg]
         raise UnknownProfile("--fs: name at least one profile")
     for one in profiles:
         for command in (one.mkfs, one.fsck):
-            find_tool(command[0], one.package)
+            if command:
+                find_tool(command[0], one.package)
     return profiles
 
 

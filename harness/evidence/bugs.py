@@ -16,7 +16,7 @@ import msgspec
 from harness.local.root import ROOT
 from reports.results import KnownAs
 
-PAGE = re.compile(r"(BTRFS|EXT4|F2FS|XFS)-[1-9][0-9]*\.md")
+PAGE = re.compile(r"(BTRFS|EXT4|F2FS|NILFS2|OVERLAY|XFS)-[1-9][0-9]*\.md")
 FENCE = "---\n"
 UPSTREAM = ("fixed", "reported", "not found", "not searched")
 NEEDS = {
@@ -29,6 +29,7 @@ NEEDS = {
     "failing device": "a device whose write, flush or read fails (`--faults`)",
     "failing block": "a block that fails while a state is recovered (`--failing-blocks`)",
     "torn write": "a write of several blocks of which the power failure leaves some (model T)",
+    "overlayfs": "overlayfs above the filesystem (the profiles of an overlay)",
     "debug kernel": "a kernel with the filesystem's assertions",
 }  # what a finding needs beside the filesystem's defaults, one thread and a device without errors
 

@@ -81,6 +81,10 @@ NO_FSYNC = "F2FS-11"
 BESIDE_ANOTHER = "F2FS-12"
 SINCE_AN_UNMOUNT = "F2FS-13"
 HALF_A_LIST = "F2FS-14"
+NO_SEGMENT = "NILFS2-1"
+FLUSHED_BY_ANOTHER = "NILFS2-2"
+COPIED_UP = "OVERLAY-1"
+UNTOLD_BY_SYNCFS = "OVERLAY-2"
 ZEROS_DROPPED = "F2FS-15"
 NEVER_WRITTEN = "F2FS-16"
 WAITS_FOR_INTENTS = "XFS-9"
@@ -161,13 +165,13 @@ OWNER_READ = "fix/xfs-owner-change-of-a-recovered-inode"
 WITHOUT_OWNERS = tuple(
     one.name
     for one in PROFILES
-    if one.filesystem == "xfs" and not any("rmapbt=1" in word for word in one.mkfs)
+    if one.filesystem == "xfs" and not one.overlay and not any("rmapbt=1" in word for word in one.mkfs)
 )
 CLONED = "XFS-3"
 CLONING = tuple(
     one.name
     for one in PROFILES
-    if one.filesystem == "xfs" and not any("reflink=0" in word for word in one.mkfs)
+    if one.filesystem == "xfs" and not one.overlay and not any("reflink=0" in word for word in one.mkfs)
 )
 MEETS_FLUSH = "F2FS-2"
 F2FS_FIXED_7_2 = "7.2+fix/f2fs-fsync-waits-for-first-node"
@@ -227,6 +231,51 @@ SHOWN_INLINE = (
     FIRST_NAME,
     ATTRIBUTES,
     EXTENDED,
+)
+
+# A copy up, which the workloads of XFS-1 make there, forces the log.
+XFS_ITSELF = tuple(one.name for one in PROFILES if one.filesystem == "xfs" and not one.overlay)
+# Which of them a kernel shows depends on what else made the inode or its data dirty.
+NO_SEGMENT_SIGNATURES = (
+    "atomic: no name (renamed file)",
+    *_however("durable: name came back", GONE, "fsynced file"),
+    *_however("durable: name came back", GONE, "fsynced directory"),
+    *_however("durable: name lost", MADE, "fsynced file"),
+    *_however("durable: object lost", MADE, "fsynced file"),
+    *_however("durable: wrong object", MADE, "fsynced file"),
+    "durable: object lost (directory above fsynced file)",
+    "durable: object lost (renamed directory above fsynced file)",
+    *(
+        f"durable: {what} lost (fsynced {kind})"
+        for what in ("mode", "owner", "mtime", "ctime", "flags")
+        for kind in ("file", "directory")
+    ),
+)
+FLUSHED_BY_ANOTHER_SIGNATURES = (
+    *(
+        f"durable: {what} lost ({how} file)"
+        for what in ("data", "size", "preallocation", "name")
+        for how in ("synced", "fsynced", "fdatasynced")
+    ),
+    *_however("durable: name came back", GONE, "entry of fsynced directory"),
+    *_however("durable: name lost", MADE, "entry of fsynced directory"),
+    "ordered: not a prefix (metadata)",
+)
+COPIED_UP_WORKLOADS = (
+    "copyrange-by-dsync-descriptor",
+    "copyrange-unaligned",
+    "direct-dsync-over-direct-write",
+    "direct-overwrite-then-fdatasync",
+    "immutable-root-then-dsync-write",
+    "mmapwrite-into-hole",
+    "overwrite-fdatasync",
+    "overwritten-in-place-evicted-fdatasync",
+    "overwritten-while-another-flushes",
+    "ranged-msync-of-both-ends",
+    "ranged-msync-then-fsync",
+    "ranged-msync-twice",
+    "small-files-overwritten-in-their-inodes",
+    "unaligned-copyrange-by-sync-descriptor",
 )
 
 FAST_COMMIT = (
@@ -727,6 +776,43 @@ KNOWN = (
             ("synchronous-writes-when-full", ()),
         )
     ),
+    KnownBug(NO_SEGMENT, ("6.12", "7.2"), "nilfs2", EVERYWHERE, NO_SEGMENT_SIGNATURES),
+    *(
+        KnownBug(NO_SEGMENT, ("6.12", "7.2"), "nilfs2", workload, signatures)
+        for workload, signatures in (
+            ("chmod-fsync", ("durable: mode lost (fsynced directory)", "durable: mode lost (fsynced file)")),
+            ("unlink-one-of-two-names", ("durable: name came back (unlinked fsynced file)",)),
+        )
+    ),
+    KnownBug(
+        NO_SEGMENT,
+        ("6.12", "7.2"),
+        "nilfs2",
+        "reads-fail-after-eviction",
+        ("told: name lost untold (fsynced file)",),
+        kind=FAULTS,
+    ),
+    KnownBug(FLUSHED_BY_ANOTHER, ("6.12", "7.2"), "nilfs2", EVERYWHERE, FLUSHED_BY_ANOTHER_SIGNATURES),
+    *(
+        KnownBug(
+            COPIED_UP,
+            ("6.12", "7.2"),
+            "ext4",
+            workload,
+            ("durable: data lost (fdatasynced file)",),
+            ("ext4-overlay",),
+        )
+        for workload in COPIED_UP_WORKLOADS
+    ),
+    KnownBug(
+        UNTOLD_BY_SYNCFS,
+        ("6.12", "7.2"),
+        "xfs",
+        "syncfs-cannot-read-where-nodes-lie",
+        ("told: size lost untold (synced file)",),
+        ("xfs-overlay",),
+        FAULTS,
+    ),
     KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
     KnownBug(OVER_WHAT_IT_READS, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("N",)),
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, ROOMY),
@@ -798,7 +884,7 @@ KNOWN = (
         ("stable: blocks changed (recovered tree)", "stable: times changed (recovered tree)"),
     ),
     *(
-        KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",))
+        KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",), XFS_ITSELF)
         for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
     ),
     KnownBug(  # where two writes fall into one tick of the clock
@@ -1152,6 +1238,9 @@ class Fix(msgspec.Struct, frozen=True):
 # In the order in which they are tried: those first that mend what the log holds, then those that commit in
 # its place, and so hide what else it may hold.
 FIXES = (
+    Fix("fix/nilfs2-fsync-writes-a-changed-inode", "nilfs2", (NO_SEGMENT,)),
+    Fix("fix/nilfs2-fsync-flushes-the-device-itself", "nilfs2", (FLUSHED_BY_ANOTHER,)),
+    Fix("fix/overlayfs-copy-up-syncs-the-new-name", "ext4", (COPIED_UP,), ("ext4-overlay",)),
     Fix(
         "fix/jbd2-fsync-flushes-the-data-device",
         "ext4",

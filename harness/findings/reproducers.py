@@ -67,7 +67,13 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
             f"{finding.id} was shown by a program, and only a workload in words can be exported. "
             f"The program itself shows it, and so does {itself(finding)}"
         )
-    if profile(experiment.facts.profile).devices:
+    one = profile(experiment.facts.profile)
+    if one.overlay:
+        raise NoExport(
+            f"{finding.id} was shown with overlayfs above {one.filesystem}, and no exported program mounts "
+            f"one. Use {itself(finding)}"
+        )
+    if one.devices:
         raise NoExport(
             f"{finding.id} was shown on several devices, and no exported program has more than one. "
             f"Use {itself(finding)}"

@@ -56,6 +56,7 @@ FILESYSTEMS = {
         Requirement("f2fs-tools", "mkfs.f2fs", "makes f2fs"),
         Requirement("f2fs-tools", "fsck.f2fs", "checks f2fs"),
     ),
+    "nilfs2": (Requirement("nilfs-tools", "mkfs.nilfs2", "makes nilfs2"),),
 }
 # For --guest qemu alone.
 QEMU = (

@@ -107,7 +107,7 @@ class Recovery:
     ) -> None:
         self._guest_slot = guest_slot
         self._profile = profile
-        self._with_fsck = with_fsck
+        self._with_fsck = with_fsck and bool(profile.fsck)
         self._proving = proving and counted is None
         self._asks = asks | (WANT_COUNTERS if counted else 0) | (WANT_PROOFS if self._proving else 0)
         self.proofs = Proofs(audit)

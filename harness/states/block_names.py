@@ -8,7 +8,8 @@ Not here: which blocks are asked about (damaged_states.py).
 For a reader of the report, and for the name of a finding; what it decides is how many bits are flipped in a
 log (damaged_states.py). A block that says nothing of itself is "metadata". Where the structures are:
 Documentation/filesystems/ext4/ and xfs/xfs-self-describing-metadata.rst, include/uapi/linux/btrfs_tree.h,
-fs/xfs/libxfs/xfs_format.h, include/linux/jbd2.h, include/linux/f2fs_fs.h.
+fs/xfs/libxfs/xfs_format.h, include/linux/jbd2.h, include/linux/f2fs_fs.h,
+include/uapi/linux/nilfs2_ondisk.h.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,9 @@ OTHER = "metadata"
 def block_name(filesystem: str, read: Read, block: int) -> str:
     """read: the bytes of a block by its number."""
     content = read(block)
-    name = {"btrfs": _btrfs, "ext4": _ext4, "xfs": _xfs, "f2fs": _f2fs}[filesystem](read, block, content)
+    name = {"btrfs": _btrfs, "ext4": _ext4, "xfs": _xfs, "f2fs": _f2fs, "nilfs2": _nilfs2}[filesystem](
+        read, block, content
+    )
     return NOTHING if name == OTHER and not any(content) else name
 
 
@@ -188,3 +191,15 @@ def _f2fs(read: Read, block: int, content: bytes) -> str:
     superblock = read(0)
     areas = [(unpack_from("<I", superblock, 1024 + at)[0], name) for at, name in F2FS_AREAS]
     return next((name for start, name in reversed(areas) if block >= start), OTHER)
+
+
+# --- nilfs2 ----------------------------------------------------------------------------------------
+
+NILFS2_SUMMARY = b"\x11\xfa\xea\x1e"
+
+
+def _nilfs2(_read: Read, _block: int, content: bytes) -> str:
+    """A log is written behind the one before it; only its summary names itself."""
+    if content[1030:1032] == b"\x34\x34" or content[6:8] == b"\x34\x34":  # the second is at its block's start
+        return "superblock"
+    return "segment summary" if content[8:12] == NILFS2_SUMMARY else OTHER

@@ -7,7 +7,8 @@ Not here: what else is on the disk (block_names.py), opening images and logs (ha
 
 Sources: struct btrfs_super_block in include/uapi/linux/btrfs_tree.h; struct ext4_super_block in
 fs/ext4/ext4.h; struct xfs_dsb in fs/xfs/libxfs/xfs_format.h and struct xlog_rec_header in xfs_log_format.h
-(both big endian); struct f2fs_super_block in include/linux/f2fs_fs.h.
+(both big endian); struct f2fs_super_block in include/linux/f2fs_fs.h; struct nilfs_super_block in
+include/uapi/linux/nilfs2_ondisk.h.
 """
 
 import struct
@@ -25,10 +26,17 @@ BTRFS_AT, BTRFS_MAGIC = 64 << 10, b"_BHRfS_M"
 EXT4_AT, EXT4_MAGIC = 1024, b"\x53\xef"
 XFS_MAGIC, XFS_RECORD_MAGIC = b"XFSB", b"\xfe\xed\xba\xbe"
 F2FS_AT, F2FS_MAGIC = 1024, b"\x10\x20\xf5\xf2"
+NILFS2_AT, NILFS2_MAGIC = 1024, b"\x34\x34"
 XFS_RECORD_UUID = 304
 UUID_BYTES = 16
 # Where each keeps its UUID, in bytes of the disk.
-UUID_AT = {"btrfs": BTRFS_AT + 0x20, "ext4": EXT4_AT + 0x68, "xfs": 32, "f2fs": F2FS_AT + 108}
+UUID_AT = {
+    "btrfs": BTRFS_AT + 0x20,
+    "ext4": EXT4_AT + 0x68,
+    "xfs": 32,
+    "f2fs": F2FS_AT + 108,
+    "nilfs2": NILFS2_AT + 152,
+}
 GENERATION_AT = BTRFS_AT + 0x48
 
 
@@ -44,7 +52,7 @@ class Superblock(msgspec.Struct, frozen=True):
 
 def superblock(read: Read) -> Superblock | None:
     """None where the disk holds none of the filesystems that there are profiles for."""
-    for parse in (_btrfs, _ext4, _xfs, _f2fs):
+    for parse in (_btrfs, _ext4, _xfs, _f2fs, _nilfs2):
         found = parse(read)
         if found is not None:
             return found
@@ -83,6 +91,13 @@ def _f2fs(read: Read) -> Superblock | None:
         return None
     shift, blocks = struct.unpack_from("<I", raw, 16)[0], struct.unpack_from("<Q", raw, 36)[0]
     return Superblock("f2fs", raw[108:124], blocks << min(shift, 16))
+
+
+def _nilfs2(read: Read) -> Superblock | None:
+    raw = read(NILFS2_AT, 1024)
+    if raw[6:8] != NILFS2_MAGIC or len(raw) < 168:
+        return None
+    return Superblock("nilfs2", raw[152:168], struct.unpack_from("<Q", raw, 32)[0])
 
 
 # --- whether a log goes on from a disk ------------------------------------------------------------

@@ -14,7 +14,7 @@ from workloads.entries import EntryFlag
 
 SIZE_BYTES = 1 << 20
 UUID, OTHER_UUID = bytes(range(16)), bytes(range(16, 32))
-PLACE = {"btrfs": 64 << 10, "ext4": 1024, "xfs": 0, "f2fs": 1024}
+PLACE = {"btrfs": 64 << 10, "ext4": 1024, "xfs": 0, "f2fs": 1024, "nilfs2": 1024}
 
 
 def superblock_of(
@@ -36,6 +36,10 @@ def superblock_of(
         raw[:4] = b"XFSB"
         struct.pack_into(">IQ", raw, 4, 4096, size_bytes >> 12)
         raw[32:48] = uuid
+    elif filesystem == "nilfs2":
+        raw[6:8] = b"\x34\x34"
+        struct.pack_into("<Q", raw, 32, size_bytes)
+        raw[152:168] = uuid
     else:
         raw[:4] = b"\x10\x20\xf5\xf2"
         struct.pack_into("<I", raw, 16, 12)

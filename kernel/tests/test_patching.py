@@ -100,7 +100,7 @@ def test_every_known_series_says_what_it_is_where_it_is_from_and_which_files() -
     }
     for one in known_series():
         assert one.about
-        told = re.search(rb"FINDINGS.md|\b(BTRFS|EXT4|F2FS|XFS)-\d", one.content)
+        told = re.search(rb"FINDINGS.md|\b(BTRFS|EXT4|F2FS|NILFS2|OVERLAY|XFS)-\d", one.content)
         of_our_own = one.name.startswith("fix/") and told
         assert b"re-creates:" in one.content or one.facts.upstream or of_our_own
         if one.suffix == ".cocci":

@@ -33,7 +33,7 @@ BUSY = "Busy inodes after unmount"  # fs/super.c generic_shutdown_super()
 REPORTS = (": Internal error ", ": access invalid blkaddr:", ": Inconsistent error blkaddr:")
 # A function that was under way, not one whose address alone lay on the stack: "btrfs_foo+0x12/0x34".
 FUNCTION = re.compile(r"\b(\w+)\+0x(?!0/)[0-9a-f]+/")
-OF_FILESYSTEM = ("btrfs_", "ext4_", "jbd2_", "xfs_", "xlog_", "f2fs_")
+OF_FILESYSTEM = ("btrfs_", "ext4_", "jbd2_", "xfs_", "xlog_", "f2fs_", "nilfs_")
 
 
 def judge_seen(profile: Profile, tier: Tier, seen: Observation) -> Verdict:

@@ -36,6 +36,7 @@ AFTER_ERROR = {
     "ext4": (GOES_ON, READ_ONLY, SHUT_DOWN),
     "xfs": (GOES_ON, SHUT_DOWN),
     "f2fs": (GOES_ON, READ_ONLY, SHUT_DOWN),
+    "nilfs2": (GOES_ON, READ_ONLY),
 }
 # Faults of which a filesystem notices nothing at all; what was dropped, when it reads the block again.
 UNNOTICED = frozenset(("drop-writes", "delay"))

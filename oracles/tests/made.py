@@ -20,7 +20,7 @@ from workloads.text import parse
 from workloads.workload import Operation, Workload
 
 ENTRIES_PER_STEP = 3  # begin mark, one write, end mark
-ROOT = {"btrfs": 256, "ext4": 2, "xfs": 128, "f2fs": 3}
+ROOT = {"btrfs": 256, "ext4": 2, "xfs": 128, "f2fs": 3, "nilfs2": 2}
 MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "write", "append", "pwrite", "fill")
 FILLED = msgspec.Raw(b'{"size":1048576,"content":[[0,1048576,"z"]]}')  # what `fill` comes to
 NO_FILE = msgspec.Raw(b"null")

@@ -122,6 +122,14 @@ def test_lost_and_found_belongs_to_mkfs():
         assert kinds(historical.judge(bench.case(tree))) == expected
 
 
+def test_the_file_of_the_cleaner_belongs_to_mkfs():
+    """On nilfs2 only."""
+    for name, expected in (("nilfs2", set()), ("ext4", {"name that never was"})):
+        bench = Bench(WRITTEN, name)
+        tree = also(bench.tree(), ".nilfs", Node(".nilfs", "file", 11, 0o644, 1, 0, 0))
+        assert kinds(historical.judge(bench.case(tree))) == expected
+
+
 def test_a_name_that_leads_nowhere():
     """A directory entry whose object cannot be looked at."""
     bench = Bench(WRITTEN)

@@ -104,6 +104,11 @@ uint32_t changes_read(char *buffer, size_t capacity, uint64_t *numbers);
 int slices_mount(const char *device, const char *filesystem, unsigned long flags, const char *options);
 void slices_remove(void);
 
+/* layers.c: overlayfs above the filesystem. */
+int disk_mount(const char *device, const char *filesystem, unsigned long flags, const char *options);
+bool layers_wanted(const char *options);
+void layers_add(const char *device, const char *filesystem, const char *options);
+
 /* proofs.c: a state of which nothing differs that an earlier recovery read. */
 void proofs_forget(void);
 void proofs_written(const void *data, uint64_t offset, uint32_t length);

@@ -63,7 +63,7 @@ void bare_loop(const char *device, const char *filesystem, const char *options, 
 	double start = now_ms();
 
 	for (int i = 0; i < count; i++) {
-		if (slices_mount(device, filesystem, 0, options))
+		if (disk_mount(device, filesystem, 0, options))
 			die("bare loop: mount");
 		bare_walk(MOUNT_POINT);
 		int file = creat(BARE_FILE, 0600);

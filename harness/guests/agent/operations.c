@@ -62,7 +62,7 @@ int enter(const char *device, const struct program *program)
 {
 	mounted = device;
 	mounted_as = *program;
-	lost = slices_mount(device, program->filesystem, 0, program->options);
+	lost = disk_mount(device, program->filesystem, 0, program->options);
 	return lost ? -1 : chdir(MOUNT_POINT);
 }
 
@@ -80,6 +80,16 @@ static int leave_or_stay(void)
 		die(MOUNT_POINT);
 	errno = error;
 	return result;
+}
+
+/* What the setup made is in a lower layer from now on; not where it left a descriptor open. */
+static void end_setup(void)
+{
+	if (!layers_wanted(mounted_as.options) || !is_mounted() || leave_or_stay())
+		return;
+	layers_add(mounted, mounted_as.filesystem, mounted_as.options);
+	if (enter(mounted, &mounted_as))
+		die("mount after the setup");
 }
 
 int do_operation(const struct operation *operation)
@@ -305,11 +315,15 @@ void record(char *text)
 	log_writes_create(program.sectors, program.threads);
 	int error = enter(log_writes_device, &program) ? errno : 0;
 
-	put(&report, "{\"mount_errno\":%d,\"root_inode\":%llu", error, (unsigned long long)(error ? 0 : root_inode()));
+	uint64_t root = error ? 0 : root_inode();
+
+	put(&report, "{\"mount_errno\":%d", error);
 	put_queue(log_writes_device);
 	put(&report, ",\"steps\":[");
 	while (!error && next_operation(&program, &operation)) {
 		if (operation.run && !running) {
+			end_setup();
+			root = is_mounted() ? root_inode() : root;
 			sync();
 			late_begin(program.sectors);
 			queue_start();
@@ -328,7 +342,7 @@ void record(char *text)
 	counters_keep(program.filesystem);
 	log_writes_mark("end");
 	late_end(program.sectors);
-	put(&report, "]");
+	put(&report, "],\"root_inode\":%llu", (unsigned long long)root);
 	queue_end();
 	if (program.threads && !error && !unmounted) { /* which of the orders that the results allow it can have been */
 		put(&report, ",\"tree\":");

@@ -75,6 +75,7 @@ def test_a_page_needs_what_its_commands_and_profiles_say(page: BugPage):
     assert ("fast_commit" in page.needs) is all("fast-commit" in one for one in always)
     assert ("inline_data" in page.needs) is all("inline" in one for one in always)
     assert ("fsync_mode=strict" in page.needs) is (page.profiles == ("f2fs-strict",))
+    assert ("overlayfs" in page.needs) is all("overlay" in one for one in always)
     assert ("failing device" in page.needs) is ("--faults" in first)
     assert ("debug kernel" in page.needs) is ("--config" in first)
 

@@ -194,3 +194,15 @@ def test_the_areas_of_f2fs_are_found_by_the_superblock() -> None:
         "summary",
         "node or directory",
     ]
+
+
+def test_logs_of_nilfs2_are_named_by_their_summary() -> None:
+    magic = b"\x34\x34"
+    first, second = bytes(1024 + 6) + magic, bytes(6) + magic
+    blocks = {0: first, 256: bytes(8) + b"\x11\xfa\xea\x1e", 257: b"x", 16382: second}
+    assert [name_in("nilfs2", blocks, block) for block in sorted(blocks)] == [
+        "superblock",
+        "segment summary",
+        "metadata",
+        "superblock",
+    ]

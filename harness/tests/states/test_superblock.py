@@ -14,7 +14,7 @@ from harness.tests.made_log import (
     written,
 )
 
-FILESYSTEMS = ("btrfs", "ext4", "xfs", "f2fs")
+FILESYSTEMS = ("btrfs", "ext4", "xfs", "f2fs", "nilfs2")
 
 
 def read_of(image):
