@@ -741,9 +741,9 @@ NILFS2_DENIES = (
     ),
 )
 
-# What only holds while the calls of the workload are those of the filesystem.
+# Without what holds only where the calls of a workload reach the filesystem as they are.
 EXT4_OVERLAY = tuple(promise for promise in EXT4 if promise.key != "replace-via-rename")
-# A copy up of what a directory names sets back the directory's mtime, and not its ctime.
+# When a child is copied up, overlayfs restores the mtime of its directory, and not the ctime.
 XFS_OVERLAY = tuple(promise for promise in XFS if promise.key != "fsync-directory-times")
 
 OVERLAY_DENIES = (

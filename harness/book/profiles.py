@@ -45,6 +45,8 @@ def each() -> Iterator[str]:
 def facts(one: Profile) -> Iterator[tuple[str, str]]:
     yield "mkfs", f"{code(' '.join(one.mkfs))} DEVICE, package {code(one.package)}"
     yield "mount options", code(one.mount_options) or "none"
+    if one.overlay:
+        yield "overlayfs above it", code(one.overlay)
     yield "checker", f"{code(' '.join(one.fsck))} DEVICE" if one.fsck else "there is none"
     yield "device", format_size(one.size_bytes)
     yield "atomic unit (model T)", f"{one.atomic_bytes} bytes"

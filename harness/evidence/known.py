@@ -804,14 +804,17 @@ KNOWN = (
         )
         for workload in COPIED_UP_WORKLOADS
     ),
-    KnownBug(
-        UNTOLD_BY_SYNCFS,
-        ("6.12", "7.2"),
-        "xfs",
-        "syncfs-cannot-read-where-nodes-lie",
-        ("told: size lost untold (synced file)",),
-        ("xfs-overlay",),
-        FAULTS,
+    *(
+        KnownBug(
+            UNTOLD_BY_SYNCFS,
+            ("6.12", "7.2"),
+            "xfs",
+            workload,
+            ("told: size lost untold (synced file)",),
+            ("xfs-overlay",),
+            FAULTS,
+        )
+        for workload in ("syncfs-cannot-read-free-space", "syncfs-cannot-read-where-nodes-lie")
     ),
     KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
     KnownBug(OVER_WHAT_IT_READS, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("N",)),

@@ -17,7 +17,7 @@
 #define BELOW "/tmp/layers"
 #define EMPTY BELOW "/empty"
 #define SETUP BELOW "/setup"
-#define LATER BELOW "/later" /* RUN, until the setup has ended: it may have filled the device */
+#define LATER BELOW "/later" /* becomes RUN after the setup, which may have filled the device */
 #define RUN BELOW "/run"
 #define WORK ".work" /* behind the name of the upper layer */
 
