@@ -712,6 +712,18 @@ PROFILES = (
         denies=promises.F2FS_POSIX_DENIES,
     ),
     Profile(
+        "btrfs-overlay",
+        "btrfs",
+        ("mkfs.btrfs", "-q", "-f"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        size_bytes=_BTRFS_SIZE_BYTES,
+        config=("overlay",),
+        promises=promises.BTRFS,
+        denies=promises.OVERLAY_DENIES,
+        overlay=_OVERLAY,
+    ),
+    Profile(
         "ext4-overlay",
         "ext4",
         _EXT4_MKFS,

@@ -61,17 +61,22 @@ def generated(root: Path) -> dict[Path, str]:
     pages = bug_pages()
     needs = table_of(("needs", "what it is"), list(NEEDS.items()))
     parts = [HEAD.format(counts=counts(pages), needs=needs)]
-    for filesystem, ones in groupby(pages, key=lambda page: page.filesystem):
+    for filesystem, ones in groupby(pages, key=heading):
         parts += [f"\n## {filesystem}\n\n", *table(ones)]
     places = {page.id: Path(FOLDER) / f"{page.id}.md" for page in pages}
     tops = {places[page.id]: filled(root / places[page.id], {FACTS: facts(page)}) for page in pages}
     return {PAGE: "".join(parts), **tops}
 
 
+def heading(page: BugPage) -> str:
+    """A bug of overlayfs shows above a filesystem, and is not one of it."""
+    return "overlayfs" if "overlayfs" in page.needs else page.filesystem
+
+
 def counts(pages: tuple[BugPage, ...]) -> str:
     """ "35 findings: 12 of btrfs, 15 of ext4, ... Upstream: 3 fixed, ..." """
     by_filesystem = [
-        f"{len(list(ones))} of {name}" for name, ones in groupby(page.filesystem for page in pages)
+        f"{len(list(ones))} of {name}" for name, ones in groupby(heading(page) for page in pages)
     ]
     order = ("fixed", "reported", "not found", "not searched")
     numbers = {status: sum(page.upstream == status for page in pages) for status in order}

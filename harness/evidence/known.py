@@ -85,6 +85,7 @@ NO_SEGMENT = "NILFS2-1"
 FLUSHED_BY_ANOTHER = "NILFS2-2"
 COPIED_UP = "OVERLAY-1"
 UNTOLD_BY_SYNCFS = "OVERLAY-2"
+CLONED_UP = "OVERLAY-3"
 ZEROS_DROPPED = "F2FS-15"
 NEVER_WRITTEN = "F2FS-16"
 WAITS_FOR_INTENTS = "XFS-9"
@@ -804,6 +805,14 @@ KNOWN = (
         )
         for workload in COPIED_UP_WORKLOADS
     ),
+    KnownBug(
+        CLONED_UP,
+        ("6.12", "7.2"),
+        "btrfs",
+        EVERYWHERE,
+        ("durable: size lost (synced file)",),
+        ("btrfs-overlay",),
+    ),
     *(
         KnownBug(
             UNTOLD_BY_SYNCFS,
@@ -1243,6 +1252,7 @@ class Fix(msgspec.Struct, frozen=True):
 FIXES = (
     Fix("fix/nilfs2-fsync-writes-a-changed-inode", "nilfs2", (NO_SEGMENT,)),
     Fix("fix/nilfs2-fsync-flushes-the-device-itself", "nilfs2", (FLUSHED_BY_ANOTHER,)),
+    Fix("fix/overlayfs-copy-up-syncs-a-clone", "btrfs", (CLONED_UP,), ("btrfs-overlay",)),
     Fix("fix/overlayfs-copy-up-syncs-the-new-name", "ext4", (COPIED_UP,), ("ext4-overlay",)),
     Fix(
         "fix/jbd2-fsync-flushes-the-data-device",
