@@ -122,13 +122,14 @@ def test_every_promise_has_a_sentence_and_a_source():
 
 @pytest.mark.parametrize("each", [one for one in PROFILES if not one.devices], ids=lambda each: each.name)
 def test_mkfs_of_each_profile_works_and_its_checker_finds_it_clean(each, tmp_path):
-    """On a sparse file of the profile's size; skipped where the program is not installed. Of several devices:
-    harness/tests/guests/test_filesystem.py."""
-    if not shutil.which(each.mkfs[0]) or not shutil.which(each.fsck[0]):
+    """On a sparse file of its size; skipped where a program is not installed. nilfs2 has no checker. Of
+    several devices: harness/tests/guests/test_filesystem.py."""
+    if not all(shutil.which(command[0]) for command in (each.mkfs, each.fsck) if command):
         pytest.skip(f"{each.package} is not installed: apt-get install {each.package}")
     image = tmp_path / "disk"
     with image.open("wb") as file:
         file.truncate(each.size_bytes)
     subprocess.run([*each.mkfs, str(image)], check=True, capture_output=True)
-    done = subprocess.run([*each.fsck, str(image)], check=False, capture_output=True)
-    assert done.returncode in each.fsck_clean
+    if each.fsck:
+        done = subprocess.run([*each.fsck, str(image)], check=False, capture_output=True)
+        assert done.returncode in each.fsck_clean
