@@ -1093,13 +1093,16 @@ KNOWN = (
         )
         for workload in ("cut-by-a-megabyte-then-fsync", "truncated-filler-makes-room")
     ),
-    KnownBug(
-        NO_ERROR,
-        ("6.12", F2FS_FIXED),
-        "f2fs",
-        "syncfs-cannot-read-where-nodes-lie",
-        ("told: preallocation lost untold (synced file)", "told: size lost untold (synced file)"),
-        kind=FAULTS,
+    *(
+        KnownBug(
+            NO_ERROR,
+            ("6.12", F2FS_FIXED),
+            "f2fs",
+            workload,
+            ("told: preallocation lost untold (synced file)", "told: size lost untold (synced file)"),
+            kind=FAULTS,
+        )
+        for workload in ("syncfs-cannot-read-free-space", "syncfs-cannot-read-where-nodes-lie")
     ),
     KnownBug(
         EQUAL_HASHES,
