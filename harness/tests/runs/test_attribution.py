@@ -28,7 +28,7 @@ from workloads.generate import drawn
 from workloads.text import parse
 
 LOST, GONE = "btrfs durable: name lost (synced file)", "btrfs atomic: replaced name gone (renamed file)"
-BTRFS = [fix for fix in FIXES if fix.filesystem == "btrfs"]
+BTRFS = [fix for fix in FIXES if fix.filesystem == "btrfs" and not fix.profiles]
 
 
 def shown(number, *signatures, profile="btrfs"):
