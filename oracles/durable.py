@@ -238,7 +238,7 @@ def _object(case: Case, inode: int, node: Node) -> tuple[int, list[Violation]]:
         violations += _owner(case, inode, node, floor)
         if inode in case.model.mtimes:
             violations += _time(case, inode, node, floor)
-        if inode in case.model.flags:
+        if inode in case.model.flags and node.told_flags:
             violations += _flags(case, inode, node, floor)
         if kind == "symlink":
             violations += _target(case, inode, node, floor)

@@ -122,9 +122,11 @@ def _attributes(case: Case, inode: int, node: Node) -> list[Violation]:
         found.append(("owner that never was", f"owner {known}", f"owner {node.uid}:{node.gid}"))
     if node.mtime not in (allowed.mtimes(inode, 0) if inode in case.model.mtimes else NO_TIMES):
         found.append(("time that never was", "a time that was set", f"mtime {node.mtime} s"))
-    if inode in case.model.flags and (now := changed_flags(case, inode, node)) not in allowed.flags(inode, 0):
-        known = any_of([each or "none" for each in allowed.flags(inode, 0)])
-        found.append(("flags that never were", known, now or "none"))
+    if inode in case.model.flags and node.told_flags:
+        now, flags = changed_flags(case, inode, node), allowed.flags(inode, 0)
+        if now not in flags:
+            known = any_of([each or "none" for each in flags])
+            found.append(("flags that never were", known, now or "none"))
     unread = any(error.startswith("readlink") for error in node.errors)
     if object_.kind == "symlink" and node.target != object_.target and not unread:
         found.append(("target that never was", f"-> {object_.target}", f"-> {node.target}"))

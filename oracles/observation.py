@@ -44,7 +44,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     xattrs:  name to value in hex; of a history that is not known, "h:HASH:SIZE" for more than 64 bytes.
     content: files: runs that cover [0, size).
     mtime:   seconds, only where it lies before 2001: set by a workload, not by a clock; else -1.
-    flags:   inode flags, letters of workloads.workload.INODE_FLAGS; "" where they were not asked for.
+    flags:   inode flags, letters of workloads.workload.INODE_FLAGS and VERITY_FLAG; "" where they were not
+             asked for.
     times:   files, directories where a promise asks: mtime and ctime, in ns since 1970; None where they were
              not asked for.
     extents: files: (start, end, reserved) byte ranges that have blocks, behind the end too; reserved is 1
@@ -74,6 +75,11 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     times: tuple[int, int] | None = None
     extents: tuple[tuple[int, int, int], ...] | None = None
     errors: tuple[str, ...] = ()
+
+    @property
+    def told_flags(self) -> bool:
+        """Whether its flags could be asked for, where they were: that needs a descriptor."""
+        return not any(error.startswith("open:") for error in self.errors)
 
 
 Tree = tuple[Node, ...]  # sorted by path bytes, the root first

@@ -29,6 +29,7 @@ GROUPS = MappingProxyType(
             "fallocate",
             "fill",
             "defragment",
+            "verity",
         ),
         "Two files": ("clone", "dedupe", "copyrange"),
         "Attributes": ("chmod", "chown", "setfacl", "utimes", "chattr", "setxattr", "removexattr"),

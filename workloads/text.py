@@ -218,6 +218,7 @@ WORDS = MappingProxyType(
         "truncate": Word((_FILE, _SIZE), "set the size, smaller or larger"),
         "fallocate": Word((_FILE, _MODE, _OFFSET, _LENGTH), "one of: " + ", ".join(FALLOCATE_MODES)),
         "defragment": Word((_FILE,), "move the content of a file to other blocks; no byte changes"),
+        "verity": Word((_FILE,), "verify what is read of a file from now on, and refuse changes of it"),
         "fill": Word(
             (_FILE, _LEAVE),
             "reserve all free space after the end of the file, then free LEAVE bytes of it; the "

@@ -51,6 +51,7 @@ FALLOCATES = {
 INODE_FLAGS = {"A": 0x80, "C": 0x800000, "a": 0x20, "d": 0x40, "i": 0x10}
 FICLONE, FICLONERANGE, FIDEDUPERANGE = 0x40049409, 0x4020940D, 0xC0189436
 SETFLAGS, SYNC, START_SYNC = 0x40086602, 0x9408, 0x80089418
+ENABLE_VERITY = 0x40806685
 SUBVOL_CREATE, SUBVOL_CREATE_V2 = 0x5000940E, 0x50009418
 SNAP_CREATE, SNAP_CREATE_V2 = 0x50009401, 0x50009417
 SNAP_DESTROY, SNAP_DESTROY_V2 = 0x5000940F, 0x5000943F
@@ -489,6 +490,8 @@ class Teller:
             self._add(call, msgspec.structs.replace(between, word="dedupe", path=call.path, path2=call.path2))
         elif request == SETFLAGS:
             self._set_flags(call)
+        elif request == ENABLE_VERITY and (path := self._path(call)):
+            self._add(call, Operation("verity", path))
         elif request == SYNC:
             self._add(call, Operation("syncfs"))
         elif request in (SUBVOL_CREATE, SUBVOL_CREATE_V2):

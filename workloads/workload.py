@@ -29,6 +29,7 @@ PWRITE_MODES = (
 )  # open(2): O_DIRECT, O_DSYNC, O_SYNC; or what the bytes are
 ATOMIC_MODES = ("dsync",)  # pwritev2(2): RWF_DSYNC
 OPEN_FLAGS = ("creat", "trunc", "dsync", "sync")  # open(2)
+VERITY_FLAG = "V"  # lsattr(1); the word verity sets it
 INODE_FLAGS = "ACadi"  # chattr(1), those that btrfs, ext4 or xfs keep
 SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)

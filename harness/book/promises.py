@@ -36,6 +36,7 @@ BTRFS = ("btrfs",)
 REFLINK = ("btrfs", "xfs")
 RANGES = ("ext4", "xfs", "f2fs")  # collapse-range and insert-range
 ATOMIC = ("xfs", "f2fs")
+VERITY = ("btrfs", "ext4", "f2fs")
 TWO = "write A/foo 0 8K\nwrite A/bar 0 8K"
 FOO = "write A/foo 0 8K"
 EXAMPLES = (
@@ -85,6 +86,14 @@ EXAMPLES = (
         "defragment A/foo",
         "A/foo",
         "e4defrag(8), xfs_fsr(8): the bytes are the same before and after",
+    ),
+    Example(
+        "`verity`",
+        FOO,
+        "verity A/foo",
+        "A/foo",
+        "Documentation/filesystems/fsverity.rst, FS_IOC_ENABLE_VERITY",
+        VERITY,
     ),
     Example(
         "`mmapwrite`", FOO, "mmapwrite A/foo 0 4K", "A/foo", "mmap(2), MAP_SHARED; msync(2); generic/325"

@@ -86,6 +86,9 @@ FLUSHED_BY_ANOTHER = "NILFS2-2"
 COPIED_UP = "OVERLAY-1"
 UNTOLD_BY_SYNCFS = "OVERLAY-2"
 CLONED_UP = "OVERLAY-3"
+HASHES_NOT_LOGGED = "BTRFS-19"
+HASHES_IN_THE_FILE = "F2FS-17"
+HASHES_NOT_COMMITTED = "EXT4-27"
 ZEROS_DROPPED = "F2FS-15"
 NEVER_WRITTEN = "F2FS-16"
 WAITS_FOR_INTENTS = "XFS-9"
@@ -138,16 +141,30 @@ def _however(kind: str, ways: tuple[str, ...], role: str) -> tuple[str, ...]:
     return tuple(f"{kind} ({way}{role})" for way in ways)
 
 
+CANNOT_BE_OPENED = (
+    "consistent: open failed (file)",
+    "durable: data unreadable (fsynced file)",
+    "usable: open failed (recovered tree)",
+)
+CANNOT_BE_OPENED_ANY_MORE = (*CANNOT_BE_OPENED, "durable: data unreadable (synced file)")
+LARGER_BY_HASHES = (
+    *CANNOT_BE_OPENED_ANY_MORE,
+    *("durable: size lost (fsynced file)", "durable: size lost (synced file)"),
+    *("historical: size that never was (new file)", "historical: size that never was (old file)"),
+)
 NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)")
 UNCLEAN = ("fsck: not clean (filesystem)",)
 LENGTH_LOST = ("durable: preallocation lost (fsynced file)", "durable: size lost (fsynced file)")
 UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
 
 
+FAST = ("ext4-fast-commit", "ext4-verity-fast-commit")
+
+
 def _fast_commit(
     bug: str, workload: str, signatures: tuple[str, ...], kernels: tuple[str, ...] = EVERY
 ) -> KnownBug:
-    return KnownBug(bug, kernels, "ext4", workload, signatures, ("ext4-fast-commit",))
+    return KnownBug(bug, kernels, "ext4", workload, signatures, FAST)
 
 
 # A kernel with our fix of the one f2fs bug that hides others.
@@ -155,7 +172,7 @@ F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
 READ_ONLY = "f2fs-ro-first"
 # Without f2fs-compress: no block of a compressed file is written in place, and a cluster is cut as a whole.
-F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY)
+F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY, "f2fs-verity")
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
 REALTIME_REUSED = "XFS-8"
@@ -217,7 +234,6 @@ UNDER_WAY_SIGNATURES = ("durable: data lost (fsynced file)", "durable: size lost
 
 SPOILT = "EXT4-3"
 SPOILT_SIGNATURES = ("fsck: not clean (filesystem)", "quiet: filesystem error (kernel log)")
-FAST = ("ext4-fast-commit",)
 BIGALLOC = ("ext4-bigalloc", "ext4-bigalloc-ordered")
 FAST_INLINE = ("ext4-fast-commit-inline",)
 SHOWN_INLINE = (
@@ -282,14 +298,22 @@ COPIED_UP_WORKLOADS = (
 FAST_COMMIT = (
     # These come and go with how threads take turns.
     *(
-        KnownBug(bug, kernels, "ext4", EVERYWHERE, signatures, ("ext4-fast-commit",))
+        KnownBug(bug, kernels, "ext4", EVERYWHERE, signatures, FAST)
         for bug, kernels, signatures in (
             (EXTENDED, EVERY, ("fsck: not clean (filesystem)",)),
             (UNDER_WAY, EVERY, UNDER_WAY_SIGNATURES),
         )
     ),
+    *(  # which thread is how far
+        KnownBug(bug, ("6.12",), "ext4", workload, signatures, (*FAST, *FAST_INLINE), maybe=True)
+        for bug, workload, signatures in (
+            (BLOCKS, "two-fsyncs-in-one-record-of-the-log", ("durable: name lost (fsynced file)",)),
+            (FLUSHED, "two-fsyncs-in-one-record-of-the-log", ("durable: mode lost (fsynced file)",)),
+            (NAMELESS, "defragment-beside-fsync", NO_MOUNT),
+        )
+    ),
     *(  # named by the fixes, in one run of the library
-        KnownBug(bug, ("6.12",), "ext4", workload, signatures, ("ext4-fast-commit",), maybe=True)
+        KnownBug(bug, ("6.12",), "ext4", workload, signatures, FAST, maybe=True)
         for bug, workload, signatures in (
             ("EXT4-1", "freed-blocks-written-before-the-commit", ("durable: size lost (fsynced file)",)),
             ("EXT4-1", "many-files-made-then-one-fsynced", ("durable: name lost (fsynced file)",)),
@@ -825,6 +849,38 @@ KNOWN = (
         )
         for workload in ("syncfs-cannot-read-free-space", "syncfs-cannot-read-where-nodes-lie")
     ),
+    *(
+        KnownBug(HASHES_NOT_LOGGED, ("6.12", "7.2"), "btrfs", workload, signatures, ("btrfs-verity",))
+        for workload, signatures in (
+            ("verified-file-fsynced", CANNOT_BE_OPENED_ANY_MORE),
+            ("verified-file-renamed-into-place", CANNOT_BE_OPENED),
+            ("verified-file-with-holes", CANNOT_BE_OPENED_ANY_MORE),
+            ("verified-file-with-two-levels", CANNOT_BE_OPENED_ANY_MORE),
+            ("verified-new-file-fsynced", CANNOT_BE_OPENED),
+            ("verity-when-full", CANNOT_BE_OPENED_ANY_MORE),
+        )
+    ),
+    *(
+        KnownBug(
+            HASHES_NOT_LOGGED,
+            ("6.12", "7.2"),
+            "btrfs",
+            workload,
+            CANNOT_BE_OPENED_ANY_MORE,
+            ("btrfs-verity",),
+            maybe=True,
+        )
+        for workload in ("verity-beside-fsync", "verity-beside-its-fsync")
+    ),
+    KnownBug(
+        HASHES_NOT_COMMITTED,
+        ("6.12",),
+        "ext4",
+        "verified-file-with-holes",
+        CANNOT_BE_OPENED_ANY_MORE,
+        ("ext4-verity-fast-commit",),
+    ),
+    KnownBug(HASHES_IN_THE_FILE, ("6.12", "7.2"), "f2fs", EVERYWHERE, LARGER_BY_HASHES, ("f2fs-verity",)),
     KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
     KnownBug(OVER_WHAT_IT_READS, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("N",)),
     KnownBug(REPLACED, BOTH, "btrfs", "replace-synced-fsync-other", REPLACED_SIGNATURES, ROOMY),
@@ -1059,7 +1115,7 @@ KNOWN = (
         # This fsync is the first after a checkpoint: where its node comes too late, the size does, too.
         for kernel, profiles, maybe in (
             ("6.12", F2FS_PROFILES, True),
-            (F2FS_FIXED, ("f2fs", READ_ONLY), False),
+            (F2FS_FIXED, ("f2fs", READ_ONLY, "f2fs-verity"), False),
         )
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),
@@ -1255,6 +1311,19 @@ class Fix(msgspec.Struct, frozen=True):
 FIXES = (
     Fix("fix/nilfs2-fsync-writes-a-changed-inode", "nilfs2", (NO_SEGMENT,)),
     Fix("fix/nilfs2-fsync-flushes-the-device-itself", "nilfs2", (FLUSHED_BY_ANOTHER,)),
+    Fix("fix/btrfs-verity-is-not-logged-in-part", "btrfs", (HASHES_NOT_LOGGED,), ("btrfs-verity",)),
+    Fix(
+        "fix/f2fs-recovery-keeps-the-size-of-a-verified-file",
+        "f2fs",
+        (HASHES_IN_THE_FILE,),
+        ("f2fs-verity",),
+    ),
+    Fix(
+        "fix/ext4-verified-file-is-committed-whole",
+        "ext4",
+        (HASHES_NOT_COMMITTED,),
+        ("ext4-verity-fast-commit",),
+    ),
     Fix("fix/overlayfs-copy-up-syncs-a-clone", "btrfs", (CLONED_UP,), ("btrfs-overlay",)),
     Fix("fix/overlayfs-copy-up-syncs-the-new-name", "ext4", (COPIED_UP,), ("ext4-overlay",)),
     Fix(

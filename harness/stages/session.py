@@ -45,7 +45,7 @@ PART_SHIFT = 56  # agent/agent.h: CHANGED_SECTORS_SHIFT
 BLOCK_MASK = (1 << PART_SHIFT) - 1
 # The words after which the walk tells inode flags, extents, times.
 ASKED_AFTER = {
-    WANT_FLAGS: {"chattr"},
+    WANT_FLAGS: {"chattr", "verity"},
     WANT_EXTENTS: {"fallocate"},
     WANT_TIMES: {"fsync"},
 }

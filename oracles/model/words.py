@@ -26,7 +26,7 @@ from oracles.spec import BLOCK_BYTES
 from oracles.timeline import Timeline
 from workloads import acl
 from workloads.text import format_operation as words
-from workloads.workload import Operation
+from workloads.workload import VERITY_FLAG, Operation
 
 
 def _creat(fs: Builder, operation: Operation) -> None:
@@ -170,6 +170,10 @@ def _defragment(fs: Builder, operation: Operation) -> None:
     inode = fs.file(operation)
     if fs.gives_blocks_out_at_once:
         fs.model.untold.setdefault(inode, fs.time)
+    _frees_behind_end(fs, inode)
+
+
+def _frees_behind_end(fs: Builder, inode: int) -> None:
     allocated = fs.model.allocated[inode]
     size = contents.size_of(fs.model.content[inode].last)
     allocated.change(fs.time, without(allocated.last, size, ALL_BYTES))
@@ -301,6 +305,16 @@ def _chattr(fs: Builder, operation: Operation) -> None:
     fs.model.flags_changed.setdefault(inode, set()).add(letter)
     flags = set(timeline.last) - {letter} | ({letter} if sign == "+" else set())
     timeline.change(fs.time, "".join(sorted(flags)))
+
+
+def _verity(fs: Builder, operation: Operation) -> None:
+    """Documentation/filesystems/fsverity.rst: all of it or no change at all, also where a crash comes. ext4
+    puts the hashes where space was reserved behind the end (fs/ext4/verity.c ext4_begin_enable_verity())."""
+    inode = fs.file(operation)
+    _frees_behind_end(fs, inode)
+    timeline = fs.model.flags.setdefault(inode, Timeline(0, ""))
+    fs.model.flags_changed.setdefault(inode, set()).add(VERITY_FLAG)
+    timeline.change(fs.time, "".join(sorted({*timeline.last, VERITY_FLAG})))
 
 
 def _mmapwrite(fs: Builder, operation: Operation) -> None:
@@ -467,6 +481,7 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "copyrange": _copyrange,
     "atomicwrite": _atomicwrite,
     "defragment": _defragment,
+    "verity": _verity,
     "chmod": _chmod,
     "chown": _chown,
     "setfacl": _setfacl,

@@ -396,6 +396,8 @@ def program(one: Reproducer, file: str) -> str:
         ]
         verdict = "ask()"
     used = helpers(body + beside)
+    if "FS_IOC_ENABLE_VERITY" in body + beside:
+        head = head.replace("#include <linux/fs.h>\n", "#include <linux/fs.h>\n#include <linux/fsverity.h>\n")
     if one.parallel:
         body = f'\tcontrol = open("/dev/mapper/control", O_RDWR);\n\tcheck(control, "device mapper");\n{body}'
         head = head.replace("#include <stdarg.h>\n", f"{INCLUDES}#include <stdarg.h>\n")
@@ -692,6 +694,8 @@ def requests(operation: Operation, index: int, one: Reproducer) -> list[str]:
     path, start, length = operation.path, operation.offset, operation.length
     if operation.word == "defragment":
         return with_file(path, "O_RDWR", defragmented(operation, one.filesystem))
+    if operation.word == "verity":
+        return with_file(path, "O_RDONLY", verified(operation))
     if operation.word != "atomicwrite":
         return []
     if one.filesystem == "f2fs":
@@ -707,6 +711,17 @@ def requests(operation: Operation, index: int, one: Reproducer) -> list[str]:
     how = "RWF_ATOMIC | RWF_DSYNC" if operation.mode else "RWF_ATOMIC"
     line = f"all_or_nothing(<file>, {start}, {length}, {byte_of(index)}, {how});"
     return with_file(path, "O_WRONLY | O_DIRECT", [line])
+
+
+def verified(operation: Operation) -> list[str]:
+    return [
+        "struct fsverity_enable_arg how = { .version = 1, .hash_algorithm = FS_VERITY_HASH_ALG_SHA256 };",
+        "struct stat status;",
+        "",
+        checked("fstat(<file>, &status)", operation),
+        "how.block_size = status.st_blksize;",
+        checked("ioctl(<file>, FS_IOC_ENABLE_VERITY, &how)", operation),
+    ]
 
 
 def defragmented(operation: Operation, filesystem: str) -> list[str]:

@@ -682,6 +682,15 @@ def test_what_the_running_kernel_does_is_said_in_every_form_without_a_power_fail
     assert "_scratch_unmount" in test
 
 
+def test_a_program_that_enables_verity_compiles_and_others_need_no_header_of_it(tmp_path):
+    one = made(parse("setup\n  write foo 0 8K\nrun\n  verity foo\n  fsync foo\n"))
+    text = export_c.program(one, "F1.c")
+    assert "FS_IOC_ENABLE_VERITY" in text
+    compiled(tmp_path, text)
+    other = export_c.program(made(parse("setup\n  write foo 0 8K\nrun\n  fsync foo\n")), "F1.c")
+    assert "fsverity.h" not in other
+
+
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs", "f2fs", "btrfs"])
 def test_requests_of_a_filesystem_are_those_of_that_one(tmp_path, filesystem):
     """C programs alone have them, each with what it calls and nothing more, and compile."""

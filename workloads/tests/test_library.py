@@ -97,7 +97,7 @@ class Names:
                 del self.inode[path]
             case "rename":
                 self.rename(path, new, operation.mode)
-            case "truncate" | "fallocate" | "mmapwrite" | "msync" | "atomicwrite" | "defragment":
+            case "truncate" | "fallocate" | "mmapwrite" | "msync" | "atomicwrite" | "defragment" | "verity":
                 assert self.is_a(path, "file")
             case "clone" | "dedupe" | "copyrange":
                 assert self.is_a(path, "file")

@@ -7,7 +7,7 @@ from workloads import acl
 from workloads.history import Said
 from workloads.text import format_operation
 from workloads.trace import AIO, Call, Trace
-from workloads.traced import O_DIRECT, O_SYNC, O_TMPFILE, O_TRUNC, SUBVOL_CREATE, adapted
+from workloads.traced import ENABLE_VERITY, O_DIRECT, O_SYNC, O_TMPFILE, O_TRUNC, SUBVOL_CREATE, adapted
 
 ROOT = {"path": ".", "kind": "dir", "ino": 2, "mode": 0o755, "nlink": 2, "size": 4096, "blocks": 8}
 O_CREAT = 0o100
@@ -175,6 +175,14 @@ def test_what_no_word_says_is_not_judged():
         ("b", "ioctl", 10),
     ]
     assert words(made.run) == ["creat a", "rename a b", "mkdir d"]
+
+
+def test_a_program_may_have_a_file_verified():
+    made = tell(
+        call(0, "openat", "a", flags=O_CREAT, inode=7), call(1, "ioctl", "a", mode=ENABLE_VERITY, inode=7)
+    )
+    assert words(made.run) == ["creat a", "verity a"]
+    assert not made.unjudged
 
 
 def test_a_subvolume_is_named_below_its_directory():

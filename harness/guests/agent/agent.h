@@ -191,6 +191,7 @@ int set_errortag(const char *tag, bool on);
 int grow(void);
 int write_atomically(const struct operation *operation);
 int defragment(const char *path);
+int enable_verity(const char *path);
 
 /* operations.c */
 struct program {

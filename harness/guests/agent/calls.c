@@ -575,8 +575,8 @@ static int set_times(const struct operation *operation)
 	return utimensat(AT_FDCWD, path_of(operation->path), times, 0);
 }
 
-const struct inode_flag inode_flags[] = { /* workloads/workload.py: INODE_FLAGS */
-	{ 'A', FS_NOATIME_FL }, { 'C', FS_NOCOW_FL },	 { 'a', FS_APPEND_FL },
+const struct inode_flag inode_flags[] = { /* workloads/workload.py: INODE_FLAGS, VERITY_FLAG */
+	{ 'A', FS_NOATIME_FL }, { 'C', FS_NOCOW_FL },	  { 'V', FS_VERITY_FL }, { 'a', FS_APPEND_FL },
 	{ 'd', FS_NODUMP_FL },	{ 'i', FS_IMMUTABLE_FL }, { 0, 0 },
 };
 
@@ -786,6 +786,8 @@ static int do_content(const struct operation *operation)
 		return write_atomically(operation);
 	if (is(operation, "defragment"))
 		return defragment(operation->path);
+	if (is(operation, "verity"))
+		return enable_verity(operation->path);
 	if (is(operation, "truncate"))
 		return truncate(path_of(operation->path), operation->length);
 	if (is(operation, "fallocate"))
