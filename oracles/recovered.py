@@ -13,6 +13,7 @@ from oracles.allowed import AllowedValues
 from oracles.model.model import Slot
 from oracles.observation import Node, Tree
 from workloads import acl, text
+from workloads.workload import MADE_BY_MKFS
 
 XFS_ACL = "trusted.SGI_ACL_"  # and FILE or DEFAULT: fs/xfs/libxfs/xfs_format.h
 
@@ -89,14 +90,9 @@ def split(path: str) -> tuple[str, str]:
     return directory or ".", name
 
 
-# mke2fs makes a directory, into which e2fsck puts what it finds without a name; mkfs.nilfs2 makes a file for
-# its cleaner.
-_OF_MKFS = {"ext4": "lost+found", "nilfs2": ".nilfs"}
-
-
 def is_of_mkfs(path: str, filesystem: str) -> bool:
     """Whether mkfs made it."""
-    return _OF_MKFS.get(filesystem) == path
+    return MADE_BY_MKFS.get(filesystem) == path
 
 
 def _candidates(tree: Tree, allowed: AllowedValues) -> dict[int, list[int]]:

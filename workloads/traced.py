@@ -22,11 +22,10 @@ from workloads.acl import ACCESS, GROUP_OBJ, OTHER, USER_OBJ, decoded
 from workloads.history import Said, Step, Unjudged, stamped
 from workloads.text import XATTR_SPACES
 from workloads.trace import NOTES, Call, Trace
-from workloads.workload import Operation
+from workloads.workload import MADE_BY_MKFS, Operation
 
 BLOCK_BYTES = 4096
 ROOT = "."
-MKFS_DIRECTORY = "lost+found"  # mke2fs makes it
 CLOCK_SECONDS = -1
 SECONDS_MAX = 999_999_999  # text.py: a later time is like a clock's
 
@@ -137,7 +136,7 @@ class Teller:
     def was_there(self, node: dict[str, Any]) -> None:
         """A name of the tree before the program: as if a setup had made it."""
         path, kind = node["path"], node["kind"]
-        if path in (ROOT, MKFS_DIRECTORY) or path.startswith(MKFS_DIRECTORY + "/"):
+        if path == ROOT or path.partition("/")[0] in MADE_BY_MKFS.values():
             return
         number = node["ino"]
         if number in self._had and kind != "dir":

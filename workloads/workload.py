@@ -36,6 +36,9 @@ NODE_MODES = ("chr", "blk")  # mknod(2)
 FAULT_PARTS = ("log", "data", "flush", "all")
 ERRORTAG_MODES = ("off",)
 STOP_MODES = ("workers",)
+# mke2fs makes a directory, into which e2fsck puts what it finds without a name; mkfs.nilfs2 makes a file for
+# its cleaner.
+MADE_BY_MKFS = {"ext4": "lost+found", "nilfs2": ".nilfs"}
 STOPS = "stops"  # the variant of a kernel's config whose tasks can stop: kernel/stops.py
 REMOUNT_MODES = ("ro", "rw")  # mount(8): -o remount
 MAY_FAIL = "may fail: "  # of a header's line

@@ -191,8 +191,9 @@ def test_a_subvolume_is_named_below_its_directory():
 
 
 def test_the_tree_before_is_the_setup():
-    """Parents first, content with its holes, a second name as a link; lost+found is not the program's."""
+    """Parents first, content with its holes, a second name as a link; what mkfs made is not the program's."""
     tree = (
+        {"path": ".nilfs", "kind": "file", "ino": 14, "mode": 0o600, "nlink": 1, "size": 16, "blocks": 0},
         {**ROOT, "path": "d", "ino": 11},
         {"path": "d/a", "kind": "file", "ino": 12, "mode": 0o640, "nlink": 2, "size": 9000, "blocks": 8}
         | {"content": [[0, 4, "x", 0, "61626364"], [4, 8996, "z"]], "xattrs": {"user.k": "76"}},
