@@ -387,6 +387,19 @@ PROFILES = (
         promises=promises.EXT4_FAST_COMMIT,
     ),
     Profile(
+        "ext4-encryption",
+        "ext4",
+        # Names, contents and targets of symbolic links are encrypted, with a key that the kernel makes for
+        # tests (fs/crypto/keysetup.c).
+        (*_EXT4_MKFS, "-O", "encrypt"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="test_dummy_encryption",
+        size_bytes=_EXT4_SIZE_BYTES,
+        config=("encryption",),
+        promises=promises.EXT4,
+    ),
+    Profile(
         "ext4-writeback",
         "ext4",
         _EXT4_MKFS,
@@ -711,6 +724,18 @@ PROFILES = (
         _F2FS_CHECK,
         size_bytes=_F2FS_SIZE_BYTES,
         config=("f2fs", "verity"),
+        promises=promises.F2FS,
+        denies=promises.F2FS_POSIX_DENIES,
+    ),
+    Profile(
+        "f2fs-encryption",
+        "f2fs",
+        ("mkfs.f2fs", "-q", "-f", "-O", "encrypt"),
+        "f2fs-tools",
+        _F2FS_CHECK,
+        mount_options="test_dummy_encryption",
+        size_bytes=_F2FS_SIZE_BYTES,
+        config=("encryption", "f2fs"),
         promises=promises.F2FS,
         denies=promises.F2FS_POSIX_DENIES,
     ),

@@ -172,7 +172,7 @@ F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
 READ_ONLY = "f2fs-ro-first"
 # Without f2fs-compress: no block of a compressed file is written in place, and a cluster is cut as a whole.
-F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY, "f2fs-verity")
+F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY, "f2fs-verity", "f2fs-encryption")
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
 REALTIME_REUSED = "XFS-8"
@@ -1115,7 +1115,7 @@ KNOWN = (
         # This fsync is the first after a checkpoint: where its node comes too late, the size does, too.
         for kernel, profiles, maybe in (
             ("6.12", F2FS_PROFILES, True),
-            (F2FS_FIXED, ("f2fs", READ_ONLY, "f2fs-verity"), False),
+            (F2FS_FIXED, ("f2fs", READ_ONLY, "f2fs-verity", "f2fs-encryption"), False),
         )
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),

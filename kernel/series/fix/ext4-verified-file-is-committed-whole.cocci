@@ -4,7 +4,7 @@
 // config:     verity
 // workloads:  verified-file-with-holes
 // absent:     5.10, 6.1 (whether the bug shows there was not tried)
-// absent:     7.2 (upstream "ext4: fast commit: mark fs-verity enable" is in it)
+// absent:     7.2 (upstream 16d43b9748c6 is in it)
 // files: fs/ext4/verity.c
 //
 // What FINDINGS.md tells as "A file that was verified before a fast commit cannot be opened after it" is mended so in 7.2.
