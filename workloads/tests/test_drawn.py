@@ -55,6 +55,7 @@ def test_every_word_is_drawn_but_faults_threads_and_what_fills_the_disk():
         "grow",
         "atomicwrite",
         "defragment",
+        "verity",
     }
     assert {one.mode for one in operations("rename")} == {"", *RENAME_MODES}
     assert {one.mode for one in operations("fallocate")} == set(FALLOCATE_MODES)

@@ -161,6 +161,7 @@ def test_all_words_are_in_the_full_bounds():
         "umount",
         "atomicwrite",
         "defragment",
+        "verity",
         "fault",
         "errortag",
         "await",
