@@ -314,6 +314,15 @@ FAST_COMMIT = (
             (NAMELESS, "defragment-beside-fsync", NO_MOUNT),
         )
     ),
+    *(  # what the same workloads show beside inline data, named by the fixes
+        KnownBug(bug, ("6.12",), "ext4", workload, signatures, FAST_INLINE, maybe=True)
+        for bug, workload, signatures in (
+            (BLOCKS, "rename-over-synced-file", ("durable: name lost (fsynced file)",)),
+            (FULL_AREA, "many-files-made-then-one-fsynced", NO_MOUNT),
+            (COUNTS, "rmdir-recreate-fsync", UNCOUNTED),
+            (COUNTS, "snapshot-deleted-fsync-file-below", UNCOUNTED),
+        )
+    ),
     *(  # named by the fixes, in one run of the library
         KnownBug(bug, ("6.12",), "ext4", workload, signatures, FAST, maybe=True)
         for bug, workload, signatures in (
