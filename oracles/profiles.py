@@ -166,6 +166,44 @@ def _journal_device(
     )
 
 
+# Names, contents and targets of symbolic links are encrypted, with a key that the kernel makes for tests
+# (fs/crypto/keysetup.c).
+_ENCRYPTED = "test_dummy_encryption"
+
+
+def _ext4_with(
+    name: str, features: str, variant: str, promised: tuple[Promise, ...], options: str = ""
+) -> Profile:
+    """Features of mke2fs -O that need a variant of the kernel's config."""
+    return Profile(
+        name,
+        "ext4",
+        (*_EXT4_MKFS, "-O", features),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options=options,
+        size_bytes=_EXT4_SIZE_BYTES,
+        config=(variant,),
+        promises=promised,
+    )
+
+
+def _f2fs_with(name: str, features: str, variants: tuple[str, ...], options: str = "") -> Profile:
+    """Features of mkfs.f2fs -O that need variants of the kernel's config."""
+    return Profile(
+        name,
+        "f2fs",
+        ("mkfs.f2fs", "-q", "-f", "-O", features),
+        "f2fs-tools",
+        _F2FS_CHECK,
+        mount_options=options,
+        size_bytes=_F2FS_SIZE_BYTES,
+        config=variants,
+        promises=promises.F2FS,
+        denies=promises.F2FS_POSIX_DENIES,
+    )
+
+
 PROFILES = (
     Profile(
         "btrfs",
@@ -366,39 +404,9 @@ PROFILES = (
         size_bytes=_EXT4_SIZE_BYTES,
         promises=promises.EXT4_FAST_COMMIT,
     ),
-    Profile(
-        "ext4-verity",
-        "ext4",
-        (*_EXT4_MKFS, "-O", "verity"),
-        "e2fsprogs",
-        _EXT4_CHECK,
-        size_bytes=_EXT4_SIZE_BYTES,
-        config=("verity",),
-        promises=promises.EXT4,
-    ),
-    Profile(
-        "ext4-verity-fast-commit",
-        "ext4",
-        (*_EXT4_MKFS, "-O", "verity,fast_commit"),
-        "e2fsprogs",
-        _EXT4_CHECK,
-        size_bytes=_EXT4_SIZE_BYTES,
-        config=("verity",),
-        promises=promises.EXT4_FAST_COMMIT,
-    ),
-    Profile(
-        "ext4-encryption",
-        "ext4",
-        # Names, contents and targets of symbolic links are encrypted, with a key that the kernel makes for
-        # tests (fs/crypto/keysetup.c).
-        (*_EXT4_MKFS, "-O", "encrypt"),
-        "e2fsprogs",
-        _EXT4_CHECK,
-        mount_options="test_dummy_encryption",
-        size_bytes=_EXT4_SIZE_BYTES,
-        config=("encryption",),
-        promises=promises.EXT4,
-    ),
+    _ext4_with("ext4-verity", "verity", "verity", promises.EXT4),
+    _ext4_with("ext4-verity-fast-commit", "verity,fast_commit", "verity", promises.EXT4_FAST_COMMIT),
+    _ext4_with("ext4-encryption", "encrypt", "encryption", promises.EXT4, _ENCRYPTED),
     Profile(
         "ext4-writeback",
         "ext4",
@@ -716,29 +724,8 @@ PROFILES = (
         promises=promises.F2FS,
         denies=promises.F2FS_POSIX_DENIES,
     ),
-    Profile(
-        "f2fs-verity",
-        "f2fs",
-        ("mkfs.f2fs", "-q", "-f", "-O", "extra_attr,verity"),
-        "f2fs-tools",
-        _F2FS_CHECK,
-        size_bytes=_F2FS_SIZE_BYTES,
-        config=("f2fs", "verity"),
-        promises=promises.F2FS,
-        denies=promises.F2FS_POSIX_DENIES,
-    ),
-    Profile(
-        "f2fs-encryption",
-        "f2fs",
-        ("mkfs.f2fs", "-q", "-f", "-O", "encrypt"),
-        "f2fs-tools",
-        _F2FS_CHECK,
-        mount_options="test_dummy_encryption",
-        size_bytes=_F2FS_SIZE_BYTES,
-        config=("encryption", "f2fs"),
-        promises=promises.F2FS,
-        denies=promises.F2FS_POSIX_DENIES,
-    ),
+    _f2fs_with("f2fs-verity", "extra_attr,verity", ("f2fs", "verity")),
+    _f2fs_with("f2fs-encryption", "encrypt", ("encryption", "f2fs"), _ENCRYPTED),
     Profile(
         "f2fs-strict",
         "f2fs",

@@ -30,7 +30,7 @@ NEEDS = {
     "failing block": "a block that fails while a state is recovered (`--failing-blocks`)",
     "torn write": "a write of several blocks of which the power failure leaves some (model T)",
     "overlayfs": "overlayfs above the filesystem (the profiles of an overlay)",
-    "verity": "a kernel with fs-verity, and the feature of ext4 and f2fs (the profiles with it)",
+    "verity": "fs-verity in the kernel, and on ext4 and f2fs as a feature (the profiles named `-verity`)",
     "debug kernel": "a kernel with the filesystem's assertions",
 }  # what a finding needs beside the filesystem's defaults, one thread and a device without errors
 

@@ -156,8 +156,6 @@ NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kern
 UNCLEAN = ("fsck: not clean (filesystem)",)
 LENGTH_LOST = ("durable: preallocation lost (fsynced file)", "durable: size lost (fsynced file)")
 UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
-
-
 FAST = ("ext4-fast-commit", "ext4-verity-fast-commit")
 
 
@@ -865,27 +863,19 @@ KNOWN = (
         for workload in ("syncfs-cannot-read-free-space", "syncfs-cannot-read-where-nodes-lie")
     ),
     *(
-        KnownBug(HASHES_NOT_LOGGED, ("6.12", "7.2"), "btrfs", workload, signatures, ("btrfs-verity",))
-        for workload, signatures in (
-            ("verified-file-fsynced", CANNOT_BE_OPENED_ANY_MORE),
-            ("verified-file-renamed-into-place", CANNOT_BE_OPENED),
-            ("verified-file-with-holes", CANNOT_BE_OPENED_ANY_MORE),
-            ("verified-file-with-two-levels", CANNOT_BE_OPENED_ANY_MORE),
-            ("verified-new-file-fsynced", CANNOT_BE_OPENED),
-            ("verity-when-full", CANNOT_BE_OPENED_ANY_MORE),
-        )
-    ),
-    *(
         KnownBug(
-            HASHES_NOT_LOGGED,
-            ("6.12", "7.2"),
-            "btrfs",
-            workload,
-            CANNOT_BE_OPENED_ANY_MORE,
-            ("btrfs-verity",),
-            maybe=True,
+            HASHES_NOT_LOGGED, ("6.12", "7.2"), "btrfs", workload, signatures, ("btrfs-verity",), maybe=maybe
         )
-        for workload in ("verity-beside-fsync", "verity-beside-its-fsync")
+        for workload, signatures, maybe in (
+            ("verified-file-fsynced", CANNOT_BE_OPENED_ANY_MORE, False),
+            ("verified-file-renamed-into-place", CANNOT_BE_OPENED, False),
+            ("verified-file-with-holes", CANNOT_BE_OPENED_ANY_MORE, False),
+            ("verified-file-with-two-levels", CANNOT_BE_OPENED_ANY_MORE, False),
+            ("verified-new-file-fsynced", CANNOT_BE_OPENED, False),
+            ("verity-when-full", CANNOT_BE_OPENED_ANY_MORE, False),
+            ("verity-beside-fsync", CANNOT_BE_OPENED_ANY_MORE, True),
+            ("verity-beside-its-fsync", CANNOT_BE_OPENED_ANY_MORE, True),
+        )
     ),
     KnownBug(
         HASHES_NOT_COMMITTED,
@@ -1130,7 +1120,7 @@ KNOWN = (
         # This fsync is the first after a checkpoint: where its node comes too late, the size does, too.
         for kernel, profiles, maybe in (
             ("6.12", F2FS_PROFILES, True),
-            (F2FS_FIXED, ("f2fs", READ_ONLY, "f2fs-verity", "f2fs-encryption"), False),
+            (F2FS_FIXED, tuple(one for one in F2FS_PROFILES if one != "f2fs-strict"), False),
         )
     ),
     KnownBug(RESERVED, ("7.2",), "btrfs", "reserved-tail-then-rename", RESERVED_SIGNATURES, WITH_LOG_ON_7_2),

@@ -299,12 +299,8 @@ def _utimes(fs: Builder, operation: Operation) -> None:
 
 
 def _chattr(fs: Builder, operation: Operation) -> None:
-    inode = fs.there(operation.path, follow=True)
-    timeline = fs.model.flags.setdefault(inode, Timeline(0, ""))
     sign, letter = operation.mode[0], operation.mode[1]
-    fs.model.flags_changed.setdefault(inode, set()).add(letter)
-    flags = set(timeline.last) - {letter} | ({letter} if sign == "+" else set())
-    timeline.change(fs.time, "".join(sorted(flags)))
+    _set_flag(fs, fs.there(operation.path, follow=True), letter, sign == "+")
 
 
 def _verity(fs: Builder, operation: Operation) -> None:
@@ -312,9 +308,14 @@ def _verity(fs: Builder, operation: Operation) -> None:
     puts the hashes where space was reserved behind the end (fs/ext4/verity.c ext4_begin_enable_verity())."""
     inode = fs.file(operation)
     _frees_behind_end(fs, inode)
+    _set_flag(fs, inode, VERITY_FLAG, True)
+
+
+def _set_flag(fs: Builder, inode: int, letter: str, there: bool) -> None:
     timeline = fs.model.flags.setdefault(inode, Timeline(0, ""))
-    fs.model.flags_changed.setdefault(inode, set()).add(VERITY_FLAG)
-    timeline.change(fs.time, "".join(sorted({*timeline.last, VERITY_FLAG})))
+    fs.model.flags_changed.setdefault(inode, set()).add(letter)
+    flags = set(timeline.last) - {letter} | ({letter} if there else set())
+    timeline.change(fs.time, "".join(sorted(flags)))
 
 
 def _mmapwrite(fs: Builder, operation: Operation) -> None:

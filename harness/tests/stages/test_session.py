@@ -13,12 +13,14 @@ from harness.stages.session import (
     REQUEST,
     SLOT_BYTES,
     WANT_ATTRIBUTE_HASHES,
+    WANT_FLAGS,
     WANT_HASHES,
     WRITE,
     Request,
     pack,
     split_requests,
     walk_flags,
+    walk_flags_of_words,
     whole_runs,
 )
 from harness.states.disk import DiskWrite
@@ -96,3 +98,9 @@ def test_batches_hold_no_more_data_than_the_agent_reads() -> None:
 
 def test_no_request_is_no_batch() -> None:
     assert list(split_requests([])) == []
+
+
+@pytest.mark.parametrize("word", ["chattr", "verity"])
+def test_a_walk_tells_inode_flags_behind_each_word_that_changes_them(word):
+    assert walk_flags_of_words(["write", word]) & WANT_FLAGS
+    assert not walk_flags_of_words(["write", "fsync"]) & WANT_FLAGS

@@ -1,6 +1,6 @@
 // btrfs commits where an fsync follows the enabling of verity
 //
-// profiles:   btrfs
+// profiles:   btrfs-verity
 // config:     verity
 // workloads:  verified-file-fsynced
 // absent:     5.10, 6.1 (whether the bug shows there was not tried)

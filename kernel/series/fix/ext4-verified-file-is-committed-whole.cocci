@@ -7,7 +7,7 @@
 // absent:     7.2 (upstream 16d43b9748c6 is in it)
 // files: fs/ext4/verity.c
 //
-// What FINDINGS.md tells as "A file that was verified before a fast commit cannot be opened after it" is mended so in 7.2.
+// A fix of our own for EXT4-27 (docs/findings/EXT4-27.md), after the one that 7.0 has.
 //
 // What is changed. The transaction that sets the flag is no fast commit, which would have the flag without the last blocks
 // of hashes. The reason that it names is another one than in 7.2, for 6.12 has none of its own.

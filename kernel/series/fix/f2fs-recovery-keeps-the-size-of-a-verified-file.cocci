@@ -2,7 +2,7 @@
 //
 // profiles:   f2fs-verity
 // config:     f2fs, verity
-// workloads:  verified-file-fsynced
+// workloads:  verified-file-with-two-levels
 // absent:     5.10, 6.1 (whether the bug shows there was not tried)
 // files: fs/f2fs/recovery.c
 //
