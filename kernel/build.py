@@ -27,6 +27,7 @@ import msgspec
 
 from kernel import cache, dm_target, machine, profiling, stops, uml
 from kernel.archive import Gone
+from kernel.changes import changed_functions
 from kernel.files import TreeFiles
 from kernel.fragments import Request, check_granted, digest, fragments, requests
 from kernel.kernel import Arch, BuildFailed, Kernel, KernelSpec, Provenance, Series, SeriesRecord, Unbuildable
@@ -300,8 +301,10 @@ def _build_with_series(recipe: Recipe, progress: Progress) -> None:
             # Still held: the difference is to the source as it was copied.
             touched = _apply_all(recipe.spec.series, tree, part(progress, begin, begin + 0.02))
             diff = _difference(recipe.objects / "linux", tree, touched)
+            changed = _changed(recipe.objects / "linux", tree, touched)
             _touch_origin(recipe)
-        _compile(recipe, workspace, touched, SERIES_STEPS + len(touched), part(progress, begin + 0.02, 0.98))
+        steps = SERIES_STEPS + len(touched)
+        _compile(recipe, workspace, touched, steps, part(progress, begin + 0.02, 0.98), changed)
         _publish(recipe, workspace, directory)
         (directory / "series.diff").write_text(diff)
         shutil.rmtree(workspace)
@@ -332,7 +335,12 @@ def _objects_key(recipe: Recipe) -> str:
 
 
 def _compile(
-    recipe: Recipe, workspace: Path, touched: tuple[str, ...], steps: int, progress: Progress
+    recipe: Recipe,
+    workspace: Path,
+    touched: tuple[str, ...],
+    steps: int,
+    progress: Progress,
+    changed: tuple[str, ...] = (),
 ) -> None:
     """Configure when there is no config yet or its rules changed, compile, and write provenance.json."""
     tree, log = workspace / "linux", workspace / "build.log"
@@ -383,6 +391,7 @@ def _compile(
         machine=machine.digest(recipe.spec.machine) if recipe.spec.machine else "",
         release=machine.release(tree) if recipe.spec.machine else "",
         build_id=machine.build_id_of(tree) if recipe.spec.machine else "",
+        changed=changed,
     )
     (workspace / "provenance.json").write_bytes(msgspec.json.format(msgspec.json.encode(provenance)))
 
@@ -444,6 +453,18 @@ def _difference(before: Path, after: Path, touched: tuple[str, ...]) -> str:
     for name in touched:
         lines += difflib.unified_diff(_lines(before / name), _lines(after / name), f"a/{name}", f"b/{name}")
     return "".join(lines)
+
+
+def _changed(before: Path, after: Path, touched: tuple[str, ...]) -> tuple[str, ...]:
+    """The functions that the series changed."""
+    sources = (name for name in touched if name.endswith((".c", ".h")))
+    return tuple(
+        dict.fromkeys(
+            function
+            for name in sources
+            for function in changed_functions(_lines(before / name), _lines(after / name))
+        )
+    )
 
 
 def _lines(path: Path) -> list[str]:

@@ -160,6 +160,7 @@ class Provenance(msgspec.Struct, frozen=True):
     machine:         of a kernel for a real machine, the digest of its config and modules.
     release:         of such a kernel, what uname -r says of it.
     build_id:        of such a kernel, of the vmlinux in it, in hexadecimal digits.
+    changed:         the functions that its series change; none of what older releases built.
     """
 
     word: str
@@ -180,6 +181,7 @@ class Provenance(msgspec.Struct, frozen=True):
     release: str = ""
     build_id: str = ""
     url: str = ""
+    changed: tuple[str, ...] = ()
 
 
 class Kernel(msgspec.Struct, frozen=True):

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tasks that stop at the entry of a function, once, while others go on.
+ * Tasks that stop where they enter or leave a function, once, while others go on.
  *
- * The compiler calls __cyg_profile_func_enter() at the entry of each function of a filesystem (gcc's
- * -finstrument-functions; kernel/stops.py says which folders). A task that was told to stops there, where a
- * preemptible kernel could have preempted it: no lock held that spins, interrupts on, RCU not held
- * (preemptible(), which CONFIG_PREEMPT_COUNT makes true to its name). So what comes of it is what may come of
- * that kernel on a machine with other work, and no new behaviour.
+ * The compiler calls __cyg_profile_func_enter() and __cyg_profile_func_exit() at the entry and at the end of each
+ * function of a filesystem (gcc's -finstrument-functions; kernel/stops.py says which folders). A task that was told
+ * to stops there, where a preemptible kernel could have preempted it: no lock held that spins, interrupts on, RCU
+ * not held (preemptible(), which CONFIG_PREEMPT_COUNT makes true to its name). So what comes of it is what may come
+ * of that kernel on a machine with other work, and no new behaviour.
  *
- * /proc/powercut-stops takes one command a write:
+ * A moment is "FUNCTION", or "OUTER:FUNCTION" for that function while the same task is in OUTER, and "enter" or
+ * "leave". /proc/powercut-stops takes one command a write:
  *
- *	count			count entries from here on, by task and function
- *	stop FUNCTION N MS	the writer stops at its Nth entry of the function, until go, or for so long
- *	workers FUNCTION N MS	the same of the kernel's own threads, all together
- *	mine			the writer is not to stop any more
- *	go			who has stopped goes on
- *	off			go, and nobody counts or stops any more
+ *	near FUNCTION			what comes is counted within this function, too; until off
+ *	count				count moments from here on, by task
+ *	stop MOMENT enter|leave N MS	the writer stops at this moment the Nth time, until go, or for so long
+ *	workers MOMENT enter|leave N MS	the same of the kernel's own threads, all together
+ *	mine				the writer is not to stop any more
+ *	go				who has stopped goes on
+ *	off				go, and nobody counts or stops any more
  *
  * and says, a line each: "stopped N" (how many have stopped and not gone on), "hit N" (how many have stopped since
- * the first command after "off"), and "TASK FUNCTION N" for what was counted, the task 0 for threads of the kernel.
- * A function whose name another one has is not counted, since it could not be named.
+ * the first command after "off"), and "TASK MOMENT enter|leave N" for what was counted, the task 0 for threads of
+ * the kernel. A function whose name another one has is not counted, since it could not be named.
  */
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
@@ -32,20 +34,36 @@
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 
-#define COUNTERS 8192 /* a power of two: some hundred functions in each call of some dozen */
+#define COUNTERS_BITS 15 /* some hundred functions in each call of some dozen, twice, and within others */
+#define COUNTERS (1 << COUNTERS_BITS)
 #define STOPS 8
-#define COMMAND_BYTES 160
+#define OUTERS 64
+#define WITHIN 64
+#define COMMAND_BYTES 320
+#define SHOWN_BYTES (1 << 20) /* or all is looked up again for each size that is too small */
+
+struct moment {
+	void *function, *outer; /* outer: NULL for anywhere */
+	bool leaving;
+};
 
 struct counter {
-	void *function;
+	struct moment moment;
 	pid_t task;
-	unsigned int entries;
+	unsigned int times;
 };
 
 struct stop {
-	void *function;
+	struct moment moment;
 	pid_t task;
-	unsigned int left, milliseconds; /* left: entries until it stops, 0 for none */
+	unsigned int left, milliseconds; /* left: times until it stops, 0 for none */
+};
+
+/* How deep a task is in a function that somebody asks about. */
+struct within {
+	void *outer;
+	pid_t pid;
+	unsigned int depth; /* 0: this place is free */
 };
 
 void __cyg_profile_func_enter(void *function, void *caller);
@@ -56,6 +74,9 @@ static DEFINE_MUTEX(reading);
 static DECLARE_WAIT_QUEUE_HEAD(gone_on);
 static struct counter *counters;
 static struct stop stops[STOPS];
+static struct within withins[WITHIN];
+static void *near[OUTERS]; /* for counting */
+static void *outers[OUTERS]; /* of those and of stops, which is what depths are kept of */
 static bool active, counting;
 static unsigned int gone, hits;
 static atomic_t stopped = ATOMIC_INIT(0);
@@ -66,45 +87,62 @@ static pid_t this_task(void)
 	return current->flags & PF_KTHREAD ? 0 : current->pid;
 }
 
-static void count(void *function, pid_t task)
+static void count(struct moment moment, pid_t task)
 {
-	u32 place = hash_64((unsigned long)function ^ task, 13);
+	unsigned long key = (unsigned long)moment.function * 3 ^ (unsigned long)moment.outer ^ moment.leaving;
+	u32 place = hash_64(key ^ (u64)task << 32, COUNTERS_BITS);
 
 	for (int tries = 0; tries < COUNTERS; tries++, place = (place + 1) % COUNTERS) {
 		struct counter *one = &counters[place];
 
-		if (!one->function) {
-			one->function = function;
+		if (!one->moment.function) {
+			one->moment = moment;
 			one->task = task;
 		}
-		if (one->function == function && one->task == task) {
-			one->entries++;
+		if (one->moment.function == moment.function && one->moment.outer == moment.outer &&
+		    one->moment.leaving == moment.leaving && one->task == task) {
+			one->times++;
 			return;
 		}
 	}
 }
 
+static bool is_within(void *outer)
+{
+	for (int i = 0; i < WITHIN; i++)
+		if (withins[i].depth && withins[i].outer == outer && withins[i].pid == current->pid)
+			return true;
+	return false;
+}
+
 /* For how long, 0 for no stop. */
-static unsigned int to_stop(void *function, pid_t task)
+static unsigned int to_stop(struct moment moment, pid_t task)
 {
 	for (int i = 0; i < STOPS; i++) {
 		struct stop *one = &stops[i];
 
-		if (one->left && one->function == function && one->task == task && !--one->left)
+		if (one->left && one->moment.function == moment.function && one->moment.leaving == moment.leaving &&
+		    one->task == task && (!one->moment.outer || is_within(one->moment.outer)) && !--one->left)
 			return one->milliseconds;
 	}
 	return 0;
 }
 
-static void look(void *function)
+static void look(struct moment moment)
 {
 	unsigned int milliseconds, before;
 	pid_t task = this_task();
 
 	spin_lock(&lock);
-	if (counting)
-		count(function, task);
-	milliseconds = to_stop(function, task);
+	if (counting) {
+		count(moment, task);
+		for (int i = 0; i < OUTERS && near[i]; i++) {
+			moment.outer = near[i];
+			if (is_within(near[i]))
+				count(moment, task);
+		}
+	}
+	milliseconds = to_stop(moment, task);
 	before = gone;
 	hits += milliseconds ? 1 : 0;
 	spin_unlock(&lock);
@@ -116,15 +154,58 @@ static void look(void *function)
 }
 
 /* A task that is about to sleep has said so in its state, which sleeping here would change. */
+static bool may_stop(void)
+{
+	return preemptible() && READ_ONCE(current->__state) == TASK_RUNNING;
+}
+
+static bool is_outer(void *function)
+{
+	for (int i = 0; i < OUTERS && READ_ONCE(outers[i]); i++)
+		if (outers[i] == function)
+			return true;
+	return false;
+}
+
+/* Depths are kept where a task may not stop, too. Interrupts never come here, so the lock need not keep them off. */
+static void go_in_or_out(void *function, bool leaving)
+{
+	struct within *mine = NULL, *unused = NULL;
+
+	if (!in_task() || !is_outer(function))
+		return;
+	spin_lock(&lock);
+	for (int i = 0; i < WITHIN; i++) {
+		struct within *one = &withins[i];
+
+		if (!one->depth)
+			unused = unused ?: one;
+		else if (one->outer == function && one->pid == current->pid)
+			mine = one;
+	}
+	if (mine)
+		mine->depth += leaving ? -1 : 1;
+	else if (unused && !leaving)
+		*unused = (struct within){ function, current->pid, 1 };
+	spin_unlock(&lock);
+}
+
 void __cyg_profile_func_enter(void *function, void *caller)
 {
-	if (likely(!READ_ONCE(active)) || !preemptible() || READ_ONCE(current->__state) != TASK_RUNNING)
+	if (likely(!READ_ONCE(active)))
 		return;
-	look(function);
+	if (may_stop())
+		look((struct moment){ function, NULL, false });
+	go_in_or_out(function, false);
 }
 
 void __cyg_profile_func_exit(void *function, void *caller)
 {
+	if (likely(!READ_ONCE(active)))
+		return;
+	if (may_stop())
+		look((struct moment){ function, NULL, true });
+	go_in_or_out(function, true);
 }
 
 static void go_on(void)
@@ -140,27 +221,67 @@ static void forget(pid_t task)
 			stops[i].left = 0;
 }
 
-static int add_stop(pid_t task, const char *name, unsigned int entry, unsigned int milliseconds)
+/* Errors: as kept in result, an errno. */
+static int add_outer(void *list[OUTERS], void *function)
 {
-	void *function = (void *)kallsyms_lookup_name(name);
-
-	if (!function)
-		return -ENOENT;
-	if (!entry || !milliseconds)
-		return -EINVAL;
-	for (int i = 0; i < STOPS; i++) {
-		if (stops[i].left)
+	for (int i = 0; i < OUTERS; i++) {
+		if (list[i] && list[i] != function)
 			continue;
-		stops[i] = (struct stop){ function, task, entry, milliseconds };
+		WRITE_ONCE(list[i], function);
 		return 0;
 	}
 	return -ENOSPC;
 }
 
+static int add_near(const char *name)
+{
+	void *function = (void *)kallsyms_lookup_name(name);
+
+	if (!function)
+		return -ENOENT;
+	return add_outer(near, function) ?: add_outer(outers, function);
+}
+
+/* name: of a moment; its ':' is taken out. */
+static int add_stop(pid_t task, char *name, const char *which, unsigned int times, unsigned int milliseconds)
+{
+	char *function = strchr(name, ':');
+	struct moment moment = { .leaving = !strcmp(which, "leave") };
+
+	if (!times || !milliseconds || (!moment.leaving && strcmp(which, "enter")))
+		return -EINVAL;
+	if (function) {
+		*function++ = 0;
+		moment.outer = (void *)kallsyms_lookup_name(name);
+	}
+	moment.function = (void *)kallsyms_lookup_name(function ?: name);
+	if (!moment.function || (function && !moment.outer))
+		return -ENOENT;
+	if (moment.outer && add_outer(outers, moment.outer))
+		return -ENOSPC;
+	for (int i = 0; i < STOPS; i++) {
+		if (stops[i].left)
+			continue;
+		stops[i] = (struct stop){ moment, task, times, milliseconds };
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+static void end_all(void)
+{
+	memset(stops, 0, sizeof(stops));
+	memset(withins, 0, sizeof(withins));
+	memset(near, 0, sizeof(near));
+	memset(outers, 0, sizeof(outers));
+	counting = active = false;
+	go_on();
+}
+
 static int command(char *text)
 {
-	char name[COMMAND_BYTES];
-	unsigned int entry, milliseconds;
+	char name[COMMAND_BYTES], which[8];
+	unsigned int times, milliseconds;
 	int result = 0;
 
 	spin_lock(&lock);
@@ -169,20 +290,20 @@ static int command(char *text)
 	if (!strcmp(text, "count")) {
 		memset(counters, 0, COUNTERS * sizeof(*counters));
 		counting = active = true;
-	} else if (sscanf(text, "stop %159s %u %u", name, &entry, &milliseconds) == 3) {
-		result = add_stop(current->pid, name, entry, milliseconds);
+	} else if (sscanf(text, "near %319s", name) == 1) {
+		result = add_near(name);
+	} else if (sscanf(text, "stop %319s %7s %u %u", name, which, &times, &milliseconds) == 4) {
+		result = add_stop(current->pid, name, which, times, milliseconds);
 		active = true;
-	} else if (sscanf(text, "workers %159s %u %u", name, &entry, &milliseconds) == 3) {
-		result = add_stop(0, name, entry, milliseconds);
+	} else if (sscanf(text, "workers %319s %7s %u %u", name, which, &times, &milliseconds) == 4) {
+		result = add_stop(0, name, which, times, milliseconds);
 		active = true;
 	} else if (!strcmp(text, "mine")) {
 		forget(current->pid);
 	} else if (!strcmp(text, "go")) {
 		go_on();
 	} else if (!strcmp(text, "off")) {
-		memset(stops, 0, sizeof(stops));
-		counting = active = false;
-		go_on();
+		end_all();
 	} else {
 		result = -EINVAL;
 	}
@@ -204,23 +325,31 @@ static ssize_t stops_write(struct file *file, const char __user *from, size_t le
 	return result ? result : length;
 }
 
+/* Whether no other function has this name. */
+static bool named(void *function, char name[KSYM_NAME_LEN])
+{
+	snprintf(name, KSYM_NAME_LEN, "%ps", function);
+	return (void *)kallsyms_lookup_name(name) == function;
+}
+
 static int stops_show(struct seq_file *out, void *unused)
 {
-	char name[KSYM_NAME_LEN];
+	static char name[KSYM_NAME_LEN], outer[KSYM_NAME_LEN];
 
 	seq_printf(out, "stopped %d\nhit %u\n", atomic_read(&stopped), hits);
 	mutex_lock(&reading);
-	for (int i = 0; i < COUNTERS; i++) {
+	for (int i = 0; counting && i < COUNTERS; i++) {
 		struct counter one;
 
 		spin_lock(&lock);
 		one = counters[i];
 		spin_unlock(&lock);
-		if (!one.function)
+		if (!one.moment.function || !named(one.moment.function, name))
 			continue;
-		snprintf(name, sizeof(name), "%ps", one.function);
-		if ((void *)kallsyms_lookup_name(name) == one.function)
-			seq_printf(out, "%d %s %u\n", one.task, name, one.entries);
+		if (one.moment.outer && !named(one.moment.outer, outer))
+			continue;
+		seq_printf(out, "%d %s%s%s %s %u\n", one.task, one.moment.outer ? outer : "",
+			   one.moment.outer ? ":" : "", name, one.moment.leaving ? "leave" : "enter", one.times);
 	}
 	mutex_unlock(&reading);
 	return 0;
@@ -228,7 +357,7 @@ static int stops_show(struct seq_file *out, void *unused)
 
 static int stops_open(struct inode *inode, struct file *file)
 {
-	return single_open(file, stops_show, NULL);
+	return single_open_size(file, stops_show, NULL, READ_ONCE(counting) ? SHOWN_BYTES : PAGE_SIZE);
 }
 
 static const struct proc_ops operations = {

@@ -1,9 +1,9 @@
 """
-The variant stops: a kernel whose tasks can be told to stop at the entry of a function of a filesystem.
+The variant stops: a kernel whose tasks can be told to stop where they enter or leave a function.
 
 In:       a source tree that is ours alone, before it is configured.
 Out:      the tree with powercut-stops.c in fs/, and the functions of the filesystems, and of the files of fs/
-          and mm/ that write back for them, calling it at their entry.
+          and mm/ that write back for them, calling it at their entry and their end.
 Not here: what a stop is (powercut-stops.c), the config (config/stops.config), who asks for one (the word
           `stop`; harness/guests/agent/stops.c).
 

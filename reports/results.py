@@ -656,7 +656,8 @@ class StopCounts(msgspec.Struct, frozen=True):
     asked:     how many stops there were to be.
     stopped:   how many there were; the other calls did not come to that entry of the function.
     workers:   of those, stops of the kernel's own threads.
-    functions: different functions at whose entry a task stopped.
+    functions: different functions at whose entry or end a task stopped.
+    near:      of the stops that there were, those within a function that was asked for.
     """
 
     profile: str
@@ -665,6 +666,7 @@ class StopCounts(msgspec.Struct, frozen=True):
     stopped: int
     workers: int
     functions: int
+    near: int = 0
 
 
 class Summary(msgspec.Struct, frozen=True, omit_defaults=False):
@@ -747,6 +749,7 @@ class Question(msgspec.Struct, frozen=True):
     cpus:     processors of the guests that recorded.
     orders:   recordings of each workload with parallel blocks, each with other delays; 0: one, as written.
     stops:    recordings of each workload in which a call stops in the middle of the kernel, beside others.
+    near:     functions of the kernel near which they stop, as asked for; () for those that its series change.
     """
 
     command: tuple[str, ...]
@@ -772,6 +775,7 @@ class Question(msgspec.Struct, frozen=True):
     cpus: int = 1
     orders: int = 0
     stops: int = 0
+    near: tuple[str, ...] = ()
 
 
 def read_recoveries(run: Path) -> tuple[Recoveries, ...]:

@@ -11,38 +11,59 @@ beside a sync, so that a commit comes in the middle of the call, or beside the c
 """
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from workloads import threads
-from workloads.workload import STOP_MODES, Operation, Workload
+from workloads.workload import STOP_RETURN, STOP_WORKERS, Operation, Workload
 
 UNTIL_STOPPED = 1000  # writes: more than there are, so that `await` ends where a task stops, or none is left
-FIRST = 0.6  # of the draws stop at the first entry of a function
-BESIDE_SYNC, BESIDE_FSYNC = (
-    0.4,
-    0.6,
-)  # below the first a syncfs, below the second an fsync, else the next call
+FIRST = 0.6  # of the draws stop at the first entry of a function, or at the first return from it
+NEAR = 0.8  # of the draws, where functions were asked for, are near them
+# Of the draws, what a call is put beside: the rest are beside the call that comes next.
+BESIDE_SYNCFS, BESIDE_FSYNC_OF_DIRECTORY, BESIDE_FSYNC = 0.35, 0.15, 0.15
 MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "open", "tmpfile")
 REMOVING = ("unlink", "rmdir", "rename")
 TRIES = 50  # for a point that was not drawn before
 
 
-class Entered(msgspec.Struct, frozen=True):
-    """How often a call entered each function: the task that made it, and meanwhile threads of the kernel."""
+class Moment(msgspec.Struct, frozen=True, array_like=True):
+    """How often a call entered a function, or returned from it. within: another function, for what came while
+    the task was in that one alone. worker: threads of the kernel did it meanwhile, and not the call."""
 
-    own: Mapping[str, int] = {}
-    workers: Mapping[str, int] = {}
+    function: str
+    times: int
+    returning: bool = False
+    worker: bool = False
+    within: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.within}:{self.function}" if self.within else self.function
+
+    @property
+    def mode(self) -> str:
+        """Of the word `stop`."""
+        parts = {STOP_RETURN: self.returning, STOP_WORKERS: self.worker}
+        return ",".join(mode for mode, wanted in parts.items() if wanted)
+
+
+Entered = tuple[Moment, ...]  # of one call
 
 
 class Point(msgspec.Struct, frozen=True):
-    """Of the operation at `place` of run: this entry of the function. mode: "" or one of STOP_MODES."""
+    """Of the operation at `place` of run: what its `stop` says."""
 
     place: int
-    function: str
+    name: str
     entry: int
     mode: str = ""
+
+
+def comes_near(calls: Sequence[Entered]) -> bool:
+    """Whether a call enters a function within which moments were counted."""
+    return any(moment.within for call in calls for moment in call)
 
 
 def stopped(workload: Workload, calls: Sequence[Entered], seed: int, number: int) -> Workload:
@@ -63,36 +84,46 @@ def stopped(workload: Workload, calls: Sequence[Entered], seed: int, number: int
 
 
 def _points(workload: Workload, calls: Sequence[Entered], draw: random.Random) -> Iterator[Point]:
-    """Calls are as likely as each other, and so are the functions of a call."""
+    """Calls are as likely as each other, and so are the moments of a call; those near the functions that were
+    asked for are drawn first and foremost."""
     places = [place for place, each in enumerate(workload.run) if _may_stop(workload, each, calls[place])]
+    outers = {moment.within for call in calls for moment in call}
+    everywhere = {place: [each for each in calls[place] if not each.within] for place in places}
+    near = {place: [each for each in calls[place] if _is_near(each, outers)] for place in places}
+    near = {place: found for place, found in near.items() if found}
     seen: set[Point] = set()
     while places:
-        for _ in range(TRIES):
-            point = _drawn(draw.choice(places), calls, draw)
+        among = near if near and draw.random() < NEAR else everywhere
+        for tried in range(2 * TRIES):
+            point = _drawn(among if tried < TRIES else everywhere, draw)
             if point not in seen:
                 break
         seen.add(point)
         yield point
 
 
+def _is_near(moment: Moment, outers: Collection[str]) -> bool:
+    """Within one of them, or at its beginning."""
+    return bool(moment.within) or (moment.function in outers and not moment.returning)
+
+
 def _may_stop(workload: Workload, operation: Operation, entered: Entered) -> bool:
-    if not (entered.own or entered.workers) or operation.word in threads.WITHOUT_EFFECT:
+    if not entered or operation.word in threads.WITHOUT_EFFECT:
         return False
     if workload.parallel:
         return operation.parallel > 0
     return not threads.refusal(_placed(operation, 1))
 
 
-def _drawn(place: int, calls: Sequence[Entered], draw: random.Random) -> Point:
-    every = [(name, count, "") for name, count in sorted(calls[place].own.items())]
-    every += [(name, count, STOP_MODES[0]) for name, count in sorted(calls[place].workers.items())]
-    name, count, mode = draw.choice(every)
-    entry = 1 if draw.random() < FIRST else draw.randint(1, count)
-    return Point(place, name, entry, mode)
+def _drawn(among: Mapping[int, Sequence[Moment]], draw: random.Random) -> Point:
+    place = draw.choice(tuple(among))
+    moment = draw.choice(among[place])
+    entry = 1 if draw.random() < FIRST else draw.randint(1, moment.times)
+    return Point(place, moment.name, entry, moment.mode)
 
 
 def _stop(point: Point) -> Operation:
-    return Operation("stop", name=point.function, length=point.entry, mode=point.mode)
+    return Operation("stop", name=point.name, length=point.entry, mode=point.mode)
 
 
 def _placed(operation: Operation, thread: int) -> Operation:
@@ -110,18 +141,35 @@ def _beside(workload: Workload, point: Point, draw: random.Random) -> Iterator[O
     """The call in one thread; in the other one what is made when it has stopped."""
     operation = workload.run[point.place]
     following = workload.run[point.place + 1 : point.place + 2]
-    chance, taken = draw.random(), 0
-    other = Operation("syncfs")
-    if BESIDE_SYNC <= chance < BESIDE_FSYNC:
-        other = Operation("fsync", path=_directory(operation))
-    elif chance >= BESIDE_FSYNC and following and _may_be_beside(operation, following[0]):
+    other, taken = _sync_beside(operation, draw.random()), 0
+    if other is None and following and _may_be_beside(operation, following[0]):
         other, taken = following[0], 1
+    other = other or Operation("syncfs")
     yield from workload.run[: point.place]
     yield _placed(_stop(point), 1)
     yield _placed(operation, 1)
     yield _placed(Operation("await", length=UNTIL_STOPPED), 2)
     yield _placed(other, 2)
     yield from workload.run[point.place + 1 + taken :]
+
+
+def _sync_beside(operation: Operation, chance: float) -> Operation | None:
+    """chance: below 1. None where it is to be another call."""
+    fsync = Operation("fsync", path=_directory(operation))
+    if operation.path and operation.word not in (*MAKING, *REMOVING):
+        itself = msgspec.structs.replace(fsync, path=operation.path)
+    else:
+        itself = fsync
+    shares = (
+        (Operation("syncfs"), BESIDE_SYNCFS),
+        (fsync, BESIDE_FSYNC_OF_DIRECTORY),
+        (itself, BESIDE_FSYNC),
+    )
+    for other, share in shares:
+        if chance < share:
+            return other
+        chance -= share
+    return None
 
 
 def _directory(operation: Operation) -> str:

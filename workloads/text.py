@@ -97,10 +97,11 @@ class Kind(Enum):
     TAG = "an error tag of XFS, such as rmap_finish_one"
     PLACE = "the number of a byte, counted from 1"
     BYTE = "0 to 255"
-    FUNCTION = "the name of a function of the kernel"
-    ENTRY = "which entry of it, counted from 1"
+    FUNCTION = "the name of a function of the kernel; OUTER:FUNCTION, where the task is in OUTER, too"
+    ENTRY = "which entry of it, or return from it, counted from 1"
 
 
+FUNCTION_NAME = r"[A-Za-z_][\w.]{0,95}"
 # Numbers that are no sizes: 1024 is not 1K.
 PLAIN = (Kind.SECONDS, Kind.MILLISECONDS, Kind.MICROSECONDS, Kind.WRITES, Kind.PLACE, Kind.BYTE, Kind.ENTRY)
 
@@ -164,7 +165,7 @@ _WRITABLE = Argument("HOW", "mode", Kind.MODE, REMOUNT_MODES)
 _OFF = Argument("off", "mode", Kind.MODE, ERRORTAG_MODES)
 _FUNCTION = Argument("FUNCTION", "name", Kind.FUNCTION)
 _ENTRY = Argument("ENTRY", "length", Kind.ENTRY)
-_WORKERS = Argument("workers", "mode", Kind.MODE, STOP_MODES)
+_STOP_HOW = Argument("HOW", "mode", Kind.FLAGS, STOP_MODES)
 
 WORDS = MappingProxyType(
     {
@@ -258,9 +259,10 @@ WORDS = MappingProxyType(
             optional=1,
         ),
         "stop": Word(
-            (_FUNCTION, _ENTRY, _WORKERS),
+            (_FUNCTION, _ENTRY, _STOP_HOW),
             "in a parallel block: the next call of the thread (workers: a thread of the kernel meanwhile) "
-            "stops at this entry of a function of the kernel until the other threads have ended or await",
+            "stops at this entry of a function of the kernel (return: when it returns from it) until the "
+            "other threads have ended or await",
             optional=1,
         ),
         "freeze": Word((), "make everything durable, and hold back what would write until thaw"),
@@ -766,8 +768,10 @@ def _value(argument: Argument, text: str) -> str | int:
                 raise ValueError("entries are counted from 1")
             return _small(text, NUMBER_MAX)
         case Kind.FUNCTION:
-            if not re.fullmatch(r"[A-Za-z_][\w.]{0,95}", text):
-                raise ValueError(f"{_shown(text)} is not the name of a function in C")
+            if not re.fullmatch(rf"({FUNCTION_NAME}:)?{FUNCTION_NAME}", text):
+                raise ValueError(
+                    f"{_shown(text)} is not the name of a function in C, or two with a colon between them"
+                )
             return text
         case Kind.BYTE:
             return _small(text, 255)

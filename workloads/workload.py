@@ -35,7 +35,7 @@ SUBVOLUME_MODES = ("create", "delete")
 NODE_MODES = ("chr", "blk")  # mknod(2)
 FAULT_PARTS = ("log", "data", "flush", "all")
 ERRORTAG_MODES = ("off",)
-STOP_MODES = ("workers",)
+STOP_RETURN, STOP_WORKERS = STOP_MODES = ("return", "workers")  # some of them, joined by commas
 # mke2fs makes a directory, into which e2fsck puts what it finds without a name; mkfs.nilfs2 makes a file for
 # its cleaner.
 MADE_BY_MKFS = {"ext4": "lost+found", "nilfs2": ".nilfs"}
@@ -57,21 +57,23 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
              for fill, how much is given back in the end;
              for clone, dedupe and copyrange of the source (path), 0 0 being all of it; for utimes `length` is
              seconds since 1970, for wait milliseconds, for await a number of writes, and offset
-             the microseconds after them; for stop `length` is which entry.
+             the microseconds after them; for stop `length` is which entry or return.
     at:      clone, dedupe, copyrange: the offset in the target (path2).
     mode:    fallocate: one of FALLOCATE_MODES; rename: "" or one of RENAME_MODES;
              mknod: one of NODE_MODES; pwrite: one of PWRITE_MODES; atomicwrite: "" or one of
              ATOMIC_MODES; open: some of OPEN_FLAGS, joined
              by commas; subvol: one of SUBVOLUME_MODES; chmod: octal digits; chattr: + or - and one
              of INODE_FLAGS; fault: what fails, of text.FAULTS, or off; errortag: "" or off;
-             remount: "" or one of REMOUNT_MODES; stop: "" or one of STOP_MODES.
+             remount: "" or one of REMOUNT_MODES; stop: "", or some of STOP_MODES, joined
+             by commas.
     descriptor: open and tmpfile: the name, "@x", under which the descriptor is kept; later operations
              may have it as their path.
     device:  mknod: "MAJOR:MINOR".
     name, value: setxattr and removexattr: "user.x" or "trusted.x", and its value; chown: value is "UID:GID";
              setfacl: the entries of the list (acl.py); fault: name is "" or one of FAULT_PARTS, the writes
              flagged as metadata (a log, a journal), all others, FLUSH alone, or everything; errortag: name is
-             that of the place in XFS's code; stop: name is the function's.
+             that of the place in XFS's code; stop: name is the function's, or
+             within another one "OUTER:FUNCTION".
     parallel, thread: of an operation in a parallel block of run: which block, and which thread of it, both
              from 1; 0 for what runs alone. In Workload.run they stand thread by thread (threads.py).
     line:    1-based line in the text it came from, 0 when it came from no text.

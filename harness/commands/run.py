@@ -7,6 +7,7 @@ Not here: doing it (runs/run.py, runs/cross_check.py), two kernels (compare.py).
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -69,6 +70,7 @@ from reports.terminal.terminal import summary_lines
 from workloads import programs
 from workloads.cold import cold
 from workloads.library import DEMONSTRATION, FAULTED, BadSelection, select
+from workloads.text import FUNCTION_NAME
 
 
 def add_run(command: argparse.ArgumentParser) -> None:
@@ -145,7 +147,17 @@ def add_run(command: argparse.ArgumentParser) -> None:
         default=0,
         metavar="N",
         help="recordings of each workload, beside the others, in which one call stops in the middle of the "
-        "kernel, at the entry of a function that the seed draws, while another call is made (default: 0)",
+        "kernel, where it enters or leaves a function that the seed draws, while another call is made "
+        "(default: 0)",
+    )
+    command.add_argument(
+        "--near",
+        type=functions_named,
+        default=(),
+        metavar="FUNCTION,...",
+        help="with --stops: calls stop in these functions of the kernel and in what they call, and workloads "
+        "that do not come there get no such recordings; anywhere: near no function (default: those that the "
+        "series of the kernel change, where it has any)",
     )
     command.add_argument(
         "--tier",
@@ -295,6 +307,7 @@ def run_spec_of(arguments: argparse.Namespace) -> RunSpec:
         cpus=asked_cpus(arguments),
         orders=asked_orders(arguments),
         stops=asked_stops(arguments),
+        near=asked_near(arguments),
     )
     return swept(run_spec, arguments) if arguments.planted else run_spec
 
@@ -429,6 +442,24 @@ def asked_stops(arguments: argparse.Namespace) -> int:
     return count
 
 
+def functions_named(text: str) -> tuple[str, ...]:
+    """Errors: argparse.ArgumentTypeError."""
+    names = tuple(dict.fromkeys(text.split(",")))
+    if odd := [name for name in names if not re.fullmatch(FUNCTION_NAME, name)]:
+        raise argparse.ArgumentTypeError(f"{odd[0]!r} is not the name of a function in C")
+    return names
+
+
+def asked_near(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Errors: BadSelection."""
+    near: tuple[str, ...] = arguments.near
+    if near and not arguments.stops:
+        raise BadSelection(
+            "--near says where calls stop. Add --stops N, how many recordings have such a stop"
+        )
+    return near
+
+
 def asked_kernels(arguments: argparse.Namespace) -> tuple[str, ...]:
     """Errors: BadSelection."""
     words = tuple(dict.fromkeys(word.strip() for word in arguments.kernel.split(",")))
@@ -518,6 +549,7 @@ def resume_run(arguments: argparse.Namespace) -> int:
         cpus=asked_cpus(original),
         orders=asked_orders(original),
         stops=asked_stops(original),
+        near=asked_near(original),
     )
     if original.planted:  # bugs that were planted since are not part of this run
         run_spec = swept(run_spec, original, tuple(question.kernels))

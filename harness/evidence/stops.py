@@ -7,6 +7,7 @@ Not here: which stops are drawn (workloads/stops.py), in which orders the calls 
 """
 
 from reports.results import Experiment, StopCounts
+from workloads.workload import STOP_WORKERS
 
 
 class Stops:
@@ -20,7 +21,7 @@ class Stops:
         if history is None or not history.workload.stops:
             return
         self._seen.setdefault((facts.profile, facts.kernel), []).extend(
-            (step.operation.name, step.operation.mode != "", step.blocks > 0)
+            (step.operation.name, STOP_WORKERS in step.operation.mode, step.blocks > 0)
             for step in history.run
             if step.operation.word == "stop"
         )
@@ -32,7 +33,8 @@ class Stops:
                 asked=len(seen),
                 stopped=sum(did for _, _, did in seen),
                 workers=sum(of_kernel and did for _, of_kernel, did in seen),
-                functions=len({name for name, _, did in seen if did}),
+                functions=len({name.rpartition(":")[2] for name, _, did in seen if did}),
+                near=sum(did and ":" in name for name, _, did in seen),
             )
             for place, seen in self._seen.items()
         )

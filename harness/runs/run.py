@@ -58,6 +58,7 @@ from harness.local.progress import Progress
 from harness.local.workspace import Workspace, is_full, workspace
 from harness.runs.attribution import attribute_new, unclaimed
 from harness.runs.coverage import cover
+from harness.runs.near import near_of, require_near, tell_near
 from harness.runs.pool import TRIES, Lost, Pool, PoolFailed, Said, begin_worker
 from harness.runs.recoveries import again
 from harness.runs.reruns import rerun_new
@@ -95,7 +96,7 @@ from reports.results import (
 )
 from workloads.delays import delayed
 from workloads.library import BadSelection
-from workloads.stops import Entered, stopped
+from workloads.stops import Entered, comes_near, stopped
 from workloads.text import BadWorkload, parse
 from workloads.text import format as format_workload
 from workloads.text import format_operation as words
@@ -135,7 +136,8 @@ class RunSpec(msgspec.Struct, frozen=True):
     needs no build. cpus: of the guest that records. orders: recordings of each workload with parallel blocks,
     the first as it is written, the others with delays that the seed draws; 0 for one. block_ms: of Device; -1
     for one that goes with the order. stops: recordings of each workload in which a call stops in the
-    middle of the kernel (workloads/stops.py), beside the others."""
+    middle of the kernel (workloads/stops.py), beside the others. near: the functions near which they stop, of
+    near.py."""
 
     workloads: tuple[Workload, ...]
     profiles: tuple[Profile, ...]
@@ -168,6 +170,7 @@ class RunSpec(msgspec.Struct, frozen=True):
     block_ms: int = -1
     failing: bool = False
     stops: int = 0
+    near: tuple[str, ...] = ()
 
 
 class Worker(msgspec.Struct, frozen=True):
@@ -212,7 +215,8 @@ def run(
     started = time.monotonic()
     calls = calls_of(run_spec, kernels, guest, agent.name, resume, progress)
     plans = plans_of(run_spec, kernels, guest, agent.name, calls)
-    folder = resume or new_run(out, question_of(run_spec, kernels, guest))
+    question = msgspec.structs.replace(question_of(run_spec, kernels, guest), planned=len(plans))
+    folder = resume or new_run(out, question)
     if calls and resume is None:
         keep_calls(folder, calls)
     with only_one(folder), told_how_to_go_on(folder, progress):
@@ -538,7 +542,7 @@ def recorded_of(run_spec: RunSpec, part: Part, workload: Workload, calls: Calls)
     for order in range(orders_of(run_spec, part, workload)):
         yield delayed(workload, run_spec.seed, order)
     entered = calls.get((part.kernel, part.profile.name, workload.name), ())
-    for number in range(1, 1 + stops_of(run_spec, part, workload)):
+    for number in range(1, 1 + stops_of(run_spec, part, workload) if entered else 1):
         yield stopped(workload, entered, run_spec.seed, number)
 
 
@@ -556,7 +560,7 @@ def stops_of(run_spec: RunSpec, part: Part, workload: Workload) -> int:
 
 
 def planned_of(run_spec: RunSpec) -> int:
-    """How many experiments."""
+    """How many experiments; with stops at most."""
     return sum(
         orders_of(run_spec, part, each) + stops_of(run_spec, part, each)
         for part in parts_of(run_spec)
@@ -580,8 +584,9 @@ def calls_of(
     run_spec: RunSpec, kernels: Kernels, guest: str, agent: str, resume: Path | None, progress: Progress
 ) -> Calls:
     """Of the workloads that are recorded with stops. Of a run that goes on, those that it had, so that the
-    draws are the same. A workload whose calls cannot be counted is told, and is recorded as it is written.
-    Errors: OSError, NoResults; as Workbench."""
+    draws are the same. No calls, and so no recordings with stops, has a workload whose calls cannot be
+    counted, which is told, and one that does not come near the functions in question. Errors: OSError,
+    NoResults, BadSelection; as Workbench."""
     wanted = {
         (part.kernel, part.profile.name, workload.name)
         for part in parts_of(run_spec)
@@ -594,18 +599,26 @@ def calls_of(
         with reading(resume):
             kept = msgspec.json.decode((resume / ENTERED).read_bytes(), type=tuple[CallsOf, ...])
         return {(one.kernel, one.profile, one.workload): one.calls for one in kept}
+    stopping = [kernel for (_, config), kernel in kernels.items() if STOPS in config]
+    require_near(run_spec.near, stopping)
     found: Calls = {}
+    far: list[str] = []
     with workspace() as space, Workbench(Worker(""), space) as bench:
         for plan in plans_of(run_spec, kernels, guest, agent):  # of several of a name the first will do
             name = (plan.kernel, plan.profile.name, plan.workload.name)
             if name not in wanted or name in found:
                 continue
             progress.starting(plan)
+            near = near_of(run_spec.near, by_key(plan.guest, plan.kernel_key))
             found[name] = ()
             try:
-                found[name] = bench.entered(plan)
+                found[name] = bench.entered(plan, near)
             except UNRECORDED as error:
                 progress.line(f"{plan.workload.name} on {plan.profile.name}: no stops are drawn: {error}")
+            if near and found[name] and not comes_near(found[name]):
+                found[name] = ()
+                far.append(plan.workload.name)
+    tell_near(run_spec.near, stopping, far, len(found), progress)
     return found
 
 
@@ -789,12 +802,13 @@ class Workbench:
         counted.flush()
         return outcome
 
-    def entered(self, plan: Plan) -> tuple[Entered, ...]:
+    def entered(self, plan: Plan, near: tuple[str, ...]) -> tuple[Entered, ...]:
         """What each call of the plan's workload enters; of its own, without the profile's setup before it.
-        Errors: UNRECORDED."""
+        near: of entered(). Errors: UNRECORDED."""
         guest_slot = self._guest_slot_for(plan)
         try:
-            return entered(guest_slot.guest(), plan.profile, plan.workload, self._space.path / "pristine")
+            pristine = self._space.path / "pristine"
+            return entered(guest_slot.guest(), plan.profile, plan.workload, pristine, near)
         except UNRECORDED:
             guest_slot.drop()
             raise
@@ -881,6 +895,7 @@ def question_of(run_spec: RunSpec, kernels: Kernels, guest: str = UML) -> Questi
         cpus=run_spec.cpus,
         orders=run_spec.orders,
         stops=run_spec.stops,
+        near=run_spec.near,
     )
 
 

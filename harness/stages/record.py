@@ -42,8 +42,9 @@ class NotRecorded(Exception):
 
 class StepReport(msgspec.Struct, frozen=True):
     """The agent's answer for one operation. log_lines: of the kernel log when it had returned, 0 of
-    threads. file: as Step.file. entries: where they were counted, of each function of the kernel its name,
-    how often it was entered, and whether by a thread of the kernel."""
+    threads. file: as Step.file. entries: where they were counted, of each function of the kernel its name
+    (within another one "OUTER:NAME"), whether it was left and not entered, how often, and whether by a
+    thread of the kernel."""
 
     index: int
     result: int
@@ -53,7 +54,7 @@ class StepReport(msgspec.Struct, frozen=True):
     times: tuple[int, int] = (0, 0)
     log_lines: int = 0
     file: msgspec.Raw = msgspec.Raw(b"null")
-    entries: tuple[tuple[str, int, bool], ...] = ()
+    entries: tuple[tuple[str, bool, int, bool], ...] = ()
 
 
 class RecordReport(msgspec.Struct, frozen=True):
@@ -91,23 +92,26 @@ class Recording(msgspec.Struct, frozen=True):
     queue: QueueFacts | None = None
 
 
-def program(profile: Profile, workload: Workload, block_ms: int = BLOCK_MS, counts: bool = False) -> str:
-    """The workload as agent/operations.c reads it. block_ms: of Device. counts: whether the functions of the
-    kernel that each operation of run enters are counted."""
+def program(
+    profile: Profile, workload: Workload, block_ms: int = BLOCK_MS, near: Sequence[str] | None = None
+) -> str:
+    """The workload as agent/operations.c reads it. block_ms: of Device. near: where the functions of
+    the kernel that each operation of run enters are counted, those in which they are counted once more."""
     phases = [("setup", op) for op in workload.setup] + [("run", op) for op in workload.run]
     sizes = Counter(op.parallel for op in workload.run)
     lines = (
         program_line(phase, index, op, sizes[op.parallel] if op.parallel else 0)
         for index, (phase, op) in enumerate(phases)
     )
-    return "\n".join([program_head(profile, workload.parallel, block_ms, counts), *lines]) + "\n"
+    return "\n".join([program_head(profile, workload.parallel, block_ms, near), *lines]) + "\n"
 
 
 def program_head(
-    profile: Profile, parallel: bool = False, block_ms: int = BLOCK_MS, counts: bool = False
+    profile: Profile, parallel: bool = False, block_ms: int = BLOCK_MS, near: Sequence[str] | None = None
 ) -> str:
-    numbers = (profile.size_bytes // 512, int(parallel), block_ms, int(counts))
-    return "\t".join((profile.filesystem, profile.agent_options, *map(str, numbers)))
+    numbers = (profile.size_bytes // 512, int(parallel), block_ms)
+    counts = "-" if near is None else f"+{','.join(near)}"
+    return "\t".join((profile.filesystem, profile.agent_options, *map(str, numbers), counts))
 
 
 def program_line(phase: str, index: int, op: Operation, beside: int = 0) -> str:
@@ -178,17 +182,17 @@ def recorded(
     workload: Workload,
     pristine: Path,
     block_ms: int = BLOCK_MS,
-    counts: bool = False,
+    near: Sequence[str] | None = None,
 ) -> RecordReport:
     """
     The workload run by the agent on its disk, made anew from pristine, and its log, made empty.
 
-    request: the agent's word for the way it records. block_ms: of Device. counts: of program().
+    request: the agent's word for the way it records. block_ms: of Device. near: of program().
     Errors: NotRecorded; LostGuest and GuestTrouble from the guest.
     """
     guest.load(DISK, pristine)
     guest.empty(LOG)
-    text = program(profile, workload, block_ms, counts).encode()
+    text = program(profile, workload, block_ms, near).encode()
     guest.write(INBOX, 0, text)
     answer = guest.ask(f"{request} {len(text)}", timeout_s=120)
     guest.stage = ""

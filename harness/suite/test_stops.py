@@ -4,7 +4,7 @@ Proof that calls which stop in the kernel show what threads that wait do not.
 In:       the series under kernel/series/planted/ whose header has a line `stops: N`; the kernel 6.12 with the
           config variant stops.
 Out:      each is found, and by none of as many orders; the stock kernel is silent; most of the stops come;
-          a run that goes on has the stops that it drew.
+          calls stop near the functions that are asked for; a run that goes on has the stops that it drew.
 Not here: which stops are drawn (workloads/tests/test_stops.py).
 """
 
@@ -75,6 +75,27 @@ def test_most_stops_come_and_the_stock_kernel_is_silent(tmp_path):
     assert summary.exit == 0
     assert [one.asked for one in summary.stops] == [STOPS * len(WORKLOADS)] * 2
     assert all(one.stopped > STOPS for one in summary.stops)
+
+
+def test_calls_stop_near_what_is_asked_for_and_who_does_not_come_there_does_not_stop(tmp_path):
+    """btrfs_rename() is entered by the first of the two workloads alone."""
+    with Progress() as progress:
+        _, summary = run(
+            RunSpec(
+                select(WORKLOADS),
+                (profile("btrfs"),),
+                (KERNEL,),
+                stops=STOPS,
+                near=("btrfs_rename",),
+                seed=3,
+            ),
+            tmp_path,
+            progress,
+        )
+    (counts,) = summary.stops
+    assert counts.asked == STOPS
+    assert counts.near > 1
+    assert summary.experiments == len(WORKLOADS) + STOPS
 
 
 def test_a_run_that_goes_on_has_the_stops_that_it_drew(tmp_path):

@@ -73,7 +73,8 @@ class Digest(msgspec.Struct, frozen=True):
     """entry_kinds: how many entries of each kind of ENTRY_KINDS. seconds: over all stages.
     figures: of the log that was recovered, then of other recordings of the same.
     models: one part a crash model, in their order. known: of its history. failing: of kind DAMAGE, where
-    blocks failed and none was damaged. stop: where a call was to stop, "FUNCTION ENTRY", "" for nowhere."""
+    blocks failed and none was damaged. stop: where a call was to stop, "FUNCTION ENTRY" or
+    "FUNCTION ENTRY return", "" for nowhere."""
 
     number: int
     workload: str
@@ -172,7 +173,8 @@ def digest(experiment: Experiment) -> Digest:
 def stop_of(experiment: Experiment) -> str:
     """As Digest.stop: the first of its workload."""
     run = experiment.history.workload.run if experiment.history else ()
-    return next((f"{each.name} {each.length}" for each in run if each.word == "stop"), "")
+    stops = (f"{each.name} {each.length} {each.mode}".rstrip() for each in run if each.word == "stop")
+    return next(stops, "")
 
 
 def blocks_fail(experiment: Experiment) -> bool:

@@ -17,6 +17,8 @@ def stop_words(counts: Sequence[StopCounts]) -> str:
     asked, stopped = sum(one.asked for one in counts), sum(one.stopped for one in counts)
     workers, functions = sum(one.workers for one in counts), max(one.functions for one in counts)
     where = f"at {number(functions, 'function')} of the kernel" + (" or more" if len(counts) > 1 else "")
+    near = sum(one.near for one in counts)
     return (
         f"{number(asked, 'stop')} asked for, {stopped:,} came, {workers:,} of threads of the kernel, {where}"
+        + (f", {near:,} within what was asked for" if near else "")
     )

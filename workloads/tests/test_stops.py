@@ -2,7 +2,7 @@
 
 from workloads import threads
 from workloads.library import select
-from workloads.stops import Entered, Point, stopped
+from workloads.stops import Moment, Point, comes_near, stopped
 from workloads.text import format as format_workload
 from workloads.text import parse
 from workloads.workload import STOPS
@@ -22,7 +22,21 @@ run
   sync
 """
 BESIDE = parse(THREADS, "beside")
-ENTERED = Entered({"first": 1, "often": 40}, {"worker": 2})
+ENTERED = (
+    Moment("first", 1),
+    Moment("often", 40),
+    Moment("often", 38, returning=True),
+    Moment("worker", 2, worker=True),
+)
+NEAR = (
+    *ENTERED,
+    Moment("outer", 2),
+    Moment("outer", 2, returning=True),
+    Moment("outer", 2, returning=True, within="outer"),
+    Moment("often", 7, within="outer"),
+    Moment("often", 7, returning=True, within="outer"),
+    Moment("worker", 2, worker=True, within="outer"),
+)
 
 
 def calls_of(workload, entered=ENTERED):
@@ -45,7 +59,7 @@ def points(workload):
 def test_as_it_is_written_it_stays_and_so_where_nothing_was_counted():
     assert stopped(ALONE, calls_of(ALONE), 1, 0) == ALONE
     assert stopped(ALONE, (), 1, 3) == ALONE
-    assert stopped(ALONE, calls_of(ALONE, Entered()), 1, 3) == ALONE
+    assert stopped(ALONE, calls_of(ALONE, ()), 1, 3) == ALONE
 
 
 def test_a_draw_is_the_same_again_and_others_differ():
@@ -63,9 +77,9 @@ def test_every_draw_has_one_stop_and_all_the_calls_and_can_be_read_again():
             after = drawn.run[point.place + 1]
             assert after.word not in threads.WITHOUT_EFFECT
             assert threads.place_of(after) == threads.place_of(drawn.run[point.place])
-            assert point.function in (*ENTERED.own, *ENTERED.workers)
-            assert (point.function in ENTERED.workers) == (point.mode == "workers")
-            assert 1 <= point.entry <= 40
+            (moment,) = [each for each in ENTERED if (each.name, each.mode) == (point.name, point.mode)]
+            assert (point.name == "worker") == (point.mode == "workers")
+            assert 1 <= point.entry <= moment.times
             assert others(drawn) == others(one)
             assert STOPS in drawn.config
             assert STOPS not in one.config
@@ -130,3 +144,43 @@ def test_who_opens_a_descriptor_has_it_alone():
     for number in range(1, 40):
         drawn = stopped(one, calls_of(one), 1, number)
         parse(format_workload(drawn), drawn.name, drawn.theme)
+
+
+def test_a_moment_is_an_entry_or_a_return_of_the_call_or_of_a_thread_of_the_kernel():
+    modes = {points(stopped(ALONE, calls_of(ALONE), 1, number))[0].mode for number in range(1, 60)}
+    assert modes == {"", "return", "workers"}
+    assert Moment("f", 1, returning=True, worker=True).mode == "return,workers"
+    assert Moment("f", 1, within="g").name == "g:f"
+
+
+def test_where_calls_come_near_a_function_most_stops_are_within_it_or_at_its_beginning():
+    assert comes_near([ENTERED, NEAR])
+    assert not comes_near([ENTERED, ENTERED])
+    calls = (*calls_of(ALONE)[:-1], NEAR)  # the fsync alone
+    drawn = [stopped(ALONE, calls, 1, number) for number in range(1, 100)]
+    stops = [points(one)[0] for one in drawn]
+    assert sum(each.name.startswith("outer") for each in stops[:20]) > 12
+    near = [each for each in stops if each.name.startswith("outer")]
+    assert {each.name for each in near} == {"outer", "outer:often", "outer:outer", "outer:worker"}
+    assert len(set(near)) == len(near) > 16  # none is drawn twice while there are others
+    assert not [each for each in near if each.name == "outer:often" and each.entry > 7]
+    for one in drawn:
+        assert format_workload(parse(format_workload(one), one.name)) == format_workload(one)
+
+
+def test_what_is_near_is_drawn_anywhere_where_nothing_is_near():
+    names = {points(stopped(ALONE, calls_of(ALONE), 1, number))[0].name for number in range(1, 60)}
+    assert names == {"first", "often", "worker"}
+
+
+def test_a_call_is_put_beside_a_sync_of_the_object_that_it_works_on():
+    one = parse("run\n  write A/foo 0 4K\n  creat A/bar\n", "writes")
+    paths = set()
+    for number in range(1, 80):
+        (block,) = threads.blocks(stopped(one, calls_of(one), 1, number).run)
+        first, second = threads.threads_of(block)
+        paths.add((first[1].word, second[1].word, second[1].path))
+    assert ("write", "fsync", "A/foo") in paths
+    assert ("write", "fsync", "A") in paths
+    assert ("creat", "fsync", "A") in paths
+    assert ("creat", "fsync", "A/bar") not in paths  # it has no name yet

@@ -184,7 +184,7 @@ ERRORS = {
         7,
         "no call of this thread follows",
     ),
-    "stop of others": (parallel("stop ext4_link 1 all", "sync"), 4, 24, "Use one of workers"),
+    "stop of others": (parallel("stop ext4_link 1 all", "sync"), 4, 24, "Use one of return, workers"),
     "await too much": (parallel("await 1001", "sync"), 4, 13, "from 0 to 1000"),
     "descriptor of another thread": (
         parallel("open A @a", "fsync @a"),

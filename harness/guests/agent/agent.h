@@ -199,7 +199,7 @@ struct program {
 	uint64_t sectors;
 	bool threads; /* it has parallel blocks */
 	int block_ms; /* how long a write takes in them */
-	bool counts; /* tell which functions of the kernel each operation enters */
+	const char *near; /* tell which functions of the kernel each operation enters, within these, too; NULL: no */
 	char *rest; /* lines that are still to be done */
 };
 
@@ -232,14 +232,15 @@ int record_recovery(uint64_t sectors, const char *filesystem, const char *option
 void perform_block(struct program *program, const struct operation *first, bool first_of_all);
 int await_writes(uint64_t count, uint64_t microseconds);
 
-/* stops.c: tasks that stop at the entry of a function of the kernel. */
+/* stops.c: tasks that stop where they enter or leave a function of the kernel. */
+bool of_kernel(const struct operation *operation);
 int stops_ask(const struct operation *operation);
 unsigned int stops_now(void);
 unsigned int stops_hit(void);
 void stops_forget(void);
 void stops_go_on(void);
 void stops_end(void);
-bool stops_count(void);
+bool stops_count(const char *near);
 void stops_put_counts(struct text *out);
 
 /* faults.c */

@@ -3,7 +3,8 @@
  * Record: run a workload on the log-writes device, with a mark before and after each operation, and
  * report each result. The program is text, made by harness/stages/record.py:
  *
- *   filesystem TAB options TAB sectors TAB threads TAB milliseconds of a write in a parallel block TAB counts
+ *   filesystem TAB options TAB sectors TAB threads TAB milliseconds of a write in a parallel block TAB counts ("-":
+ *   none; else "+", and behind it functions with commas between them, as stops_count() takes them)
  *   phase TAB index TAB word TAB path TAB path2 TAB target TAB mode TAB name TAB value TAB descriptor
  *     TAB offset TAB length TAB at TAB major TAB minor TAB beside TAB thread
  *
@@ -165,7 +166,9 @@ struct program program_start(char *text)
 	program.sectors = strtoull(field(&line), NULL, 10);
 	program.threads = atoi(field(&line));
 	program.block_ms = atoi(field(&line));
-	program.counts = atoi(field(&line));
+	const char *counts = field(&line);
+
+	program.near = counts[0] == '+' ? counts + 1 : NULL;
 	return program;
 }
 
@@ -251,11 +254,11 @@ void mark_done(const struct operation *operation)
 	mark("done", operation);
 }
 
-static void perform(const struct operation *operation, bool first, bool counts)
+static void perform(const struct operation *operation, bool first, const char *near)
 {
 	if (operation->run)
 		mark_begin(operation);
-	counts = counts && operation->run && stops_count();
+	bool counts = near && operation->run && stops_count(near);
 	int result = do_operation(operation) ? -errno : 0;
 
 	if (operation->run)
@@ -335,7 +338,7 @@ void record(char *text)
 		if (operation.beside)
 			perform_block(&program, &operation, first);
 		else
-			perform(&operation, first, program.counts);
+			perform(&operation, first, program.near);
 		first = false;
 		unmounted = !strcmp(operation.word, "umount");
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The word `stop`: the next call of the thread stops at the entry of a function of the kernel, or threads of the
- * kernel do. kernel/powercut-stops.c does it; other kernels do not have the file.
+ * The word `stop`: the next call of the thread stops where it enters or leaves a function of the kernel, or threads of
+ * the kernel do. kernel/powercut-stops.c does it; other kernels do not have the file.
  *
  * Who has stopped goes on when no other thread of the block can run any more, because they have ended, have
  * stopped too or await, and else after STOP_MS: what the others do may need a lock that he holds.
@@ -58,12 +58,19 @@ static unsigned int number_of(const char *name)
 	return number;
 }
 
+/* Whether it is for threads of the kernel. */
+bool of_kernel(const struct operation *operation)
+{
+	return strstr(operation->mode, "workers");
+}
+
 int stops_ask(const struct operation *operation)
 {
-	char command[160];
+	char command[320];
 
-	snprintf(command, sizeof(command), "%s %s %llu %d", operation->mode[0] ? operation->mode : "stop",
-		 operation->name, (unsigned long long)operation->length, STOP_MS);
+	snprintf(command, sizeof(command), "%s %s %s %llu %d", of_kernel(operation) ? "workers" : "stop", operation->name,
+		 strstr(operation->mode, "return") ? "leave" : "enter", (unsigned long long)operation->length,
+		 STOP_MS);
 	return say(command);
 }
 
@@ -97,9 +104,18 @@ void stops_end(void)
 	asked = false;
 }
 
-/* Entries from here on; false where the kernel cannot. */
-bool stops_count(void)
+/* From here on, within the functions of `near`, too, which have commas between them; false where the kernel cannot.
+ * A function that it does not have is within nothing: it was inlined, or is one of another filesystem. */
+bool stops_count(const char *near)
 {
+	char names[4096], command[160];
+
+	snprintf(names, sizeof(names), "%s", near);
+	for (char *rest = names, *name; (name = strsep(&rest, ","));) {
+		snprintf(command, sizeof(command), "near %s", name);
+		if (name[0])
+			say(command);
+	}
 	return !say("count");
 }
 
@@ -112,13 +128,14 @@ void stops_put_counts(struct text *out)
 	put(out, ",\"entries\":[");
 	bool first = true;
 	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
-		char name[128];
-		unsigned int entries;
+		char name[256], which[8];
+		unsigned int times;
 		int task;
 
-		if (sscanf(line, "%d %127s %u", &task, name, &entries) != 3 || (task && task != gettid()))
+		if (sscanf(line, "%d %255s %7s %u", &task, name, which, &times) != 4 || (task && task != gettid()))
 			continue;
-		put(out, "%s[\"%s\",%u,%s]", first ? "" : ",", name, entries, task ? "false" : "true");
+		put(out, "%s[\"%s\",%s,%u,%s]", first ? "" : ",", name, strcmp(which, "leave") ? "false" : "true", times,
+		    task ? "false" : "true");
 		first = false;
 	}
 	put(out, "]");

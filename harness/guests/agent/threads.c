@@ -147,7 +147,7 @@ static void end_stop(int *asked, unsigned int before)
 {
 	if (*asked < 0)
 		return;
-	if (!block[*asked].operation.mode[0])
+	if (!of_kernel(&block[*asked].operation))
 		stops_forget();
 	block[*asked].outcome.blocks = stops_hit() > before;
 	*asked = -1;

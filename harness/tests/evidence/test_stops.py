@@ -51,13 +51,16 @@ def test_stops_are_counted_by_profile_and_functions_once():
         experiment("ext4_link", "1", came=True),
         experiment("ext4_link", "2", came=True),
         experiment("jbd2_journal_write_metadata_buffer", "1 workers", came=True),
+        experiment("jbd2_log_do_checkpoint:ext4_link", "3 return", came=True),
         experiment("ext4_unlink", "1", came=False),
         experiment("xfs_link", "1", came=False, profile="xfs"),
     )
-    assert (of_ext4.asked, of_ext4.stopped, of_ext4.workers, of_ext4.functions) == (4, 3, 1, 2)
+    assert (of_ext4.asked, of_ext4.stopped, of_ext4.workers, of_ext4.functions) == (5, 4, 1, 2)
+    assert of_ext4.near == 1
     assert (of_xfs.asked, of_xfs.stopped, of_xfs.functions) == (1, 0, 0)
     assert stop_words((of_ext4, of_xfs)) == (
-        "5 stops asked for, 3 came, 1 of threads of the kernel, at 2 functions of the kernel or more"
+        "6 stops asked for, 4 came, 1 of threads of the kernel, at 2 functions of the kernel or more, "
+        "1 within what was asked for"
     )
 
 
@@ -73,6 +76,7 @@ def test_the_report_names_the_place_and_says_whether_the_call_came_there():
     came, missed = experiment("ext4_link", "7", came=True), experiment("ext4_link", "7", came=False)
     assert stop_of(came) == "ext4_link 7"
     assert guest_words(came.facts, stop_of(came)) == ", stop at ext4_link 7"
+    assert stop_of(experiment("f:ext4_link", "7 return", came=True)) == "f:ext4_link 7 return"
     assert guest_words(came.facts) == ", order 3 of its threads"
     assert came.history is not None
     assert missed.history is not None

@@ -57,7 +57,7 @@ def test_the_agent_is_told_the_operations_as_lines_of_fields(tmp_path: Path) -> 
     guest.record()
     assert guest.program == program(PROFILE, WORKLOAD)
     assert guest.program.splitlines() == [
-        f"btrfs\tssd\t{SIZE_BYTES // 512}\t0\t20\t0",
+        f"btrfs\tssd\t{SIZE_BYTES // 512}\t0\t20\t-",
         "setup\t0\tmkdir\tA\t\t\t\t\t\t\t0\t0\t0\t0\t0\t0\t0",
         "run\t1\tcreat\tA/foo\t\t\t\t\t\t\t0\t0\t0\t0\t0\t0\t0",
         "run\t2\tfsync\tA/foo\t\t\t\t\t\t\t0\t0\t0\t0\t0\t0\t0",

@@ -5,7 +5,7 @@
 // absent:     5.10 6.1 (User Mode Linux can tell where a task may sleep from 6.2 on)
 // caught by:  durable, atomic
 // profiles:   btrfs
-// stops:      120
+// stops:      60
 // workloads:  renamed-beside-one-fsync-of-a-neighbour
 // files: fs/btrfs/inode.c
 //
@@ -19,7 +19,8 @@
 // Why it is silent otherwise. Nothing sleeps between the halves. A task that stops there, as a preemptible kernel
 // could preempt it, lets the fsync be done meanwhile.
 //
-// Seen with: run --stops, in 2 of 60 recordings, where rename(2) entered btrfs_add_link() and the function before it; 5 of 5 repeats.
+// Seen with: run --stops, in 12 of 120 recordings, where rename(2) stopped between the removal of the old name and
+// the end of btrfs_add_link(); 5 of 5 repeats.
 
 @@
 expression root, dest;
