@@ -66,6 +66,7 @@ FREE = (
     "DAYS",
     "EXPR",
     "FINDING",
+    "FUNCTION,...",
     "H",
     "I/N",
     "MARK",
