@@ -146,3 +146,22 @@ def test_xfs_sets_the_mode_of_an_access_control_list_later(name, expected):
     after = Bench(listed + "  creat bar\n", name)
     half = replaced(after.tree(), "foo", mode=0o644)
     assert kinds(ordered.judge(after.case(half))) == {"not a prefix"}
+
+
+@pytest.mark.parametrize(("name", "expected"), [("xfs", set()), ("ext4", {"not a prefix"})])
+def test_chmod_sets_the_access_control_list_behind_the_mode(name, expected):
+    """Not the list in front of the mode, nor that of an earlier call; of a list that xfs replaces nothing is
+    known."""
+    listed = (
+        "setup\n  creat foo\n  setfacl foo u::rw-,u:1000:rw-,g::r--,m::rw-,o::---\nrun\n  chmod foo 640\n"
+    )
+    bench = Bench(listed, name)
+    before, after = node_at(bench.tree(0), "foo"), node_at(bench.tree(), "foo")
+    assert (before.mode, after.mode) == (0o660, 0o640)
+    assert before.xattrs != after.xattrs
+    half = replaced(bench.tree(), "foo", xattrs=before.xattrs)
+    assert not kinds(ordered.judge(bench.case(half)))
+    assert kinds(ordered.judge(bench.case(replaced(bench.tree(), "foo", mode=0o660)))) == expected
+    later = Bench(listed + "  creat bar\n", name)
+    half = replaced(later.tree(), "foo", xattrs=before.xattrs)
+    assert kinds(ordered.judge(later.case(half))) == expected
