@@ -3,11 +3,11 @@ A call that stops in the middle of the kernel while another one is made: drawn f
 
 In:       a Workload, which functions of the kernel each call of its run enters (Entered), a seed, which draw.
 Out:      the Workload with a `stop` in it.
-Not here: counting the entries (harness/stages/entered.py), stopping (kernel/powercut-stops.c,
-          harness/guests/agent/stops.c).
+Not here: what a call is put beside (beside.py), counting the entries (harness/stages/entered.py), stopping
+          (kernel/powercut-stops.c, harness/guests/agent/stops.c).
 
-In a parallel block the other threads are there. Of a workload without one a call is put beside another:
-beside a sync, so that a commit comes in the middle of the call, or beside the call that comes next.
+In a parallel block the other threads are there. Of a workload without one a call is put beside another
+(beside.py).
 """
 
 import random
@@ -16,15 +16,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from workloads import threads
+from workloads.beside import company
 from workloads.workload import STOP_RETURN, STOP_WORKERS, Operation, Workload
 
 UNTIL_STOPPED = 1000  # writes: more than there are, so that `await` ends where a task stops, or none is left
 FIRST = 0.6  # of the draws stop at the first entry of a function, or at the first return from it
 NEAR = 0.8  # of the draws, where functions were asked for, are near them
-# Of the draws, what a call is put beside: the rest are beside the call that comes next.
-BESIDE_SYNCFS, BESIDE_FSYNC_OF_DIRECTORY, BESIDE_FSYNC = 0.35, 0.15, 0.15
-MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "open", "tmpfile")
-REMOVING = ("unlink", "rmdir", "rename")
 TRIES = 50  # for a point that was not drawn before
 
 
@@ -139,62 +136,11 @@ def _among_threads(workload: Workload, point: Point) -> Iterator[Operation]:
 
 def _beside(workload: Workload, point: Point, draw: random.Random) -> Iterator[Operation]:
     """The call in one thread; in the other one what is made when it has stopped."""
-    operation = workload.run[point.place]
-    following = workload.run[point.place + 1 : point.place + 2]
-    other, taken = _sync_beside(operation, draw.random()), 0
-    if other is None and following and _may_be_beside(operation, following[0]):
-        other, taken = following[0], 1
-    other = other or Operation("syncfs")
+    beside = company(workload, point.place, draw)
     yield from workload.run[: point.place]
     yield _placed(_stop(point), 1)
-    yield _placed(operation, 1)
+    yield _placed(workload.run[point.place], 1)
     yield _placed(Operation("await", length=UNTIL_STOPPED), 2)
-    yield _placed(other, 2)
-    yield from workload.run[point.place + 1 + taken :]
-
-
-def _sync_beside(operation: Operation, chance: float) -> Operation | None:
-    """chance: below 1. None where it is to be another call."""
-    fsync = Operation("fsync", path=_directory(operation))
-    if operation.path and operation.word not in (*MAKING, *REMOVING):
-        itself = msgspec.structs.replace(fsync, path=operation.path)
-    else:
-        itself = fsync
-    shares = (
-        (Operation("syncfs"), BESIDE_SYNCFS),
-        (fsync, BESIDE_FSYNC_OF_DIRECTORY),
-        (itself, BESIDE_FSYNC),
-    )
-    for other, share in shares:
-        if chance < share:
-            return other
-        chance -= share
-    return None
-
-
-def _directory(operation: Operation) -> str:
-    path = operation.path2 or operation.path
-    return path.rpartition("/")[0] or "." if not path.startswith("@") else "."
-
-
-WRITING = ("write", "append", "pwrite", "atomicwrite")
-
-
-def _may_mix(operation: Operation, other: Operation) -> bool:
-    """Of two writes to one file at the same time, where one passes the page cache, nobody says what is left
-    (oracles/model/builder.py refuse_mixture())."""
-    both = (operation, other)
-    writes = all(each.word in WRITING for each in both) and operation.path == other.path
-    return writes and any(map(threads.passes_cache, both))
-
-
-def _may_be_beside(operation: Operation, other: Operation) -> bool:
-    """A descriptor that one thread opens is its own until the block ends; none is closed by another. What a
-    call has made is looked at when it has returned, so no other call takes its name away."""
-    if threads.refusal(_placed(other, 2)) or other.word in threads.WITHOUT_EFFECT:
-        return False
-    if _may_mix(operation, other):
-        return False
-    if operation.word in MAKING and other.word in REMOVING:
-        return False
-    return not operation.descriptor or operation.descriptor not in (other.path, other.path2)
+    yield _placed(beside.other, 2)
+    yield from beside.after
+    yield from workload.run[point.place + 1 + beside.taken :]

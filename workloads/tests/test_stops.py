@@ -1,6 +1,9 @@
 """Calls that stop: the same calls, one of them stopped, beside its threads or beside another call."""
 
+from collections import Counter
+
 from workloads import threads
+from workloads.beside import SYNCING
 from workloads.library import select
 from workloads.stops import Moment, Point, comes_near, stopped
 from workloads.text import format as format_workload
@@ -44,11 +47,18 @@ def calls_of(workload, entered=ENTERED):
 
 
 def others(workload):
-    return sorted(
-        (op.word, op.path, op.path2)
-        for op in workload.run
-        if op.word not in ("stop", "await", "syncfs", "fsync")
-    )
+    """But for syncs, of which more are drawn."""
+    calls = [op for op in workload.run if op.word not in ("stop", "await", *SYNCING)]
+    return sorted((op.word, op.path, op.path2) for op in calls)
+
+
+def drawn_change(workload):
+    """Beside a sync that stops."""
+    for block in threads.blocks(workload.run):
+        first, second = threads.threads_of(block)[:2]
+        if first[0].word == "stop" and first[-1].word in SYNCING:
+            return [(op.word, op.path, op.path2) for op in second if op.word not in ("await", *SYNCING)]
+    return []
 
 
 def points(workload):
@@ -80,7 +90,9 @@ def test_every_draw_has_one_stop_and_all_the_calls_and_can_be_read_again():
             (moment,) = [each for each in ENTERED if (each.name, each.mode) == (point.name, point.mode)]
             assert (point.name == "worker") == (point.mode == "workers")
             assert 1 <= point.entry <= moment.times
-            assert others(drawn) == others(one)
+            more = Counter(others(drawn)) - Counter(others(one))
+            assert not Counter(others(one)) - Counter(others(drawn))
+            assert list(more) in ([], drawn_change(drawn)), format_workload(drawn)
             assert STOPS in drawn.config
             assert STOPS not in one.config
             again = parse(format_workload(drawn), drawn.name, drawn.theme)
@@ -104,18 +116,50 @@ def test_a_call_alone_is_put_beside_a_sync_or_what_comes_next():
         assert [op.word for op in first] == ["stop", drawn.run[points(drawn)[0].place + 1].word]
         assert [op.word for op in second] == ["await", second[-1].word]
         seen.add(second[1].word)
-    assert seen == {
-        "syncfs",
-        "fsync",
-        "mkdir",
-    }  # wait has no effect, so what comes behind it is beside nothing
+    # wait has no effect, so what comes behind it is beside nothing; the last four are beside the fsync of A
+    assert seen == {"syncfs", "fsync", "mkdir", "creat", "setxattr", "chmod"}
+
+
+def test_beside_a_sync_is_a_change_which_is_synced_behind_both():
+    one = parse("setup\n  mkdir A\n  write A/foo 0 4K\nrun\n  fdatasync A/foo\n  sync\n  fsync A\n", "syncs")
+    seen = {}
+    for number in range(1, 300):
+        drawn = stopped(one, calls_of(one), 1, number)
+        (block,) = threads.blocks(drawn.run)
+        first, second = threads.threads_of(block)
+        after = drawn.run[points(drawn)[0].place + 4 :][:1]
+        if second[1].word not in SYNCING:
+            seen.setdefault(first[1].word, set()).add((second[1].word, second[1].path2 or second[1].path))
+            assert after[0].path in (second[1].path, "A")
+            assert after[0].word in (("fsync", "fdatasync") if first[1].word == "sync" else (first[1].word,))
+    of_file = {(word, "A/foo") for word in ("setxattr", "chmod", "write", "truncate", "fallocate")}
+    assert seen["fdatasync"] == seen["sync"] == {*of_file, ("link", "A/foo.beside")}
+    assert seen["fsync"] == {
+        ("setxattr", "A"),
+        ("chmod", "A"),
+        ("creat", "A/file.beside"),
+        ("mkdir", "A/directory.beside"),
+    }
+
+
+def test_a_change_that_stops_is_made_durable_now_and_then():
+    one = parse("setup\n  mkfifo B\nrun\n  creat foo\n  chmod B 600\n", "changes")
+    after = set()
+    for number in range(1, 100):
+        drawn = stopped(one, calls_of(one), 1, number)
+        point = points(drawn)[0]
+        if one.run[point.place].word == "creat":
+            after.add(tuple((op.word, op.path) for op in drawn.run[point.place + 4 :][:1]))
+        else:
+            assert len(drawn.run) == 5  # a pipe cannot be opened without somebody who reads it
+    assert {(("fsync", "foo"),), (("fdatasync", "foo"),)} < after
 
 
 def test_what_may_not_be_in_a_block_does_not_stop():
     one = parse("run\n  creat foo\n  remount\n  fsync foo\n", "remounts")
     for number in range(1, 40):
         drawn = stopped(one, calls_of(one), 1, number)
-        assert {op.word for op in drawn.run if op.parallel} <= {"stop", "await", "creat", "fsync", "syncfs"}
+        assert "remount" not in {op.word for op in drawn.run if op.parallel}
 
 
 def test_what_is_made_keeps_its_name_until_it_was_looked_at():
