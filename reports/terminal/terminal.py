@@ -23,6 +23,7 @@ from reports.text.queue import queue_words
 from reports.text.reruns import rerun_words
 from reports.text.stops import stop_words
 from reports.text.tree_words import visible
+from reports.text.untried import untried_words
 from reports.text.versions import rows, side_by_side, version_words
 
 COLUMNS = 100
@@ -48,6 +49,7 @@ def summary_lines(summary: Summary, question: Question, report_path: Path) -> li
         *proofs(summary),
         *checks(summary),
         *patches(summary),
+        *untried(summary, question),
         line("report", str(report_path), cut=False),
         line("exit", verdict(summary)),
     ]
@@ -108,6 +110,12 @@ def patches(summary: Summary) -> list[str]:
         for text in patch_lines(one):
             lines += folded("" if lines else "coverage", text)
     return lines
+
+
+def untried(summary: Summary, question: Question) -> list[str]:
+    """What else a patch may be tried with. A sweep of planted bugs has for each what it needs."""
+    words = untried_words(question)
+    return folded("not tried", words) if words and not summary.detection else []
 
 
 def queue(summary: Summary) -> list[str]:
