@@ -930,9 +930,13 @@ class AllowedValues:
     def allocated(self, inode: int, first: int) -> Ranges:
         """The ranges that had blocks at all of these times; () when they changed. For zero-range xfs gives
         blocks back, and then reserves others in a transaction of its own (fs/xfs/xfs_file.c
-        xfs_falloc_zero_range()): the hole between the two may reach the disk."""
-        zeroed = self.model.zeroing if self.filesystem == "xfs" else ()
-        if any(of == inode and first < time <= self.now for time, of in zeroed):
+        xfs_falloc_zero_range()): the hole between the two may reach the disk. ext4 drops pages whose blocks
+        are to be allocated later, and then reserves blocks (fs/ext4/extents.c ext4_zero_range()): beside a
+        sync, which has not written them before, the hole may reach the disk as well."""
+        zeroed = [time for time, of in self.model.zeroing if of == inode and first < time <= self.now]
+        if self.filesystem == "ext4":
+            zeroed = [time for time in zeroed if self.model.steps[time - 1].operation.parallel]
+        if zeroed and self.filesystem in ("xfs", "ext4"):
             return ()
         timeline = self.model.allocated[inode]
         values = timeline.within(first, self.now)

@@ -881,6 +881,23 @@ def test_zero_range_of_xfs_may_show_its_hole_until_it_is_durable(name, expected)
     assert kinds(durable.judge(bench.case(hole))) == {"preallocation lost"}
 
 
+@pytest.mark.parametrize(("name", "expected"), [("ext4", set()), ("btrfs", {"preallocation lost"})])
+def test_zero_range_of_ext4_beside_a_sync_may_show_a_hole_for_what_was_in_memory(name, expected):
+    """It drops the pages in front of the transaction that takes blocks. Once it is durable they are asked
+    for, and so they are where nothing is beside it."""
+    call = "fallocate foo zero-range 60K 4K\n"
+    words = (
+        f"run\n  write foo 0 64K\n  parallel\n    thread\n      syncfs\n    thread\n      {call}  fsync foo\n"
+    )
+    bench = Bench(words, name)
+    hole = replaced(bench.tree(1), "foo", blocks=120)
+    assert kinds(durable.judge(bench.case(hole, begun=3))) == expected
+    assert "preallocation lost" in kinds(durable.judge(bench.case(replaced(bench.tree(), "foo", blocks=120))))
+    alone = Bench(f"run\n  write foo 0 64K\n  syncfs\n  {call}", name)
+    hole = replaced(alone.tree(1), "foo", blocks=120)
+    assert kinds(durable.judge(alone.case(hole, begun=3))) == {"preallocation lost"}
+
+
 @pytest.mark.parametrize(("name", "expected"), [("xfs", set()), ("ext4", {"size lost"})])
 def test_a_longer_truncate_of_xfs_may_have_written_its_zeros_alone(name, expected):
     """The size on disk follows the block with zeros behind the old end."""
