@@ -20,8 +20,9 @@
  *	off				go, and nobody counts or stops any more
  *
  * and says, a line each: "stopped N" (how many have stopped and not gone on), "hit N" (how many have stopped since
- * the first command after "off"), and "TASK MOMENT enter|leave N" for what was counted, the task 0 for threads of
- * the kernel. A function whose name another one has is not counted, since it could not be named.
+ * the first command after "off"), and "TASK MOMENT enter|leave N CALLED" for what was counted, the task 0 for threads
+ * of the kernel; CALLED of these N times OUTER itself called the function. A function whose name another one has is not
+ * counted, since it could not be named.
  */
 #include <linux/hash.h>
 #include <linux/kallsyms.h>
@@ -50,7 +51,7 @@ struct moment {
 struct counter {
 	struct moment moment;
 	pid_t task;
-	unsigned int times;
+	unsigned int times, called; /* called: by the outer function itself */
 };
 
 struct stop {
@@ -63,7 +64,8 @@ struct stop {
 struct within {
 	void *outer;
 	pid_t pid;
-	unsigned int depth; /* 0: this place is free */
+	unsigned int depth; /* calls of it that have not returned; 0: this place is free */
+	int level; /* calls of others from there on, kept while moments are counted */
 };
 
 void __cyg_profile_func_enter(void *function, void *caller);
@@ -87,7 +89,7 @@ static pid_t this_task(void)
 	return current->flags & PF_KTHREAD ? 0 : current->pid;
 }
 
-static void count(struct moment moment, pid_t task)
+static void count(struct moment moment, pid_t task, bool called)
 {
 	unsigned long key = (unsigned long)moment.function * 3 ^ (unsigned long)moment.outer ^ moment.leaving;
 	u32 place = hash_64(key ^ (u64)task << 32, COUNTERS_BITS);
@@ -102,17 +104,18 @@ static void count(struct moment moment, pid_t task)
 		if (one->moment.function == moment.function && one->moment.outer == moment.outer &&
 		    one->moment.leaving == moment.leaving && one->task == task) {
 			one->times++;
+			one->called += called;
 			return;
 		}
 	}
 }
 
-static bool is_within(void *outer)
+static struct within *within(void *outer)
 {
 	for (int i = 0; i < WITHIN; i++)
 		if (withins[i].depth && withins[i].outer == outer && withins[i].pid == current->pid)
-			return true;
-	return false;
+			return &withins[i];
+	return NULL;
 }
 
 /* For how long, 0 for no stop. */
@@ -122,7 +125,7 @@ static unsigned int to_stop(struct moment moment, pid_t task)
 		struct stop *one = &stops[i];
 
 		if (one->left && one->moment.function == moment.function && one->moment.leaving == moment.leaving &&
-		    one->task == task && (!one->moment.outer || is_within(one->moment.outer)) && !--one->left)
+		    one->task == task && (!one->moment.outer || within(one->moment.outer)) && !--one->left)
 			return one->milliseconds;
 	}
 	return 0;
@@ -135,11 +138,14 @@ static void look(struct moment moment)
 
 	spin_lock(&lock);
 	if (counting) {
-		count(moment, task);
+		count(moment, task, false);
 		for (int i = 0; i < OUTERS && near[i]; i++) {
+			struct within *one = within(near[i]);
+
 			moment.outer = near[i];
-			if (is_within(near[i]))
-				count(moment, task);
+			/* An entry comes before the level that it makes, and a return before that is taken back. */
+			if (one)
+				count(moment, task, one->level == moment.leaving);
 		}
 	}
 	milliseconds = to_stop(moment, task);
@@ -171,11 +177,15 @@ static bool is_outer(void *function)
 static void go_in_or_out(void *function, bool leaving)
 {
 	struct within *mine = NULL, *unused = NULL;
+	bool outer = is_outer(function);
 
-	if (!in_task() || !is_outer(function))
+	if (!in_task() || (!outer && !counting))
 		return;
 	spin_lock(&lock);
-	for (int i = 0; i < WITHIN; i++) {
+	for (int i = 0; counting && i < WITHIN; i++)
+		if (withins[i].depth && withins[i].pid == current->pid && withins[i].outer != function)
+			withins[i].level += leaving ? -1 : 1;
+	for (int i = 0; outer && i < WITHIN; i++) {
 		struct within *one = &withins[i];
 
 		if (!one->depth)
@@ -186,7 +196,7 @@ static void go_in_or_out(void *function, bool leaving)
 	if (mine)
 		mine->depth += leaving ? -1 : 1;
 	else if (unused && !leaving)
-		*unused = (struct within){ function, current->pid, 1 };
+		*unused = (struct within){ function, current->pid, 1, 0 };
 	spin_unlock(&lock);
 }
 
@@ -348,8 +358,9 @@ static int stops_show(struct seq_file *out, void *unused)
 			continue;
 		if (one.moment.outer && !named(one.moment.outer, outer))
 			continue;
-		seq_printf(out, "%d %s%s%s %s %u\n", one.task, one.moment.outer ? outer : "",
-			   one.moment.outer ? ":" : "", name, one.moment.leaving ? "leave" : "enter", one.times);
+		seq_printf(out, "%d %s%s%s %s %u %u\n", one.task, one.moment.outer ? outer : "",
+			   one.moment.outer ? ":" : "", name, one.moment.leaving ? "leave" : "enter", one.times,
+			   one.called);
 	}
 	mutex_unlock(&reading);
 	return 0;

@@ -16,24 +16,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from workloads import threads
-from workloads.beside import company
+from workloads.beside import WRITING, company
 from workloads.workload import STOP_RETURN, STOP_WORKERS, Operation, Workload
 
 UNTIL_STOPPED = 1000  # writes: more than there are, so that `await` ends where a task stops, or none is left
 FIRST = 0.6  # of the draws stop at the first entry of a function, or at the first return from it
 NEAR = 0.8  # of the draws, where functions were asked for, are near them
+CALLED = 0.5  # of these are between two statements of such a function, as far as these call others
 TRIES = 50  # for a point that was not drawn before
 
 
 class Moment(msgspec.Struct, frozen=True, array_like=True):
     """How often a call entered a function, or returned from it. within: another function, for what came while
-    the task was in that one alone. worker: threads of the kernel did it meanwhile, and not the call."""
+    the task was in that one alone. worker: threads of the kernel did it meanwhile, and not the call. called:
+    whether that other function called it itself."""
 
     function: str
     times: int
     returning: bool = False
     worker: bool = False
     within: str = ""
+    called: bool = False
 
     @property
     def name(self) -> str:
@@ -88,9 +91,12 @@ def _points(workload: Workload, calls: Sequence[Entered], draw: random.Random) -
     everywhere = {place: [each for each in calls[place] if not each.within] for place in places}
     near = {place: [each for each in calls[place] if _is_near(each, outers)] for place in places}
     near = {place: found for place, found in near.items() if found}
+    called = {place: [each for each in found if each.called] or found for place, found in near.items()}
     seen: set[Point] = set()
     while places:
-        among = near if near and draw.random() < NEAR else everywhere
+        among = everywhere
+        if near and draw.random() < NEAR:
+            among = called if draw.random() < CALLED else near
         for tried in range(2 * TRIES):
             point = _drawn(among if tried < TRIES else everywhere, draw)
             if point not in seen:
@@ -123,6 +129,17 @@ def _stop(point: Point) -> Operation:
     return Operation("stop", name=point.name, length=point.entry, mode=point.mode)
 
 
+def _made_before(workload: Workload, place: int) -> Iterator[Operation]:
+    """The file of a write that makes it: a thread's write makes none (harness/guests/agent/calls.c)."""
+    operation = workload.run[place]
+    before = (*workload.setup, *workload.run[:place])
+    named = operation.path.startswith("@") or any(
+        operation.path in (each.path, each.path2) for each in before
+    )
+    if operation.word in WRITING and not named:
+        yield Operation("creat", path=operation.path)
+
+
 def _placed(operation: Operation, thread: int) -> Operation:
     return msgspec.structs.replace(operation, parallel=1, thread=thread)
 
@@ -138,6 +155,7 @@ def _beside(workload: Workload, point: Point, draw: random.Random) -> Iterator[O
     """The call in one thread; in the other one what is made when it has stopped."""
     beside = company(workload, point.place, draw)
     yield from workload.run[: point.place]
+    yield from _made_before(workload, point.place)
     yield _placed(_stop(point), 1)
     yield _placed(workload.run[point.place], 1)
     yield _placed(Operation("await", length=UNTIL_STOPPED), 2)

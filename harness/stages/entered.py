@@ -44,10 +44,10 @@ def entered(
     return tuple(by_place.get(place, ()) for place in range(len(workload.run)))
 
 
-def _moment(entry: tuple[str, bool, int, bool]) -> Moment:
-    name, returning, times, worker = entry
+def _moment(entry: tuple[str, bool, int, bool, int]) -> Moment:
+    name, returning, times, worker, called = entry
     outer, _, function = name.rpartition(":")
-    return Moment(function, times, returning, worker, outer)
+    return Moment(function, times, returning, worker, outer, called > 0)
 
 
 def one_after_another(workload: Workload) -> Workload:

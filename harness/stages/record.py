@@ -43,8 +43,8 @@ class NotRecorded(Exception):
 class StepReport(msgspec.Struct, frozen=True):
     """The agent's answer for one operation. log_lines: of the kernel log when it had returned, 0 of
     threads. file: as Step.file. entries: where they were counted, of each function of the kernel its name
-    (within another one "OUTER:NAME"), whether it was left and not entered, how often, and whether by a
-    thread of the kernel."""
+    (within another one "OUTER:NAME"), whether it was left and not entered, how often, whether by a
+    thread of the kernel, and how often of these OUTER called it itself."""
 
     index: int
     result: int
@@ -54,7 +54,7 @@ class StepReport(msgspec.Struct, frozen=True):
     times: tuple[int, int] = (0, 0)
     log_lines: int = 0
     file: msgspec.Raw = msgspec.Raw(b"null")
-    entries: tuple[tuple[str, bool, int, bool], ...] = ()
+    entries: tuple[tuple[str, bool, int, bool, int], ...] = ()
 
 
 class RecordReport(msgspec.Struct, frozen=True):

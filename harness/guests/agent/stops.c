@@ -129,13 +129,14 @@ void stops_put_counts(struct text *out)
 	bool first = true;
 	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
 		char name[256], which[8];
-		unsigned int times;
+		unsigned int times, called;
 		int task;
 
-		if (sscanf(line, "%d %255s %7s %u", &task, name, which, &times) != 4 || (task && task != gettid()))
+		if (sscanf(line, "%d %255s %7s %u %u", &task, name, which, &times, &called) != 5 ||
+		    (task && task != gettid()))
 			continue;
-		put(out, "%s[\"%s\",%s,%u,%s]", first ? "" : ",", name, strcmp(which, "leave") ? "false" : "true", times,
-		    task ? "false" : "true");
+		put(out, "%s[\"%s\",%s,%u,%s,%u]", first ? "" : ",", name, strcmp(which, "leave") ? "false" : "true", times,
+		    task ? "false" : "true", called);
 		first = false;
 	}
 	put(out, "]");
