@@ -2,8 +2,8 @@
 The variant stops: a kernel whose tasks can be told to stop where they enter or leave a function.
 
 In:       a source tree that is ours alone, before it is configured.
-Out:      the tree with powercut-stops.c in fs/, and the functions of the filesystems, and of the files of fs/
-          and mm/ that write back for them, calling it at their entry and their end.
+Out:      the tree with powercut-stops.c in fs/, and the functions of the filesystems, of the files of fs/
+          and mm/ that write back for them, and of locks that sleep, calling it at their entry and their end.
 Not here: what a stop is (powercut-stops.c), the config (config/stops.config), who asks for one (the word
           `stop`; harness/guests/agent/stops.c).
 
@@ -20,9 +20,11 @@ from kernel.profiling import COUNTED
 VARIANT = "stops"
 STOPS = Addition(Path(__file__).with_name("powercut-stops.c"), "fs", b"\nobj-y += powercut-stops.o\n")
 FOLDERS = COUNTED
-# By folder: what makes pages dirty, writes them, waits for them, and drops them.
+# By folder: what makes pages dirty, writes them, waits for them, and drops them; and what takes and gives
+# back locks, which filesystems often do in functions of headers.
 FILES = {
     "fs": ("buffer", "direct-io", "fs-writeback", "mpage", "sync"),
+    "kernel/locking": ("mutex", "rwsem", "semaphore"),
     "mm": ("filemap", "page-writeback", "truncate"),
 }
 FLAGS = "-finstrument-functions -finstrument-functions-exclude-file-list=include/"
