@@ -19,7 +19,8 @@ from workloads.workload import Operation, Workload
 BESIDE_SYNCFS, BESIDE_FSYNC_OF_DIRECTORY, BESIDE_FSYNC = 0.35, 0.15, 0.15
 CHANGED = 0.5  # of the syncs that stop have a change beside them
 AGAIN = 0.3  # of the changes that stop are made durable behind what is beside them
-SYNCING = ("fsync", "fdatasync", "msync", "sync", "syncfs")
+OF_ONE = ("fsync", "fdatasync")
+SYNCING = (*OF_ONE, "msync", "sync", "syncfs")
 MAKING = ("creat", "mkdir", "mknod", "mkfifo", "symlink", "open", "tmpfile")
 REMOVING = ("unlink", "rmdir", "rename")
 SPECIAL = ("mknod", "mkfifo", "symlink")
@@ -91,7 +92,7 @@ def _changed(workload: Workload, place: int, draw: random.Random) -> Company | N
             return None
         path = draw.choice(tuple(written))
     change = draw.choice(tuple(_changes(workload, path)))
-    again = operation if operation.path else Operation(draw.choice(SYNCING[:2]), path=path)
+    again = operation if operation.path else Operation(draw.choice(OF_ONE), path=path)
     return Company(change, 0, (again,))
 
 
@@ -119,7 +120,7 @@ def _is_directory(workload: Workload, path: str) -> bool:
     made = any(
         each.word in ("mkdir", "subvol", "snapshot") and path in (each.path, each.path2) for each in every
     )
-    return path == "." or made or any(f"{each.path}".startswith(f"{path}/") for each in every)
+    return path == "." or made or any(each.path.startswith(f"{path}/") for each in every)
 
 
 def _made_durable(workload: Workload, operation: Operation, draw: random.Random) -> tuple[Operation, ...]:
@@ -128,7 +129,7 @@ def _made_durable(workload: Workload, operation: Operation, draw: random.Random)
     every = (*workload.setup, *workload.run)
     if operation.word not in CHANGING or any(each.word in SPECIAL and each.path == path for each in every):
         return ()
-    return (Operation(draw.choice(SYNCING[:2]), path=path),)
+    return (Operation(draw.choice(OF_ONE), path=path),)
 
 
 # --- the call that comes next ---------------------------------------------------------------------
@@ -145,8 +146,7 @@ def _may_mix(operation: Operation, other: Operation) -> bool:
 def _may_be_beside(operation: Operation, other: Operation) -> bool:
     """A descriptor that one thread opens is its own until the block ends; none is closed by another. What a
     call has made is looked at when it has returned, so no other call takes its name away."""
-    beside = msgspec.structs.replace(other, parallel=1, thread=2)
-    if threads.refusal(beside) or other.word in threads.WITHOUT_EFFECT:
+    if threads.refusal(threads.placed(other, 1, 2)) or other.word in threads.WITHOUT_EFFECT:
         return False
     if _may_mix(operation, other):
         return False

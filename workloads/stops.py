@@ -115,7 +115,7 @@ def _may_stop(workload: Workload, operation: Operation, entered: Entered) -> boo
         return False
     if workload.parallel:
         return operation.parallel > 0
-    return not threads.refusal(_placed(operation, 1))
+    return not threads.refusal(threads.placed(operation, 1, 1))
 
 
 def _drawn(among: Mapping[int, Sequence[Moment]], draw: random.Random) -> Point:
@@ -140,14 +140,10 @@ def _made_before(workload: Workload, place: int) -> Iterator[Operation]:
         yield Operation("creat", path=operation.path)
 
 
-def _placed(operation: Operation, thread: int) -> Operation:
-    return msgspec.structs.replace(operation, parallel=1, thread=thread)
-
-
 def _among_threads(workload: Workload, point: Point) -> Iterator[Operation]:
     for place, operation in enumerate(workload.run):
         if place == point.place:
-            yield msgspec.structs.replace(_stop(point), parallel=operation.parallel, thread=operation.thread)
+            yield threads.placed(_stop(point), operation.parallel, operation.thread)
         yield operation
 
 
@@ -156,9 +152,9 @@ def _beside(workload: Workload, point: Point, draw: random.Random) -> Iterator[O
     beside = company(workload, point.place, draw)
     yield from workload.run[: point.place]
     yield from _made_before(workload, point.place)
-    yield _placed(_stop(point), 1)
-    yield _placed(workload.run[point.place], 1)
-    yield _placed(Operation("await", length=UNTIL_STOPPED), 2)
-    yield _placed(beside.other, 2)
+    yield threads.placed(_stop(point), 1, 1)
+    yield threads.placed(workload.run[point.place], 1, 1)
+    yield threads.placed(Operation("await", length=UNTIL_STOPPED), 1, 2)
+    yield threads.placed(beside.other, 1, 2)
     yield from beside.after
     yield from workload.run[point.place + 1 + beside.taken :]

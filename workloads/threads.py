@@ -119,16 +119,17 @@ def numbered(run: Iterable[Operation]) -> tuple[Operation, ...]:
     for parallel, grouped in itertools.groupby(run, key=lambda operation: operation.parallel):
         threads = threads_of(grouped)
         if parallel == 0 or len(threads) < THREADS_MIN:
-            made += [_placed(operation, 0, 0) for thread in threads for operation in thread]
+            made += [placed(operation, 0, 0) for thread in threads for operation in thread]
             continue
         number += 1
         made += [
-            _placed(operation, number, at) for at, thread in enumerate(threads, 1) for operation in thread
+            placed(operation, number, at) for at, thread in enumerate(threads, 1) for operation in thread
         ]
     return tuple(made)
 
 
-def _placed(operation: Operation, parallel: int, thread: int) -> Operation:
+def placed(operation: Operation, parallel: int, thread: int) -> Operation:
+    """The same in that thread of that block."""
     if place_of(operation) == (parallel, thread):
         return operation
     return msgspec.structs.replace(operation, parallel=parallel, thread=thread)

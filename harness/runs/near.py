@@ -2,7 +2,7 @@
 Near which functions of the kernel calls stop.
 
 In:       what --near says; the kernels of a run, which know what their series change.
-Out:      names of functions; BadSelection where a kernel has none of such a name; a line for who waits.
+Out:      names of functions; BadSelection where a kernel has none of such a name; lines that tell it.
 Not here: what is counted in them (harness/stages/entered.py), what is drawn (workloads/stops.py).
 """
 

@@ -233,7 +233,7 @@ void perform_block(struct program *program, const struct operation *first, bool 
 int await_writes(uint64_t count, uint64_t microseconds);
 
 /* stops.c: tasks that stop where they enter or leave a function of the kernel. */
-bool of_kernel(const struct operation *operation);
+bool stops_of_kernel(const struct operation *operation);
 int stops_ask(const struct operation *operation);
 unsigned int stops_now(void);
 unsigned int stops_hit(void);

@@ -59,7 +59,7 @@ static unsigned int number_of(const char *name)
 }
 
 /* Whether it is for threads of the kernel. */
-bool of_kernel(const struct operation *operation)
+bool stops_of_kernel(const struct operation *operation)
 {
 	return strstr(operation->mode, "workers");
 }
@@ -68,7 +68,7 @@ int stops_ask(const struct operation *operation)
 {
 	char command[320];
 
-	snprintf(command, sizeof(command), "%s %s %s %llu %d", of_kernel(operation) ? "workers" : "stop", operation->name,
+	snprintf(command, sizeof(command), "%s %s %s %llu %d", stops_of_kernel(operation) ? "workers" : "stop", operation->name,
 		 strstr(operation->mode, "return") ? "leave" : "enter", (unsigned long long)operation->length,
 		 STOP_MS);
 	return say(command);

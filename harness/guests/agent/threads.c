@@ -147,7 +147,7 @@ static void end_stop(int *asked, unsigned int before)
 {
 	if (*asked < 0)
 		return;
-	if (!of_kernel(&block[*asked].operation))
+	if (!stops_of_kernel(&block[*asked].operation))
 		stops_forget();
 	block[*asked].outcome.blocks = stops_hit() > before;
 	*asked = -1;
