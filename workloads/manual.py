@@ -36,7 +36,9 @@ GROUPS = MappingProxyType(
         "Descriptors": ("open", "close", "tmpfile"),
         "Subvolumes of btrfs": ("subvol", "snapshot"),
         "Durability": ("fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"),
-        "Cache, time and mount": ("evict", "wait", "freeze", "thaw", "grow", "remount", "umount"),
+        "Cache, time and mount": (
+            *("evict", "wait", "freeze", "thaw", "grow", "relocate", "remount", "umount"),
+        ),
         "When threads meet": ("await", "stop"),
         "A device or a filesystem that fails": ("fault", "errortag"),
     }

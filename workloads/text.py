@@ -268,6 +268,7 @@ WORDS = MappingProxyType(
         "freeze": Word((), "make everything durable, and hold back what would write until thaw"),
         "thaw": Word((), "let a frozen filesystem write again"),
         "grow": Word((), "make the mounted filesystem as large as its device"),
+        "relocate": Word((), "move what the filesystem holds to other blocks (btrfs: balance, f2fs: gc)"),
         "remount": Word(
             (_WRITABLE,), "unmount and mount again; ro, rw: change how it is mounted instead", optional=1
         ),

@@ -60,6 +60,10 @@ class Builder:
         self.errortags: set[str] = set()  # those that are on
         self.looked_up: int | None = None  # the time as of which paths are followed, None for now
         self.beside: list[tuple[Step, int, int, int]] = []  # (step, inode, start, end) that threads wrote
+        # Blocks of threads of which one commits again and again, at any time beside the others.
+        self.committing = {
+            one.operation.parallel for one in history.run if one.operation.word == "relocate"
+        } - {0}
         self._written = history.written
         self._new_inode(history.root_inode, "dir", "the root")
 

@@ -61,7 +61,8 @@ def do(fs: Builder, step: Step) -> None:
             half_done(fs, handler)
     # By a descriptor of O_SYNC, fallocate too: fs/xfs/xfs_file.c xfs_file_fallocate() forces the log.
     synced = "sync" in fs.how(step.operation)
-    if step.result < 0 or step.operation.word in COMMITTING or fs.time in fs.model.logging or synced:
+    commits = step.operation.word in COMMITTING or step.operation.parallel in fs.committing
+    if step.result < 0 or commits or fs.time in fs.model.logging or synced:
         fs.model.may_commit.append(fs.time)
     if step.result == 0:
         handler(fs, step.operation)

@@ -510,6 +510,7 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "freeze": _sync,  # fs/super.c freeze_super(): sync_filesystem()
     "thaw": _nothing,
     "grow": _nothing,
+    "relocate": _nothing,
     "remount": _sync,
     "umount": _sync,
     "evict": _nothing,

@@ -491,7 +491,7 @@ def test_what_makes_all_durable_must_keep_it(name, word):
 
 
 @pytest.mark.parametrize("name", JOURNALS)
-@pytest.mark.parametrize("word", ["thaw", "grow", "remount rw"])
+@pytest.mark.parametrize("word", ["thaw", "grow", "relocate", "remount rw"])
 def test_what_only_changes_the_mount_promises_nothing(name, word):
     """An older tree is right after it; no file changes."""
     bench = Bench(f"{CHANGED}  {word}\n", name)
@@ -510,3 +510,15 @@ def test_what_a_frozen_or_read_only_filesystem_refuses_has_no_effect():
     assert model is not None
     assert [persist.like for persist in model.persists] == ["sync"]
     assert set(model.names_at(model.root, model.end_time)) == {"b", "c"}
+
+
+@pytest.mark.parametrize(("word", "commits"), [("relocate", True), ("evict foo", False)])
+def test_a_relocation_may_commit_at_any_time_beside_other_calls(word, commits):
+    """fs/btrfs/relocation.c relocate_block_group() ends one transaction after the other."""
+    threads = f"  parallel\n    thread\n      {word}\n    thread\n      write foo 0 4K\n      chmod foo 600\n"
+    history = history_of(f"setup\n  creat foo\nrun\n  chmod foo 640\n{threads}  chmod foo 644\n", "btrfs")
+    before, *beside, after = [step.index + 1 for step in history.run]
+    may_commit = prepare(history, profile("btrfs")).model.may_commit
+    assert [time for time in beside if time in may_commit] == (beside if commits else [])
+    assert before not in may_commit
+    assert after not in may_commit

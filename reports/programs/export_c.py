@@ -696,6 +696,8 @@ def requests(operation: Operation, index: int, one: Reproducer) -> list[str]:
         return with_file(path, "O_RDWR", defragmented(operation, one.filesystem))
     if operation.word == "verity":
         return with_file(path, "O_RDONLY", verified(operation))
+    if operation.word == "relocate":
+        return with_file(".", "O_RDONLY", relocated(operation, one.filesystem))
     if operation.word != "atomicwrite":
         return []
     if one.filesystem == "f2fs":
@@ -722,6 +724,25 @@ def verified(operation: Operation) -> list[str]:
         "how.block_size = status.st_blksize;",
         checked("ioctl(<file>, FS_IOC_ENABLE_VERITY, &how)", operation),
     ]
+
+
+def relocated(operation: Operation, filesystem: str) -> list[str]:
+    """Errors: NotInThisForm."""
+    if filesystem == "btrfs":
+        return [
+            "struct btrfs_ioctl_balance_args all = { 0 };",
+            "",
+            "all.flags = BTRFS_BALANCE_DATA | BTRFS_BALANCE_SYSTEM | BTRFS_BALANCE_METADATA;",
+            checked("ioctl(<file>, BTRFS_IOC_BALANCE_V2, &all)", operation),
+        ]
+    if filesystem == "f2fs":
+        return [
+            "unsigned int foreground = 1;",
+            "",
+            "while (!ioctl(<file>, F2FS_IOC_GARBAGE_COLLECT, &foreground))",
+            "\t;",
+        ]
+    raise NotInThisForm(f"relocate: {filesystem} has no request for it")
 
 
 def defragmented(operation: Operation, filesystem: str) -> list[str]:

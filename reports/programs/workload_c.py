@@ -22,6 +22,7 @@ LEFT_OUT = {
     "fault": "the device fails, and not the program",
     "freeze": "a program must not freeze the filesystem that its tracer writes to",
     "grow": "which request makes a filesystem grow depends on the filesystem",
+    "relocate": "which request moves what a filesystem holds depends on the filesystem",
     "errortag": "the filesystem's own code fails, and not the program",
     "fill": "how much there is to have only its run tells",
     "setfacl": "an access control list is told as bytes, which no word says",

@@ -53,6 +53,7 @@ def test_every_word_is_drawn_but_faults_threads_and_what_fills_the_disk():
         "freeze",
         "thaw",
         "grow",
+        "relocate",
         "atomicwrite",
         "defragment",
         "verity",

@@ -170,6 +170,7 @@ def test_all_words_are_in_the_full_bounds():
         "freeze",
         "thaw",
         "grow",
+        "relocate",
     }
 
 

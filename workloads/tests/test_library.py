@@ -131,6 +131,7 @@ class Names:
                     "freeze",
                     "thaw",
                     "grow",
+                    "relocate",
                 )
 
     def rename(self, old, new, mode):
@@ -179,7 +180,7 @@ def test_every_word_meets_a_full_filesystem():
             for operation in operations if workload.theme == "full" else ():
                 filled = filled or operation.word == "fill"
                 met[block] |= {operation.word} if filled else set()
-    needing = set(text.WORDS) - {"fault", "errortag", "stop", "freeze", "thaw", "grow"}
+    needing = set(text.WORDS) - {"fault", "errortag", "stop", "freeze", "thaw", "grow", "relocate"}
     assert needing - met["run"] == set()
     assert needing - met["setup"] == {"await", "umount"}
 
@@ -305,6 +306,7 @@ LONG = {
     "young-attributes-of-a-removed-file": 27,
     "fsync-after-a-checkpoint-into-an-empty-list": 52,
     "names-fsynced-while-the-log-is-written": 16,
+    "changed-again-and-again-beside-relocation": 17,
 }
 # Of many extents, so that their items fill several leaves of 4K; of more than one copy; or more than what
 # need not be given back, or than a third of a journal.
@@ -322,6 +324,10 @@ WIDE = {
     "defragment-of-many-extents": 256 * text.K,
     "defragment-of-a-new-map": 256 * text.K,
     "checkpoint-while-data-is-written-back": 256 * text.K,
+    "relocated-blocks-used-again": text.M,
+    "garbage-collected-between-fsyncs": 2 * text.M,
+    "garbage-collected-then-synced": 2 * text.M,
+    "garbage-collected-without-a-checkpoint": text.M,
 }
 
 

@@ -189,6 +189,7 @@ void stamp(unsigned char *buffer, int index, uint64_t offset, size_t length);
 /* requests.c */
 int set_errortag(const char *tag, bool on);
 int grow(void);
+int relocate(void);
 int write_atomically(const struct operation *operation);
 int defragment(const char *path);
 int enable_verity(const char *path);

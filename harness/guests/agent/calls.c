@@ -861,6 +861,8 @@ static int do_persist(const struct operation *operation)
 		return wait_ms(operation->length);
 	if (is(operation, "grow"))
 		return grow();
+	if (is(operation, "relocate"))
+		return relocate();
 	if (is(operation, "errortag"))
 		return set_errortag(operation->name, !operation->mode[0]);
 	if (is(operation, "await"))

@@ -24,6 +24,7 @@
 #define PROBE_NAME ".powercut-probe"
 #define LITTLE_ROOM 16 /* one part in so many of the device free, or less, as in oracles/usable.py */
 #define DROP_MS 10000
+#define BALANCE_MS 10000
 
 /*
  * On a machine somebody else may have the device open: what was read of the last state stays in memory then, and would
@@ -211,6 +212,24 @@ static void await_dropped_subvolumes(void)
 		syncfs(root); /* what was freed can be used once that is committed */
 		close(root);
 	}
+}
+
+/*
+ * A balance that the power failure ended goes on after the mount, in a thread (fs/btrfs/volumes.c
+ * btrfs_resume_balance_async()). It is part of the recovery, and what a walk sees must not depend on how far it is.
+ */
+static void await_balance(void)
+{
+	struct btrfs_ioctl_balance_args progress;
+	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);
+
+	for (int waited_ms = 0; root >= 0 && waited_ms < BALANCE_MS; waited_ms++) {
+		if (ioctl(root, BTRFS_IOC_BALANCE_PROGRESS, &progress))
+			break; /* ENOTCONN: there is none */
+		usleep(1000);
+	}
+	if (root >= 0)
+		close(root);
 }
 
 /* XFS frees the blocks of removed files in a thread, too. A freeze waits for it. */
@@ -453,6 +472,8 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 		error = disk_mount(recovery->device, recovery->filesystem, MS_RDONLY, recovery->options) ? errno : 0;
 	else
 		error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
+	if (!error && !recovery->read_only_first && !strcmp(recovery->filesystem, "btrfs"))
+		await_balance();
 	put(&report, "{\"mount_errno\":%d", error);
 	if (recovery->read_only_first) {
 		put(&report, ",\"norecovery_errno\":%d,\"norecovery_wrote\":%s", without, wrote ? "true" : "false");

@@ -29,6 +29,8 @@
 #define XFS_SWAP _IOWR('X', 109, struct xfs_swap)
 #define XFS_GROW _IOW('X', 110, struct xfs_grow)
 #define XFS_INODE_PERCENT 25 /* mkfs.xfs(8), imaxpct, below 1 TB: another one would change it */
+#define BTRFS_BALANCE_TYPE_MASK (BTRFS_BALANCE_DATA | BTRFS_BALANCE_SYSTEM | BTRFS_BALANCE_METADATA)
+#define F2FS_SECTIONS_MAX 256 /* 512 MiB: more than a device of ours has */
 #define ATOMICALLY 0x40 /* include/uapi/linux/fs.h: RWF_ATOMIC, from 6.11 on */
 
 struct ext4_move {
@@ -150,6 +152,35 @@ int grow(void)
 		else
 			result = blocks && about.f_type == XFS_SUPER_MAGIC ? ioctl(root, XFS_GROW, &request) : -1;
 	}
+	release("", root);
+	return result;
+}
+
+/* Foreground garbage collection moves a section a call. Segments that are full have nothing to gain, and those that
+ * are written to are left out (fs/f2fs/gc.c f2fs_get_victim()): in the end there is no victim. */
+static int collect_garbage(int root)
+{
+	uint32_t foreground = 1;
+
+	for (int i = 0; i < F2FS_SECTIONS_MAX; i++)
+		if (ioctl(root, F2FS_IOC_GARBAGE_COLLECT, &foreground))
+			return errno == ENODATA || errno == EAGAIN ? 0 : -1;
+	return 0;
+}
+
+int relocate(void)
+{
+	struct btrfs_ioctl_balance_args everything = { .flags = BTRFS_BALANCE_TYPE_MASK };
+	int root = open(".", O_RDONLY | O_DIRECTORY);
+	long filesystem = root < 0 ? -1 : filesystem_of(root);
+	int result = -1;
+
+	if (filesystem == BTRFS_SUPER_MAGIC)
+		result = ioctl(root, BTRFS_IOC_BALANCE_V2, &everything);
+	else if (filesystem == F2FS_SUPER_MAGIC)
+		result = collect_garbage(root);
+	else if (filesystem >= 0)
+		errno = EOPNOTSUPP;
 	release("", root);
 	return result;
 }
