@@ -55,8 +55,8 @@ def sees(tmp_path, kernel_word, bug):
         kernels=tuple(dict.fromkeys(part.kernel for part in parts)),
         parts=parts,
     )
-    # How threads take turns is chance: on a busy machine a recording was seen to miss the moment.
-    recordings = 3 if any(workload.parallel for workload in run_spec.workloads) else 1
+    # How threads take turns is chance: on a busy machine three recordings were seen to miss the moment.
+    recordings = 8 if any(workload.parallel for workload in run_spec.workloads) else 1
     for number in range(recordings):
         with Progress() as progress:
             folder, summary = run(run_spec, tmp_path / f"results{number}", progress)
