@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.local.progress import Progress
@@ -48,3 +49,20 @@ def test_who_gets_no_stops_is_told(kernel: Kernel, capsys: pytest.CaptureFixture
         "w6, w7 and 2 more",
         "calls stop near ext4_link",
     ]
+
+
+def test_more_functions_than_a_guest_can_hold_are_refused_or_told(
+    kernel: Kernel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = tuple(f"ext4_function_{number}" for number in range(70))
+    with pytest.raises(BadSelection, match=r"--near: 70 functions; name at most 64 of them"):
+        require_near(many, [kernel])
+    long = tuple(f"{number:02}{'x' * 97}" for number in range(50))  # 100 bytes each, with its comma
+    with pytest.raises(BadSelection, match=r"name at most 40 of them"):
+        require_near(long, [kernel])
+    wide = Kernel(kernel.path, msgspec.structs.replace(kernel.provenance, changed=many))
+    assert near_of((), wide) == many[:64]
+    with Progress() as progress:
+        tell_near((), [wide], [], 12, progress)
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told == "the series change 70 functions, of which the first 64 count; name others with --near"
