@@ -310,6 +310,8 @@ FAST_COMMIT = (
             (BLOCKS, "two-fsyncs-in-one-record-of-the-log", ("durable: name lost (fsynced file)",)),
             (FLUSHED, "two-fsyncs-in-one-record-of-the-log", ("durable: mode lost (fsynced file)",)),
             (NAMELESS, "defragment-beside-fsync", NO_MOUNT),
+            (NAMELESS, "relocated-open-files-without-names", NO_MOUNT),
+            (BLOCKS, "garbage-collected-without-a-checkpoint", ("durable: name lost (fsynced file)",)),
         )
     ),
     *(  # what the same workloads show beside inline data, named by the fixes
@@ -960,13 +962,9 @@ KNOWN = (
         KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",), XFS_ITSELF)
         for workload in ("sync-after-log-was-forced", "syncfs-after-log-was-forced")
     ),
-    KnownBug(  # where two writes fall into one tick of the clock
-        UNFLUSHED,
-        EVERY,
-        "xfs",
-        "overwritten-between-syncs",
-        ("durable: data lost (synced file)",),
-        maybe=True,
+    *(  # where two writes fall into one tick of the clock, or threads meet so
+        KnownBug(UNFLUSHED, EVERY, "xfs", workload, ("durable: data lost (synced file)",), maybe=True)
+        for workload in ("overwritten-between-syncs", "changed-again-and-again-beside-relocation")
     ),
     KnownBug(
         MOVED,
