@@ -232,7 +232,8 @@ WRITING_OUT = (
     (
         "`evict`, `wait`, `await`, `stop`, `thaw`, `grow`, `relocate`, `fault`, `errortag`",
         "nothing",
-        "no calls that write: they concern the cache, time, other threads, the device and its size, the code",
+        "no calls that write to a file: they concern the cache, time, other threads, the device and its "
+        "size, where blocks lie, the code",
     ),
 )
 COLUMNS = (

@@ -711,3 +711,20 @@ def test_requests_of_a_filesystem_are_those_of_that_one(tmp_path, filesystem):
     for one in (moved, whole):
         with pytest.raises(NotInThisForm, match="use --to c"):
             export_sh.script(one, "F1.sh")
+
+
+@pytest.mark.parametrize(
+    ("filesystem", "request_"), [("btrfs", "BTRFS_IOC_BALANCE_V2"), ("f2fs", "F2FS_IOC_GARBAGE_COLLECT")]
+)
+def test_relocate_is_the_request_of_its_filesystem(tmp_path, filesystem, request_):
+    relocated = made(parse("setup\n  write foo 0 8K\nrun\n  relocate\n"), filesystem=filesystem)
+    text = export_c.program(relocated, "F1.c")
+    assert re.findall(r"BTRFS_IOC_BALANCE\w*|F2FS_IOC_GARBAGE\w*", text) == [request_]
+    compiled(tmp_path, text)
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_relocate_is_refused_where_there_is_no_request_for_it(filesystem):
+    relocated = made(parse("setup\n  write foo 0 8K\nrun\n  relocate\n"), filesystem=filesystem)
+    with pytest.raises(NotInThisForm, match=f"relocate: {filesystem} has no request for it"):
+        export_c.program(relocated, "F1.c")

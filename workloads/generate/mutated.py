@@ -33,7 +33,7 @@ TRIES = 40
 REPEATS_MAX = 12
 WAIT_MS_MAX = 100
 # The device's and the code's own failures are other kinds of experiments; one that is frozen and not thawed
-# hangs; growing and filling take long.
+# hangs; growing, relocating and filling take long.
 REFUSED = ("fault", "errortag", "stop", "freeze", "thaw", "grow", "relocate", "fill", "umount")
 OF_BTRFS = ("subvol", "snapshot")
 SHARING = ("clone", "dedupe")

@@ -2,7 +2,7 @@
 //
 // re-creates: the class of recovery that leaves out one of its parts; 5d4f98a28c7d ("Btrfs: Mixed back reference
 //             (FORWARD ROLLING FORMAT CHANGE)") has the part in question.
-// caught by:  quiet, usable, stable
+// caught by:  quiet, usable
 // profiles:   btrfs
 // workloads:  relocated-between-two-fsyncs
 // files: fs/btrfs/relocation.c

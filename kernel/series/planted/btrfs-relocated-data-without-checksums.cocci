@@ -2,7 +2,7 @@
 //
 // re-creates: the class of 17d217fe970d ("Btrfs: fix nodatasum handling in balancing code") (in v2.6.29): relocation and
 //             checksums that do not agree.
-// caught by:  durable, historical, atomic, stable, fsck, quiet
+// caught by:  durable, consistent, usable, fsck, quiet
 // profiles:   btrfs
 // workloads:  relocated-between-two-fsyncs, relocated-blocks-used-again
 // files: fs/btrfs/relocation.c

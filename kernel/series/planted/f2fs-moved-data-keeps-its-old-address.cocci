@@ -2,7 +2,7 @@
 //
 // re-creates: the class of a move of which one of two owners is not told; fs/f2fs/segment.c f2fs_outplace_write_data() tells the
 //             file, and do_write_page() the table of segments (SIT).
-// caught by:  consistent, fsck, durable, historical, mounts, quiet, usable
+// caught by:  durable, historical, ordered, consistent, usable, fsck, quiet
 // profiles:   f2fs
 // config:     f2fs
 // workloads:  garbage-collected-then-synced, garbage-collected-between-fsyncs, garbage-collected-without-a-checkpoint

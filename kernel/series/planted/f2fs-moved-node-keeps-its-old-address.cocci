@@ -2,7 +2,7 @@
 //
 // re-creates: the class of a move of which one of two owners is not told; fs/f2fs/node.c __write_node_page() tells the
 //             table of node addresses (NAT), and f2fs_do_write_node_page() that of segments (SIT).
-// caught by:  fsck, durable, mounts, quiet, usable
+// caught by:  durable, quiet
 // profiles:   f2fs
 // config:     f2fs
 // workloads:  inodes-of-half-empty-segments
