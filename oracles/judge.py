@@ -34,6 +34,7 @@ from oracles import (
     mounts,
     ordered,
     quiet,
+    redundant,
     stable,
     usable,
 )
@@ -61,6 +62,7 @@ ORACLES: tuple[ModuleType, ...] = (
     usable,
     stable,
     consistent,
+    redundant,
 )
 FAULT_ORACLES: tuple[ModuleType, ...] = (told, contained, detected, alive)
 CUT_DATA, STALE = "cut data came back", "stale data"  # of historical
@@ -336,6 +338,7 @@ def unknown(tier: Tier, observation: Observation, reason: str, known: bool = Tru
         oracle.NAME
         for oracle in oracles_for(known)
         if (oracle is not fsck or observation.fsck is not None)
+        and (oracle is not redundant or observation.scrub is not None)
         and (oracle is not ordered or TIERS.index(tier) >= TIERS.index(Tier.SOMC))
     ]
     return tuple(Verdict(name, tier, Answer.UNKNOWN, reason=reason) for name in names)

@@ -182,6 +182,20 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
     trouble: str = ""
 
 
+class Scrub(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Of a filesystem that keeps everything twice: all copies were read, and those that were wrong mended.
+
+    error:       the errno of a scrub that failed, else 0.
+    found:       wrong copies, of blocks and of superblocks. unrepaired: those that stayed so.
+    found_again: what a second scrub found wrong, after the first.
+    """
+
+    error: int = 0
+    found: int = 0
+    unrepaired: int = 0
+    found_again: int = 0
+
+
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One state, recovered.
 
@@ -208,6 +222,10 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     room:         before the probe; None where nothing was mounted, and in the evidence of earlier versions.
     empty_room:   when the probe had removed everything, where a block failed during recovery, and of the same
                   state without that; else None.
+    scrub:        before the probe, where the profile keeps everything on several devices and one of them was
+                  not as the others; else None. Behind it, if all devices were there, `without` was taken
+                  away, -1 for none: without_errno is of the read-only mount of the others, and without_tree
+                  what it showed where that is not `tree`; returned_errno of the mount with all of them again.
     kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
     fsck:         None when it did not run.
     death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";
@@ -238,6 +256,11 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     probe_steps: int = 0
     room: Room | None = None
     empty_room: Room | None = None
+    scrub: Scrub | None = None
+    without: int = -1
+    without_errno: int = 0
+    without_tree: Tree | None = None
+    returned_errno: int = 0
     kernel_log: tuple[str, ...] = ()
     fsck: Fsck | None = None
     death: str = ""

@@ -400,6 +400,18 @@ _FILLED = "A file that a write made longer has the data of its end."
 _CUT = "Bytes that a truncate cut off do not come back once the truncate is on disk."
 _REPLACED_SIZE = "A rename over a file is not on disk before the size of the new file is."
 
+BTRFS_REDUNDANT = (
+    *BTRFS,
+    Promise(
+        "redundant",
+        "Where everything is kept on two devices, a scrub mends every copy that is wrong, and any one device "
+        "may be lost.",
+        "btrfs-scrub(8): reads all data and metadata, verifies checksums, and repairs a bad copy from a good "
+        "one; mkfs.btrfs(8), PROFILES: raid1 and raid10 lose one device at most; fs/btrfs/scrub.c "
+        "scrub_verify_one_metadata() (checksum, generation), scrub_one_super(); fstests btrfs/027",
+    ),
+)
+
 EXT4 = (
     Promise(
         SYNCHRONOUS_ALLOC,

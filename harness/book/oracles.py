@@ -30,6 +30,7 @@ IN_SHORT = MappingProxyType(
         "be deleted, and a full filesystem has room again after that.",
         "stable": "A second mount and a second walk find the same tree.",
         "consistent": "Link counts, types, sizes and blocks agree with the names and the content.",
+        "redundant": "On two devices, a scrub mends every copy, and then any one device may be lost.",
         "application": "The program that was the workload finds what it promises its users.",
         "told": "A call that makes data durable succeeds only if it is durable. An error is reported to each "
         "descriptor.",

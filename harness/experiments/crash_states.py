@@ -63,6 +63,7 @@ class CrashStates:
             setting.scratch,
             enough,
             setting.profile.redundant,
+            has_checksums(recording.history),
         )
         self._judging_s = 0.0
 
@@ -123,6 +124,12 @@ def loud_lines(judgement: Judgement, ledger: Ledger) -> list[str]:
         loud = [line for line in ledger.kernel_log(state.observation) if is_loud(line)]
         lines += [f"== recovering {state.spec} ==", *loud] if loud else []
     return lines
+
+
+def has_checksums(history: History) -> bool:
+    """Whether all that btrfs keeps of it has: not what is written in place."""
+    done = (step.operation for step in (*history.setup, *history.run))
+    return not any(each.word == "chattr" and each.mode == "+C" for each in done)
 
 
 def walk_asks(history: History, profile: Profile, tier: Tier) -> int:

@@ -96,15 +96,17 @@ def _images(profile: Profile, image: Path) -> Iterator[list[Path]]:
             device.unlink(missing_ok=True)
 
 
-def _without_missing(profile: Profile, images: Sequence[Path]) -> Sequence[Path]:
-    """The images; where the filesystem can be without the first, from the first on that has a superblock."""
+def _without_missing(profile: Profile, images: Sequence[Path], first: int) -> Sequence[Path]:
+    """The images; where the filesystem can be without any of them, from the first on that has a superblock,
+    beginning with number `first`."""
     if not profile.redundant:
         return images
-    for number, image in enumerate(images):
+    turned = [*images[first:], *images[:first]]
+    for number, image in enumerate(turned):
         with image.open("rb") as file:
             file.seek(SUPERBLOCKS_AT[0])
             if file.read(BLOCK_BYTES).strip(b"\0"):
-                return [*images[number:], *images[:number]]
+                return [*turned[number:], *turned[:number]]
     return images
 
 
@@ -203,16 +205,17 @@ def _run_checker(command: list[str], preloaded: dict[str, str]) -> tuple[int, by
         return status, said.read()
 
 
-def check_filesystem(profile: Profile, image: Path, reads: Path | None = None) -> Fsck:
+def check_filesystem(profile: Profile, image: Path, reads: Path | None = None, first: int = 0) -> Fsck:
     """The checker's answer on an image that nothing has mounted. reads: a file where it leaves what it read
-    of the image, for checker_reads.blocks_read(). Errors: NoFilesystemTool, AgentError."""
+    of the image, for checker_reads.blocks_read(). first: of several devices that hold the same, the one that
+    it is given if that has a superblock. Errors: NoFilesystemTool, AgentError."""
     program = find_tool(profile.fsck[0], profile.package)
     if not profile.devices:
         preloaded = environment(image, reads) if reads is not None else {}
         return _answer([program, *profile.fsck[1:], str(image)], preloaded, [image])
     with _images(profile, image) as images:
         _cut_out(profile, image, images)
-        words = _named(profile.fsck[1:], _without_missing(profile, images))
+        words = _named(profile.fsck[1:], _without_missing(profile, images, first))
         return _answer([program, *words], {}, images)
 
 

@@ -123,23 +123,23 @@ class Checks:
         self._answers: deque[CleanAnswer] = deque(maxlen=KEPT)
         self.counts: Counter[str] = Counter()
 
-    def answer(self, disk: RecoveredDisk, as_file: AsFile) -> Fsck:
-        """as_file: the same disk, which is made a file only where the checker runs. Errors: NoFilesystemTool,
-        AuditFailed."""
+    def answer(self, disk: RecoveredDisk, as_file: AsFile, first: int = 0) -> Fsck:
+        """as_file: the same disk, which is made a file only where the checker runs. first: of
+        check_filesystem(). Errors: NoFilesystemTool, AuditFailed."""
         proof = next((each for each in reversed(self._answers) if each.holds_for(disk)), None)
         if proof is None:
             with as_file() as image:
-                return self._run(disk, image)
+                return self._run(disk, image, first)
         self.counts[PROVEN] += 1
         if self._random.random() * 100 < self._percent:
             with as_file() as image:
                 self._audit(proof, image)
         return proof.fsck
 
-    def _run(self, disk: RecoveredDisk, image: Path) -> Fsck:
+    def _run(self, disk: RecoveredDisk, image: Path, first: int) -> Fsck:
         self.counts[RUN] += 1
         if self._profile.filesystem not in PROVABLE or self._profile.devices:
-            return check_filesystem(self._profile, image)
+            return check_filesystem(self._profile, image, first=first)
         self._reads.unlink(missing_ok=True)
         fsck = check_filesystem(self._profile, image, self._reads)
         reads = blocks_read(self._reads, self._profile.size_bytes)

@@ -53,7 +53,7 @@ def may_write(report: bytes) -> bool:
 
 class Explorer:
     """recovered() of one log; planned and coverage are whole when it has ended. enough: asked before each
-    state of model O; True ends them. redundant: of the profile."""
+    state of model O; True ends them. redundant: of the profile. checked: as Members has it."""
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Explorer:
         scratch: Path,
         enough: Callable[[], bool] = lambda: False,
         redundant: bool = False,
+        checked: bool = True,
     ) -> None:
         self.planned: dict[str, int] = {}
         self._coverage: list[Coverage] = []
@@ -71,6 +72,7 @@ class Explorer:
         self._log = log
         self._enough = enough
         self._redundant = redundant
+        self._checked = checked
         self.recoveries = scratch / FOLDER
         # By the state that was recovered for it the last prefix with that disk: to it most was promised.
         self._outer: dict[str, State] = {}
@@ -104,7 +106,7 @@ class Explorer:
             self._coverage.append(tearing.coverage)
             found.append(tearing.states())
         if "M" in self._state_plan.models:
-            members = Members(self._log, self._log.devices, self._redundant, budget)
+            members = Members(self._log, self._log.devices, self._redundant, budget, self._checked)
             self.planned["M"] = members.count
             self._coverage.append(members.coverage)
             found.append(members.states())

@@ -13,6 +13,7 @@ new guest starts from it after the old one died.
 """
 
 import contextlib
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -375,7 +376,7 @@ class Recovery:
         """The guest's report with what the host adds to it, of the settled disk."""
         # Of a guest that is used up there is no disk that was left clean, to be checked.
         if self._with_fsck and report.startswith(MOUNTED) and not report.endswith(USED_UP):
-            report = _with_fsck(report, self._check(changes))
+            report = _with_fsck(report, self._check(changes, request.state))
         if request.damaged and is_mended(request.damaged, changes):
             report = report[:-1] + b',"mended":true}'
         return report
@@ -388,10 +389,13 @@ class Recovery:
             for at in range(0, write.length, BLOCK_BYTES):
                 self._settled[(write.offset + at) // BLOCK_BYTES] = write.data[at : at + BLOCK_BYTES]
 
-    def _check(self, changes: Sequence[DiskWrite]) -> Fsck:
-        """The checker on the settled disk as recovery and unmount left it."""
+    def _check(self, changes: Sequence[DiskWrite], state: State) -> Fsck:
+        """The checker on the settled disk as recovery and unmount left it. Of several devices it is given the
+        first that is as it should be: without a scrub the others are not."""
         disk = RecoveredDisk(self._settled, changes)
-        return self.checks.answer(disk, lambda: self._with_changes(changes))
+        differing = dict(state.members)
+        first = next(device for device in itertools.count() if device not in differing)
+        return self.checks.answer(disk, lambda: self._with_changes(changes), first)
 
     @contextlib.contextmanager
     def _with_changes(self, changes: Sequence[DiskWrite]) -> Iterator[Path]:

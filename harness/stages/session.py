@@ -20,10 +20,10 @@ from harness.guests.guest import INBOX, INBOX_BYTES, OUTBOX, OUTBOX_BYTES, Guest
 from harness.stages.proofs import NO_READAHEAD
 from harness.states.disk import BLOCK_BYTES, RUN_BYTES, ZERO_BLOCK, DiskWrite
 from oracles.profiles import Profile
-from oracles.spec import State
+from oracles.spec import GONE, State
 from workloads.history import History
 
-REQUEST = struct.Struct("<IIIIQQQ")  # agent/agent.c: struct request
+REQUEST = struct.Struct("<IIIIQQQQ")  # agent/agent.c: struct request
 WRITE = struct.Struct("<QII")
 REPLY = struct.Struct("<IIIIIIII")
 REQUEST_MAGIC = 0x50435251
@@ -41,6 +41,8 @@ WITHOUT_READAHEAD = 32768
 AUDIT_PROOF = 65536
 BLOCK_FAILS = {"read": 131072, "write": 262144}  # by Damage.fails
 WANT_EMPTY_ROOM = 524288
+WANT_SCRUB = 1048576
+NO_DEVICE = (1 << 64) - 1
 PART_SHIFT = 56  # agent/agent.h: CHANGED_SECTORS_SHIFT
 BLOCK_MASK = (1 << PART_SHIFT) - 1
 # The words after which the walk tells inode flags, extents, times.
@@ -84,13 +86,29 @@ class Request(msgspec.Struct, frozen=True):
     audit: bool = False
 
 
-def pack(writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int, failing: int = 0) -> bytes:
-    """A request as the agent reads it. failing: the block, where one of BLOCK_FAILS is among the flags."""
+def pack(
+    writes: Iterable[DiskWrite], sequence: int, flags: int, slot: int, failing: int = 0, lost: int = NO_DEVICE
+) -> bytes:
+    """A request as the agent reads it. failing: the block, where one of BLOCK_FAILS is among the flags. lost:
+    the device that is taken away behind WANT_SCRUB."""
     writes = tuple(writes)
-    head = REQUEST.pack(REQUEST_MAGIC, sequence, flags, len(writes), slot * SLOT_BYTES, SLOT_BYTES, failing)
+    place = slot * SLOT_BYTES
+    head = REQUEST.pack(REQUEST_MAGIC, sequence, flags, len(writes), place, SLOT_BYTES, failing, lost)
     head += b"".join(WRITE.pack(write.offset, write.length, int(write.data is None)) for write in writes)
     body = b"".join(write.data for write in writes if write.data is not None)
     return head + bytes(-len(head) % SECTOR) + body
+
+
+def without(state: State, count: int) -> int:
+    """Of so many devices the one to do without when all is mended: then what is left is alone with one that
+    was not as the others. NO_DEVICE where one is gone already. Of four, btrfs keeps the same on a pair, one
+    after the other."""
+    differing = dict(state.members)
+    if GONE in differing.values():
+        return NO_DEVICE
+    whole = [device for device in range(count) if device not in differing]
+    pairs = [device for device in whole if device ^ 1 in differing]
+    return next(iter((*pairs, *whole)), NO_DEVICE)
 
 
 def block_writes(image: mmap, blocks: Iterable[int]) -> Iterator[DiskWrite]:
@@ -237,7 +255,10 @@ class Session:
             damage = request.state.damage
             use |= BLOCK_FAILS.get(damage.fails, 0) if damage else 0
             failing = damage.block if damage else 0
-            packed.append(pack([*first, *request.writes], request.sequence, flags | use, slot, failing))
+            scrubs = self._profile.redundant and request.state.members
+            use |= WANT_SCRUB if scrubs else 0
+            lost = without(request.state, len(self._profile.devices)) if scrubs else NO_DEVICE
+            packed.append(pack([*first, *request.writes], request.sequence, flags | use, slot, failing, lost))
             first = []
         self._send(packed)
 

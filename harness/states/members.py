@@ -1,7 +1,8 @@
 """
 Model M: of several devices one is behind the others, is gone, or comes back as it was.
 
-In:       the entries of a log, its devices, whether any one device may be lost; a budget of states.
+In:       a log, its devices, whether any one device may be lost, whether copies have checksums; a budget of
+          states.
 Out:      State after State; Coverage; absent(), what is zeroed of a device that is gone.
 Not here: which writes are volatile, what a state lacks by its name (crash.py), the disks (rebuild.py).
 
@@ -9,17 +10,25 @@ Each device has a cache of its own, and each FLUSH empties one. So at a cut a de
 written to it since its own last FLUSH, while the others have theirs (*late*). Where the filesystem keeps
 everything twice, a device may also be gone, its superblocks zeroed: by itself, and while another is late.
 
-Examined are the cuts of model R: there the most is volatile. A device that comes back as it was after an
-earlier entry (*old*) lost what it had called durable; no filesystem promises anything of that, and only who
-names such a state gets it (docs/findings/device-assumptions.md).
+Examined are the cuts of model R: there the most is volatile.
+
+Where the filesystem keeps everything twice, a device may also come back as it was after an earlier entry
+(*old*): it was away, and the filesystem went on without it. btrfs sees that by the generation of its
+superblock, so examined are two such moments for each superblock that was written, the first and the last at
+which the device had an older one. Of a device with the same generation nothing is promised
+(docs/findings/device-assumptions.md), nor of copies without checksums; only who names such a state gets it.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
-from harness.states.crash import Cut, Entries, cuts
+from harness.states.crash import Cut, Entries, cuts, sent
 from harness.states.devices import Places
 from harness.states.disk import BLOCK_BYTES
+from harness.states.log import Log
 from harness.states.spread import even
+from harness.states.superblock import Generation, generations
 from oracles.spec import GONE, LATE, State
 from reports.results import Coverage
 
@@ -28,10 +37,15 @@ SUPERBLOCKS_AT = (64 << 10, 64 << 20)
 
 
 class Members:
-    """states() of a log, and how many of all there are that is. redundant: any one device may be lost."""
+    """states() of a log, and how many of all there are that is. redundant: any one device may be lost.
+    checked: what it keeps has checksums, all of it."""
 
-    def __init__(self, entries: Entries, places: Places | None, redundant: bool, budget: int) -> None:
-        found = list(_all(entries, places, redundant)) if places else []
+    def __init__(
+        self, log: Log, places: Places | None, redundant: bool, budget: int, checked: bool = True
+    ) -> None:
+        found = list(_all(log, places, redundant)) if places else []
+        if places and redundant and checked:
+            found += _returned(log, places)
         self._chosen = [found[number] for number in even(len(found), budget)]
         self.count = len(self._chosen)
         self.coverage = Coverage(
@@ -63,6 +77,36 @@ def _all(entries: Entries, places: Places, redundant: bool) -> Iterator[State]:
             for cut in found:
                 if other != device and (lost := _late(cut, other, entries)):
                     yield State(cut.prefix, lost=lost, members=((device, GONE), (other, LATE)))
+
+
+def _returned(log: Log, places: Places) -> Iterator[State]:
+    """Behind each superblock, and at the end. The first of the earlier moments is that of an empty log."""
+    written = defaultdict(list)
+    for one in generations(log, places):
+        written[one.device].append(one)
+    if len(written) < places.count:
+        return
+    behind = sorted({one.entry + 1 for of in written.values() for one in of} | {len(log)})
+    for device in range(places.count):
+        others = [of for at, of in written.items() if at != device]
+        for prefix in behind:
+            newest = max(_generation(of, prefix) for of in others)
+            earlier = [
+                since
+                for since in (0, *(cut.prefix for cut in cuts(log)))
+                if since < prefix and _generation(written[device], since) < newest
+            ]
+            for since in dict.fromkeys((*earlier[:1], *earlier[-1:])):
+                if lost := sent(log, device, since, prefix):
+                    yield State(prefix, lost=lost, members=((device, since),))
+
+
+def _generation(written: Sequence[Generation], prefix: int) -> int:
+    """Of the device whose superblocks these are, after so many entries."""
+    number = bisect_left(written, prefix, key=lambda one: one.entry)
+    if number:
+        return written[number - 1].number
+    return written[0].number - (not written[0].logs)
 
 
 def _late(cut: Cut, device: int, entries: Entries) -> tuple[int, ...]:

@@ -13,10 +13,12 @@ include/uapi/linux/nilfs2_ondisk.h.
 
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
+from harness.states.devices import Places
 from harness.states.log import SECTOR_BYTES, Log
 from workloads.entries import EntryFlag
 
@@ -38,6 +40,7 @@ UUID_AT = {
     "nilfs2": NILFS2_AT + 152,
 }
 GENERATION_AT = BTRFS_AT + 0x48
+LOG_ROOT_AT = 0x60  # in the superblock
 
 
 class Superblock(msgspec.Struct, frozen=True):
@@ -98,6 +101,35 @@ def _nilfs2(read: Read) -> Superblock | None:
     if raw[6:8] != NILFS2_MAGIC or len(raw) < 168:
         return None
     return Superblock("nilfs2", raw[152:168], struct.unpack_from("<Q", raw, 32)[0])
+
+
+# --- what a log says of several devices ------------------------------------------------------------
+
+
+class Generation(NamedTuple):
+    """entry: that writes a first superblock of btrfs. number: of the last transaction. logs: the superblock
+    leads to a log tree, which an fsync wrote; else a commit did, and the number is one more than it was."""
+
+    entry: int
+    device: int
+    number: int
+    logs: bool
+
+
+def generations(log: Log, places: Places) -> Iterator[Generation]:
+    """In the order of the log."""
+    of = {
+        places.sectors_of(device).start + BTRFS_AT // SECTOR_BYTES: device for device in range(places.count)
+    }
+    for index, entry in enumerate(log):
+        device = of.get(entry.sector)
+        if device is None or entry.flags & (EntryFlag.MARK | EntryFlag.DISCARD) or not entry.sector_count:
+            continue
+        data = log.entry(index).data
+        if data[0x40:0x48] == BTRFS_MAGIC and len(data) >= LOG_ROOT_AT + 8:
+            (number,) = struct.unpack_from("<Q", data, GENERATION_AT - BTRFS_AT)
+            (log_root,) = struct.unpack_from("<Q", data, LOG_ROOT_AT)
+            yield Generation(index, device, number, log_root != 0)
 
 
 # --- whether a log goes on from a disk ------------------------------------------------------------

@@ -138,7 +138,7 @@ class FakeGuest(MemoryDevices):
     def _take(self, inbox: bytes) -> None:
         at = 0
         while at < len(inbox):
-            magic, sequence, flags, count, place, place_bytes, _ = REQUEST.unpack_from(inbox, at)
+            magic, sequence, flags, count, place, place_bytes, _, _ = REQUEST.unpack_from(inbox, at)
             assert (magic, place_bytes) == (REQUEST_MAGIC, SLOT_BYTES)
             head = at + REQUEST.size
             at = head + count * WRITE.size

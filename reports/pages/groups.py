@@ -8,7 +8,7 @@ Not here: the markup (templates/experiment.html), counting (digest.py).
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -263,8 +263,28 @@ def problems(seen: Observation) -> list[str]:
         found.append("fsck timed out")
     if seen.fsck and seen.fsck.exit and not seen.fsck.timed_out:
         found.append(f"fsck exit status {seen.fsck.exit}")
+    found += _scrub_words(seen)
     found += [f"probe of the first mount: {failed}" for failed in seen.first_probe]
     return found + [f"probe: {failed}" for failed in seen.probe]
+
+
+def _scrub_words(seen: Observation) -> Iterator[str]:
+    done = seen.scrub
+    if done is None:
+        return
+    if done.error:
+        yield f"scrub failed: {errno_words(done.error)}"
+    if done.found:
+        left = max(done.unrepaired, done.found_again)
+        yield f"scrub: {done.found} wrong copies; {f'{left} left' if left else 'all mended'}"
+    for what, number in (
+        (f"mount without device {seen.without}", seen.without_errno),
+        ("mount with all devices again", seen.returned_errno),
+    ):
+        if number:
+            yield f"{what} failed: {errno_words(number)}"
+    if seen.without_tree is not None:
+        yield f"without device {seen.without} there is another tree"
 
 
 def log_line(line: str) -> LogLine:

@@ -81,6 +81,7 @@ enum {
 	READ_FAILS = 131072, /* of the block `failing`, until recovery has ended */
 	WRITE_FAILS = 262144,
 	WANT_EMPTY_ROOM = 524288,
+	WANT_SCRUB = 1048576, /* and then do without the device `lost` */
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -97,6 +98,7 @@ struct request {
 	uint64_t outbox_offset;
 	uint64_t outbox_bytes;
 	uint64_t failing; /* a block of 4 KiB */
+	uint64_t lost; /* -1: none */
 };
 
 struct reply {
@@ -317,7 +319,9 @@ static void set_walk_asks(uint32_t flags)
 static void check_state(const struct request *request, uint64_t sectors, const char *filesystem,
 			const char *options)
 {
-	bool first_probe = request->flags & FIRST_PROBE, proofs = request->flags & WANT_PROOFS;
+	bool first_probe = request->flags & FIRST_PROBE, scrub = request->flags & WANT_SCRUB;
+	/* What a scrub finds is of all that is on the disk. */
+	bool proofs = request->flags & WANT_PROOFS && !scrub;
 	int64_t earlier = proofs ? proofs_find(&first_probe) : -1;
 	static uint64_t numbers[BUFFER_BYTES / BLOCK_BYTES + 256]; /* a last area may go past */
 	/* The report and the numbers go before the blocks, but how long they are is known after. */
@@ -336,6 +340,8 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 				     .reads = request->flags & WANT_READS,
 				     .read_only_first = request->flags & READ_ONLY_FIRST,
 				     .empty_room = request->flags & WANT_EMPTY_ROOM,
+				     .scrub = scrub,
+				     .lost = request->lost,
 				     .counters = request->flags & WANT_COUNTERS };
 
 	if (earlier >= 0 && !(request->flags & AUDIT)) {

@@ -359,22 +359,64 @@ static void stage(const struct recovery *recovery, const char *name)
 		answer("stage %s", name);
 }
 
-/*
- * A second walk after a second mount: of what recovery and the first unmount left on the disk.
- */
+/* Another walk, told under this name where it finds another tree than the first one did. */
+static void walk_again(const char *name, size_t tree, size_t tree_length)
+{
+	static struct text again;
+
+	if (!again.bytes)
+		text_start(&again, 1 << 20);
+	again.length = 0;
+	walk(&again);
+	if (again.length != tree_length || memcmp(again.bytes, report.bytes + tree, tree_length)) {
+		put(&report, ",\"%s\":", name);
+		put_bytes(&report, again.bytes, again.length);
+	}
+}
+
+/* Of what recovery and the first unmount left on the disk. */
 static void second_walk(const struct recovery *recovery, size_t tree, size_t tree_length)
 {
-	static struct text second;
-
-	if (!second.bytes)
-		text_start(&second, 1 << 20);
 	stage(recovery, "second walk");
-	second.length = 0;
-	walk(&second);
-	if (second.length != tree_length || memcmp(second.bytes, report.bytes + tree, tree_length)) {
-		put(&report, ",\"second_tree\":");
-		put_bytes(&report, second.bytes, second.length);
+	walk_again("second_tree", tree, tree_length);
+}
+
+/*
+ * What the devices hold that are left when one is taken away. This mount is read-only: it leaves them alike. Whether
+ * nothing is mounted any more at its end.
+ */
+static bool mount_without(const struct recovery *recovery, size_t tree, size_t tree_length)
+{
+	if (!slices_without(recovery->lost, true))
+		return true;
+	stage(recovery, "mount without a device");
+	int error = disk_mount(recovery->device, recovery->filesystem, MS_RDONLY, recovery->options) ? errno : 0;
+
+	put(&report, ",\"without\":%d,\"without_errno\":%d", recovery->lost, error);
+	if (!error) {
+		walk_again("without_tree", tree, tree_length);
+		if (unmount())
+			return false;
 	}
+	slices_without(recovery->lost, false);
+	return true;
+}
+
+/* In a mounted filesystem, which is mounted again at the end; false where an unmount failed. */
+static bool scrub_and_mount_without(const struct recovery *recovery, size_t tree, size_t tree_length, int *error)
+{
+	*error = 0;
+	stage(recovery, "scrub");
+	put_scrub(&report);
+	if (recovery->lost < 0)
+		return true;
+	stage(recovery, "unmount after the scrub");
+	if (unmount() || !mount_without(recovery, tree, tree_length))
+		return false;
+	stage(recovery, "mount with all devices");
+	*error = mount_filesystem(recovery->device, recovery->filesystem, recovery->options);
+	put(&report, ",\"returned_errno\":%d", *error);
+	return true;
 }
 
 /* The probe, in whatever mount there is, and its unmount: whether that succeeded. */
@@ -408,7 +450,9 @@ static bool second_mount(const struct recovery *recovery, size_t tree, size_t tr
 	if (error)
 		return true;
 	second_walk(recovery, tree, tree_length);
-	return probe_and_unmount(recovery);
+	if (recovery->scrub && !scrub_and_mount_without(recovery, tree, tree_length, &error))
+		return false;
+	return error || probe_and_unmount(recovery);
 }
 
 /*
@@ -494,7 +538,7 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 			put(&report, ",\"device_tree\":");
 			put_bytes(&report, device_tree.bytes, device_tree.length);
 		}
-		if (!recovery->plain && !recovery->read_only_first && untouched(recovery)) {
+		if (!recovery->plain && !recovery->read_only_first && !recovery->scrub && untouched(recovery)) {
 			put(&report, ",\"untouched\":true");
 			count_until_here(recovery);
 			if (changed)

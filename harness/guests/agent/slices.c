@@ -117,6 +117,24 @@ static void forget_devices(void)
 	close(file);
 }
 
+/* Whether this one was there. Only its magic number is taken away, and put back. */
+bool slices_without(int slice, bool without)
+{
+	static const char gone[sizeof(BTRFS_MAGIC) - 1];
+	char node[32];
+
+	node_of(slice, node, sizeof(node));
+	if (without && !has_superblock(node))
+		return false;
+	int file = open(node, O_WRONLY | O_CLOEXEC);
+
+	if (file < 0 || pwrite(file, without ? gone : BTRFS_MAGIC, sizeof(gone), BTRFS_MAGIC_AT) != sizeof(gone) ||
+	    fsync(file))
+		die("the superblock of a device that is taken away");
+	close(file);
+	return true;
+}
+
 static void add(char *options, size_t size, const char *word, const char *node)
 {
 	size_t length = strlen(options);

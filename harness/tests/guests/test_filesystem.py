@@ -173,4 +173,9 @@ def test_a_checker_is_given_a_device_that_is_there(tools: Path, tmp_path: Path) 
         file.truncate(profile.size_bytes)
         file.seek(size_bytes + (64 << 10))
         file.write(b"superblock")
-    assert check_filesystem(profile, image).output == "IMAGE.1\n"
+        assert check_filesystem(profile, image).output == "IMAGE.0\n"  # of none
+        file.flush()
+        assert check_filesystem(profile, image).output == "IMAGE.1\n"
+        file.seek(64 << 10)
+        file.write(b"superblock")
+    assert [check_filesystem(profile, image, first=at).output for at in (0, 1)] == ["IMAGE.0\n", "IMAGE.1\n"]

@@ -9,12 +9,14 @@ from harness.stages.session import (
     BATCH_BYTES,
     BATCH_STATES,
     BLOCK_FAILS,
+    NO_DEVICE,
     PART_SHIFT,
     REQUEST,
     SLOT_BYTES,
     WANT_ATTRIBUTE_HASHES,
     WANT_FLAGS,
     WANT_HASHES,
+    WANT_SCRUB,
     WRITE,
     Request,
     pack,
@@ -22,10 +24,11 @@ from harness.stages.session import (
     walk_flags,
     walk_flags_of_words,
     whole_runs,
+    without,
 )
 from harness.states.disk import DiskWrite
 from oracles.profiles import PROFILES
-from oracles.spec import State
+from oracles.spec import State, parse
 
 # --- what the guest is asked for ---------------------------------------------------------------------
 
@@ -75,14 +78,34 @@ def test_neighbours_in_an_answer_are_one_run_but_parts_stand_alone(
 def test_a_request_is_headers_in_whole_sectors_and_then_data() -> None:
     packed = pack([DiskWrite(4096, 512, b"d" * 512), DiskWrite(0, 1 << 20, None)], 7, 1, 2)
     assert len(packed) == 1024
-    assert REQUEST.unpack_from(packed)[1:] == (7, 1, 2, 2 * SLOT_BYTES, SLOT_BYTES, 0)
+    assert REQUEST.unpack_from(packed)[1:] == (7, 1, 2, 2 * SLOT_BYTES, SLOT_BYTES, 0, NO_DEVICE)
     assert WRITE.unpack_from(packed, REQUEST.size) == (4096, 512, 0)
     assert WRITE.unpack_from(packed, REQUEST.size + WRITE.size) == (0, 1 << 20, 1)
     assert packed[512:] == b"d" * 512
 
 
 def test_a_block_that_fails_stands_in_the_header() -> None:
-    assert REQUEST.unpack_from(pack([], 7, BLOCK_FAILS["write"], 2, failing=9541))[-1] == 9541
+    assert REQUEST.unpack_from(pack([], 7, BLOCK_FAILS["write"], 2, failing=9541))[-2] == 9541
+
+
+def test_a_device_that_is_taken_away_stands_in_the_header() -> None:
+    assert REQUEST.unpack_from(pack([], 7, WANT_SCRUB, 2, lost=1))[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "count", "lost"),
+    [
+        ("M:9/0.late", 2, 1),
+        ("M:9/1.old3", 2, 0),
+        ("M:9/2.old3", 4, 3),
+        ("M:9/3.late", 4, 2),
+        ("M:9/0.gone", 2, NO_DEVICE),
+        ("M:9/0.gone,1.late", 4, NO_DEVICE),
+        ("M:9/0.late,1.late", 2, NO_DEVICE),
+    ],
+)
+def test_which_device_is_taken_away(spec: str, count: int, lost: int) -> None:
+    assert without(parse(spec), count) == lost
 
 
 def test_batches_hold_a_few_states_each() -> None:

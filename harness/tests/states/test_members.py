@@ -1,5 +1,6 @@
 """Several devices in one log: whose each FLUSH is, what each may lack, and the states of model M."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,71 @@ def test_a_budget_takes_of_all_evenly(log: Log) -> None:
     assert len(list(members.states())) == members.count == 4
     assert members.coverage.space == 24
     assert members.coverage.whole == 0
+
+
+ROOMY = (262144, 262144)  # two devices with room for a superblock of btrfs
+
+
+def superblock(device: int, generation: int, log_root: int = 0) -> Entry:
+    """As fs/btrfs writes it, at 64 KiB of the device."""
+    head = bytes(0x40) + b"_BHRfS_M" + struct.pack("<QQQQ", generation, 0, 0, log_root)
+    return Entry(ROOMY[0] * device + 128, 8, EntryFlag.FUA, head.ljust(4096, b"\0"))
+
+
+def returned(entries: list[Entry], folder: Path, checked: bool = True, redundant: bool = True) -> list[str]:
+    """The states in which a device came back as it was."""
+    path = folder / "log"
+    write_log(path, told_apart(entries, ROOMY, tells=False))
+    with open_log(path) as opened:
+        members = Members(opened, opened.devices, redundant, budget=999, checked=checked)
+        return [state.spec for state in members.states() if "old" in state.spec]
+
+
+# 0 is the mark of the kept log.
+COMMITTED = [
+    write(0, b"one"),
+    write(ROOMY[0], b"two"),
+    FLUSH,
+    superblock(0, 8),  # entry 4: a commit
+    superblock(1, 8),
+]
+
+
+def test_a_device_that_returns_is_of_an_earlier_commit(tmp_path: Path) -> None:
+    """Behind the first superblock device 1 has an older one, and behind the second device 0 had it, too. At
+    entry 3 both had nothing but the trees."""
+    assert returned(COMMITTED, tmp_path) == [
+        "M:6/0.old0",
+        "M:6/0.old3",
+        "M:5/1.old0",
+        "M:6/1.old0",
+        "M:6/1.old3",
+    ]
+
+
+def test_no_device_returns_that_has_the_same_generation(tmp_path: Path) -> None:
+    """An fsync writes a superblock of the transaction before."""
+    synced = [*COMMITTED[:3], superblock(0, 7, log_root=4096), superblock(1, 7, log_root=4096)]
+    assert returned(synced, tmp_path) == []
+
+
+@pytest.mark.parametrize(("checked", "redundant"), [(False, True), (True, False)])
+def test_none_returns_where_copies_cannot_be_told_apart_or_are_none(
+    tmp_path: Path, checked: bool, redundant: bool
+) -> None:
+    assert returned(COMMITTED, tmp_path, checked, redundant) == []
+
+
+def test_none_returns_where_a_device_has_no_superblock(tmp_path: Path) -> None:
+    assert returned(COMMITTED[:4], tmp_path) == []
+
+
+def test_a_returned_device_lacks_what_it_was_sent_since(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    write_log(path, told_apart(COMMITTED, ROOMY, tells=False))
+    with open_log(path) as opened:
+        assert parse_spec("M:6/1.old0", opened).lost == (2, 5)
+        assert parse_spec("M:6/1.old3", opened).lost == (5,)
 
 
 def disk_of(spec: str, log: Log, folder: Path) -> dict[str, bytes]:
