@@ -200,12 +200,12 @@ class CutBack(NamedTuple):
 def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
     """Bytes behind the end that a truncate set, back when the file has grown again: the rest of the block is
     zeroed in memory. data=ordered puts that on disk with the truncate; xfs before it logs that another
-    truncate made the file longer."""
+    truncate or a clone made the file longer (fs/xfs/xfs_iops.c xfs_setattr_size(), fs/xfs/xfs_reflink.c
+    xfs_reflink_remap_prep())."""
     if not case.asks_for("ordered-data"):
         return None
     for time, start, end in _cuts(case, inode):
-        seen = shown_since(case)
-        if seen is None or seen < time:
+        if max(shown_since(case) or 0, _size_shown_since(case, inode, node)) < time:
             return None
         pieces = [
             piece._replace(sources=piece.sources | ZEROS)
@@ -217,9 +217,19 @@ def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
     return None
 
 
+def _size_shown_since(case: Case, inode: int, node: Node) -> int:
+    """The earliest time at which the file had this size: all metadata up to it are on disk, where metadata
+    survive as a prefix. 0 where it never had it, or they do not."""
+    if not case.one_time_promised:
+        return 0
+    content, allowed = case.model.content[inode], case.allowed
+    times = range(allowed.all.time, allowed.now + 1)
+    return next((time for time in times if size_of(content.at(time)) == node.size), 0)
+
+
 def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
     """(time, new size, old size) of every truncate to less since all was synced; on xfs, of those behind
-    which only a truncate made the file longer."""
+    which only truncates and clones made the file longer."""
     model, allowed = case.model, case.allowed
     changes = model.content[inode].changes(allowed.all.time, allowed.now)
     by_write = [
@@ -227,7 +237,7 @@ def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
         for time, old, new in changes
         if case.profile.filesystem == "xfs"
         and size_of(new) > size_of(old)
-        and model.steps[time - 1].operation.word != "truncate"
+        and model.steps[time - 1].operation.word not in ("truncate", "clone")
     ]
     return [
         (time, size_of(new), size_of(old))

@@ -129,6 +129,7 @@ _USED = "\n".join(
 )
 
 # A journal of 1,024 blocks of 1 KiB goes on after a mount where it stood before (JBD2_CYCLE_RECORD).
+_LAPPED_BY_ONE = "creat filler\nchattr filler +j\nwrite filler 0 960K\nsync\nunlink filler\nremount"
 _LAPPED = "write filler 0 800K\nsync\nunlink filler\nremount"
 
 # What may not be torn, or the mount is refused: the superblock, which one checksum covers and of which the
@@ -429,6 +430,29 @@ PROFILES = (
         promises=promises.EXT4,
     ),
     Profile(
+        "ext4-nodelalloc",
+        "ext4",
+        # A write gets its blocks at once (ext4_write_begin()), and the data of files with chattr +j go
+        # through the journal, which they do not beside delayed allocation (ext4_inode_journal_mode()).
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="nodelalloc",
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+    ),
+    Profile(
+        "ext4-ea-inode",
+        "ext4",
+        # The values of extended attributes that are too long for the block beside the inode are in inodes of
+        # their own (fs/ext4/xattr.c), whose data go through the journal.
+        (*_EXT4_MKFS, "-O", "ea_inode"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+    ),
+    Profile(
         "ext4-inline-data",
         "ext4",
         # Files of up to some 150 bytes and small directories are kept inside the inode (fs/ext4/inline.c).
@@ -536,6 +560,19 @@ PROFILES = (
         size_bytes=_EXT4_SIZE_BYTES,
         promises=promises.EXT4_DATA_JOURNAL,
         setup=_LAPPED,
+    ),
+    Profile(
+        "ext4-fast-commit-short-journal",
+        "ext4",
+        # As ext4-short-journal, with fast commits, whose area lies behind the journal's own end. There are
+        # none where all data go through the journal; here those of one file do, and it is gone.
+        (*_EXT4_MKFS, "-O", "fast_commit", "-J", "size=1"),
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="nodelalloc",
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4_FAST_COMMIT,
+        setup=_LAPPED_BY_ONE,
     ),
     Profile(
         "ext4-bigalloc",

@@ -47,7 +47,16 @@ FALLOCATES = {
     0x08: "collapse-range",
     0x20: "insert-range",
 }
-INODE_FLAGS = {"A": 0x80, "C": 0x800000, "a": 0x20, "d": 0x40, "i": 0x10}
+INODE_FLAGS = {
+    "A": 0x80,
+    "C": 0x800000,
+    "D": 0x10000,
+    "S": 0x8,
+    "a": 0x20,
+    "d": 0x40,
+    "i": 0x10,
+    "j": 0x4000,
+}
 FICLONE, FICLONERANGE, FIDEDUPERANGE = 0x40049409, 0x4020940D, 0xC0189436
 SETFLAGS, SYNC, START_SYNC = 0x40086602, 0x9408, 0x80089418
 ENABLE_VERITY = 0x40806685

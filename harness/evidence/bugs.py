@@ -22,6 +22,7 @@ UPSTREAM = ("fixed", "reported", "not found", "not searched")
 NEEDS = {
     "fast_commit": "ext4 with the feature `fast_commit`, which mke2fs does not set by itself",
     "inline_data": "ext4 with the feature `inline_data`, which mke2fs does not set by itself",
+    "ea_inode": "ext4 with the feature `ea_inode`, which mke2fs does not set by itself",
     "fsync_mode=strict": "this mount option of f2fs",
     "threads": "two threads that work on one file",
     "several processors": "a guest with several processors (`--cpus`)",

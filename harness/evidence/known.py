@@ -89,6 +89,7 @@ CLONED_UP = "OVERLAY-3"
 HASHES_NOT_LOGGED = "BTRFS-19"
 HASHES_IN_THE_FILE = "F2FS-17"
 HASHES_NOT_COMMITTED = "EXT4-27"
+VALUES_NOT_DELETED = "EXT4-28"
 ZEROS_DROPPED = "F2FS-15"
 NEVER_WRITTEN = "F2FS-16"
 WAITS_FOR_INTENTS = "XFS-9"
@@ -156,7 +157,7 @@ NO_MOUNT = ("mounts: mount refused (filesystem)", "quiet: filesystem error (kern
 UNCLEAN = ("fsck: not clean (filesystem)",)
 LENGTH_LOST = ("durable: preallocation lost (fsynced file)", "durable: size lost (fsynced file)")
 UNCOUNTED = ("consistent: wrong link count (directory)", "fsck: not clean (filesystem)")
-FAST = ("ext4-fast-commit", "ext4-verity-fast-commit")
+FAST = ("ext4-fast-commit", "ext4-verity-fast-commit", "ext4-fast-commit-short-journal")
 
 
 def _fast_commit(
@@ -887,6 +888,14 @@ KNOWN = (
         CANNOT_BE_OPENED_ANY_MORE,
         ("ext4-verity-fast-commit",),
     ),
+    KnownBug(
+        VALUES_NOT_DELETED,
+        ("6.12", "7.2"),
+        "ext4",
+        "young-attributes-of-a-removed-file",
+        ("fsck: not clean (filesystem)", "quiet: filesystem error (kernel log)"),
+        ("ext4-ea-inode",),
+    ),
     KnownBug(HASHES_IN_THE_FILE, ("6.12", "7.2"), "f2fs", EVERYWHERE, LARGER_BY_HASHES, ("f2fs-verity",)),
     KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
     KnownBug(OVER_WHAT_IT_READS, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("N",)),
@@ -1328,6 +1337,12 @@ FIXES = (
         "ext4",
         (HASHES_NOT_COMMITTED,),
         ("ext4-verity-fast-commit",),
+    ),
+    Fix(
+        "fix/ext4-orphaned-value-inodes-are-deleted",
+        "ext4",
+        (VALUES_NOT_DELETED,),
+        ("ext4-ea-inode",),
     ),
     Fix("fix/overlayfs-copy-up-syncs-a-clone", "btrfs", (CLONED_UP,), ("btrfs-overlay",)),
     Fix("fix/overlayfs-copy-up-syncs-the-new-name", "ext4", (COPIED_UP,), ("ext4-overlay",)),

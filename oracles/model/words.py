@@ -147,7 +147,7 @@ def _write(fs: Builder, operation: Operation) -> None:
         fs.refuse_mixture(inode, start, end)
     fs.change(inode, contents.written(old, start, end, fs.source(start)))
     fs.allocate(inode, start, end)
-    _written_through(fs, fs.how(operation), inode, start, end)
+    _written_through(fs, _by_its_flags(fs, inode, fs.how(operation)), inode, start, end)
 
 
 def _atomicwrite(fs: Builder, operation: Operation) -> None:
@@ -183,6 +183,15 @@ def _written_through(fs: Builder, how: str, inode: int, start: int, end: int, si
     """open(2): O_SYNC is an fsync of what was written, O_DSYNC an fdatasync."""
     if "sync" in how and start < end:
         fs.persist("fdatasync" if "dsync" in how else "fsync", inode, start, end, sized)
+
+
+def _by_its_flags(fs: Builder, inode: int, how: str) -> str:
+    """chattr(1): what is written to a file with S is written synchronously. include/linux/fs.h
+    iocb_is_dsync() asks for the inode's flag at each write, generic_write_sync() then is an fdatasync of the
+    range; btrfs_remap_file_range() and xfs_file_sync_writes() ask for it, too."""
+    flags = fs.model.flags.get(inode)
+    synchronous = flags is not None and "S" in flags.last
+    return "dsync" if synchronous and "sync" not in how else how
 
 
 def _fill(fs: Builder, operation: Operation) -> None:
@@ -222,7 +231,7 @@ def _copied_through(fs: Builder, operation: Operation, target: int, length: int)
     iter_file_splice_write() writes with the flags of the descriptor; generic/628, generic/629. Of a program
     the operation itself has them."""
     _, how = fs.kept.get(operation.path2, (0, operation.mode))
-    _written_through(fs, how, target, operation.at, operation.at + length)
+    _written_through(fs, _by_its_flags(fs, target, how), target, operation.at, operation.at + length)
 
 
 def _copyrange(fs: Builder, operation: Operation) -> None:

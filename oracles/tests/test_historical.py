@@ -169,6 +169,27 @@ def test_where_a_write_makes_a_cut_file_longer_xfs_may_show_the_old_bytes(name, 
     assert kinds(historical.judge(bench.case(replaced(bench.tree(), "a", content=content)))) == expected
 
 
+CLONED = "setup\n  write a 0 4K\n  write b 0 4K\nrun\n  truncate a 1500\n  clone b a 0 4K 8K\n  sync\n"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("xfs", {"cut data came back"}), ("btrfs", set())])
+def test_a_size_that_only_a_clone_gave_shows_that_the_truncate_happened(name, expected):
+    """No name changed. xfs puts the zeroed rest of the block on disk before the new size."""
+    bench = Bench(CLONED, name)
+    whole = bench.tree()
+    cells = next(node.content for node in whole if node.path == "a")
+    content = (*CAME_BACK, Run(4096, 4096, "z"), *(run for run in cells if run.offset >= 8192))
+    assert not kinds(historical.judge(bench.case(whole, flying=True)))
+    seen = historical.judge(bench.case(replaced(whole, "a", content=content), flying=True))
+    assert kinds(seen) == expected
+
+
+def test_a_size_that_there_was_before_shows_nothing_of_a_truncate():
+    """The file may be as it was when all was synced."""
+    bench = Bench(CUT.replace("  creat marker\n", ""), "xfs")
+    assert not kinds(historical.judge(bench.case(replaced(bench.tree(), "a", content=CAME_BACK))))
+
+
 def test_what_was_written_again_where_a_truncate_cut_is_no_news():
     """Bytes of a later append where the old ones were."""
     bench = Bench(CUT.replace("truncate a 4K", "append a 2596"), "ext4")

@@ -47,6 +47,30 @@ def test_what_was_written_is_durable():
     assert not lost(PLAIN, words, half)
 
 
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs", "f2fs"])
+@pytest.mark.parametrize("how", ["", "direct"])
+def test_a_write_to_a_file_with_the_flag_is_durable(name, how):
+    """chattr(1), S; until the flag is cleared."""
+    call = "pwrite foo 0 8K direct" if how else "write foo 0 8K"
+
+    def found(flags):
+        first, second = flags
+        words = f"setup\n  creat foo\n  chattr foo {first}\n  chattr foo {second}\nrun\n  {call}\n"
+        half = (Run(0, 4096, "w", 4),)
+        return lost(name, words, lambda tree: replaced(tree, "foo", size=4096, content=half))
+
+    assert "size lost" in found(("+d", "+S"))
+    assert not found(("+d", "-d"))
+    assert not found(("+S", "-S"))
+
+
+def test_a_clone_into_a_file_with_the_flag_is_durable():
+    words = "setup\n  write bar 0 8K\n  creat foo\n  chattr foo +S\nrun\n  clone bar foo\n"
+    assert "size lost" in lost("btrfs", words, lambda tree: replaced(tree, "foo", size=0, content=()))
+    plain = words.replace("  chattr foo +S\n", "")
+    assert not lost("btrfs", plain, lambda tree: replaced(tree, "foo", size=0, content=()))
+
+
 def test_an_attribute_is_durable():
     words = "setup\n  creat foo\nrun\n  setxattr foo user.x 1\n"
 

@@ -551,9 +551,12 @@ RENAME = {
 FLAGS = {
     "A": "FS_NOATIME_FL",
     "C": "FS_NOCOW_FL",
+    "D": "FS_DIRSYNC_FL",
+    "S": "FS_SYNC_FL",
     "a": "FS_APPEND_FL",
     "d": "FS_NODUMP_FL",
     "i": "FS_IMMUTABLE_FL",
+    "j": "FS_JOURNAL_DATA_FL",
 }
 OPEN = {"creat": "O_CREAT", "trunc": "O_TRUNC", "dsync": "O_DSYNC", "sync": "O_SYNC"}
 

@@ -103,7 +103,7 @@ ERRORS = {
     "permissions of four digits": (run("chmod A 4755"), 2, 11, "not three octal digits"),
     "list without its mask": (run("setfacl A u::rw-,u:7:r--,g::r--,o::---"), 2, 13, "missing: m::"),
     "no owner": (run("chown A root"), 2, 11, "is not UID:GID"),
-    "inode flag nobody knows": (run("chattr A +z"), 2, 12, "one of A, C, a, d, i"),
+    "inode flag nobody knows": (run("chattr A +z"), 2, 12, "one of A, C, D, S, a, d, i, j"),
     "time that a clock may show": (run("utimes A 1000000000"), 2, 12, "from 0 to 999999999"),
     "long wait": (run("wait 10001"), 2, 8, "from 0 to 10000"),
     "missing one of three": (
@@ -346,7 +346,7 @@ def draw(random_: random.Random) -> Operation:
         text.Kind.PERMISSIONS: lambda: f"{random_.randrange(0o1000):03o}",
         text.Kind.ACL: lambda: "u::rw-,u:7:r--,g::r--,m::r--,o::---",
         text.Kind.OWNER: lambda: f"{random_.randrange(65536)}:0",
-        text.Kind.FLAG: lambda: random_.choice("+-") + random_.choice("ACadi"),
+        text.Kind.FLAG: lambda: random_.choice("+-") + random_.choice("ACDSadij"),
         text.Kind.SECONDS: lambda: random_.choice([0, 1024, 999_999_999]),
         text.Kind.MILLISECONDS: lambda: random_.choice([0, 2048, 10_000]),
         text.Kind.MICROSECONDS: lambda: random_.choice([0, 1024, 100_000]),

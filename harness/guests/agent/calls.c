@@ -576,8 +576,9 @@ static int set_times(const struct operation *operation)
 }
 
 const struct inode_flag inode_flags[] = { /* workloads/workload.py: INODE_FLAGS, VERITY_FLAG */
-	{ 'A', FS_NOATIME_FL }, { 'C', FS_NOCOW_FL },	  { 'V', FS_VERITY_FL }, { 'a', FS_APPEND_FL },
-	{ 'd', FS_NODUMP_FL },	{ 'i', FS_IMMUTABLE_FL }, { 0, 0 },
+	{ 'A', FS_NOATIME_FL }, { 'C', FS_NOCOW_FL },  { 'D', FS_DIRSYNC_FL },	 { 'S', FS_SYNC_FL },
+	{ 'V', FS_VERITY_FL },	{ 'a', FS_APPEND_FL }, { 'd', FS_NODUMP_FL },	 { 'i', FS_IMMUTABLE_FL },
+	{ 'j', FS_JOURNAL_DATA_FL }, { 0, 0 },
 };
 
 /* f2fs accepts +C and leaves it out (f2fs_fileattr_set() masks by F2FS_SETTABLE_FS_FL): then nothing was done. */
