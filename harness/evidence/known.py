@@ -888,13 +888,16 @@ KNOWN = (
         CANNOT_BE_OPENED_ANY_MORE,
         ("ext4-verity-fast-commit",),
     ),
-    KnownBug(
-        VALUES_NOT_DELETED,
-        ("6.12", "7.2"),
-        "ext4",
-        "young-attributes-of-a-removed-file",
-        ("fsck: not clean (filesystem)", "quiet: filesystem error (kernel log)"),
-        ("ext4-ea-inode",),
+    *(
+        KnownBug(
+            VALUES_NOT_DELETED,
+            ("6.12", "7.2"),
+            "ext4",
+            workload,
+            ("fsck: not clean (filesystem)", "quiet: filesystem error (kernel log)"),
+            ("ext4-ea-inode",),
+        )
+        for workload in ("removed-synchronous-file-with-a-long-value", "young-attributes-of-a-removed-file")
     ),
     KnownBug(HASHES_IN_THE_FILE, ("6.12", "7.2"), "f2fs", EVERYWHERE, LARGER_BY_HASHES, ("f2fs-verity",)),
     KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
