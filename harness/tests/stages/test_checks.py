@@ -163,6 +163,20 @@ def test_both_disks_of_an_audit_that_failed_can_be_looked_at(tmp_path: Path) -> 
     assert (disks / THEN_BLOCKS).read_text() == "0\n1\n"
 
 
+def test_of_several_devices_the_checker_is_given_the_one_that_is_asked_for(tmp_path: Path, monkeypatch):
+    asked = []
+
+    def check(_profile: Profile, _image: Path, first: int) -> Fsck:
+        asked.append(first)
+        return Fsck(exit=0, output="")
+
+    monkeypatch.setattr(checks, "check_filesystem", check)
+    several = Checks(profile("btrfs-raid1"), tmp_path / "reads", Audit(0))
+    for first in (1, 0):
+        several.answer(RecoveredDisk({}, ()), lambda: contextlib.nullcontext(tmp_path), first)
+    assert asked == [1, 0]
+
+
 def test_a_checker_that_is_killed_in_an_audit_says_nothing_against_the_proof(
     scene: Scene, tmp_path, monkeypatch
 ):

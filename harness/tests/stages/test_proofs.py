@@ -167,7 +167,7 @@ def test_the_checker_of_a_proven_state_sees_its_own_disk_with_what_recovery_chan
     scene = scene_of(tmp_path, proves=SOME, changes=changed)
     images: list[bytes] = []
 
-    def check(_profile, image: Path, *_reads) -> Fsck:
+    def check(_profile, image: Path, *_reads, first: int = 0) -> Fsck:
         images.append(image.read_bytes())
         return Fsck(0, "")
 

@@ -325,7 +325,9 @@ def test_the_checker_sees_the_state_with_what_recovery_changed(tmp_path: Path, m
     changes = {60: b"r" * BLOCK_BYTES, 0: b"s" * BLOCK_BYTES}
     scene = Scene(tmp_path, ENTRIES, fates=fates, changes=changes)
     monkeypatch.setattr(
-        checks, "check_filesystem", lambda profile, image: Fsck(exit=0, output=digest(image.read_bytes()))
+        checks,
+        "check_filesystem",
+        lambda profile, image, first: Fsck(exit=0, output=digest(image.read_bytes())),
     )
     for one in scene.run():
         expected = bytearray(scene.base)
@@ -342,7 +344,7 @@ def test_what_recovery_changed_is_not_on_the_disk_of_the_next_state(tmp_path: Pa
     scene = Scene(tmp_path, ENTRIES, changes={last: b"r" * BLOCK_BYTES})
     seen: list[bytes] = []
 
-    def check(profile: Profile, image: Path) -> Fsck:
+    def check(profile: Profile, image: Path, first: int) -> Fsck:
         seen.append(image.read_bytes()[last * BLOCK_BYTES :])
         scene.guest_slot.changes.clear()  # the recovery of the states after the first changes nothing
         return Fsck(exit=0, output="")
@@ -354,7 +356,7 @@ def test_what_recovery_changed_is_not_on_the_disk_of_the_next_state(tmp_path: Pa
 
 
 def test_a_state_that_killed_the_guest_is_not_checked(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(checks, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
+    monkeypatch.setattr(checks, "check_filesystem", lambda *_, first: Fsck(exit=0, output=""))
     fates = {9: ["panic", "panic"]}
     found = Scene(tmp_path, ENTRIES, changes={1: bytes(BLOCK_BYTES)}, fates=fates).run()
     assert [one.prefix for one in found if observed(one).fsck is None] == [9]
@@ -366,7 +368,7 @@ def test_an_answer_that_lacks_a_changed_block_is_our_trouble_and_is_not_checked(
     """Before, the checker saw the disk with some of what recovery wrote, and not all of it."""
     checked: list[str] = []
 
-    def check(profile: Profile, image: Path) -> Fsck:
+    def check(profile: Profile, image: Path, first: int) -> Fsck:
         checked.append(digest(image.read_bytes()))
         return Fsck(exit=0, output="")
 
@@ -381,7 +383,7 @@ def test_an_answer_that_lacks_a_changed_block_is_our_trouble_and_is_not_checked(
 
 @pytest.mark.parametrize("at", [0, 9, COUNT])
 def test_a_failed_unmount_is_reported_and_the_guest_replaced(tmp_path: Path, monkeypatch, at: int) -> None:
-    monkeypatch.setattr(checks, "check_filesystem", lambda *_: Fsck(exit=0, output=""))
+    monkeypatch.setattr(checks, "check_filesystem", lambda *_, first: Fsck(exit=0, output=""))
     scene = Scene(tmp_path, ENTRIES, fates={at: ["busy"]})
     found = scene.run()
     seen = observed(found[at])
