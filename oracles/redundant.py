@@ -2,7 +2,7 @@
 redundant: what is kept on two devices is whole on each, once a scrub has mended it.
 
 In:       a Case (Observation.scrub, without).
-Out:      a Verdict; none where nothing was scrubbed.
+Out:      a Verdict; none where nothing was scrubbed. has_checksums() of a history.
 Not here: the states that ask for it (harness/states/members.py), how a scrub is done (harness/agent).
 """
 
@@ -11,6 +11,7 @@ import errno
 from oracles.case import Case
 from oracles.trees import difference
 from oracles.verdict import Tier, Verdict, Violation
+from workloads.history import History
 
 NAME = "redundant"
 CHECKS = (
@@ -20,7 +21,8 @@ CHECKS = (
 )
 NOT_CHECKED = (
     "How many copies were wrong: what a walk reads is mended before. A device that is gone is not replaced. "
-    "Copies without a checksum (chattr +C, nodatasum) cannot be told apart."
+    "Copies without a checksum cannot be told apart: in workloads with chattr +C the "
+    "trees are not compared."
 )
 
 
@@ -43,12 +45,20 @@ def judge(case: Case) -> Verdict | None:
     return case.verdict(NAME, 4 if seen.without >= 0 else 2, violations)
 
 
+def has_checksums(history: History) -> bool:
+    """Whether all that btrfs keeps of it has: not what is written in place."""
+    done = (step.operation for step in (*history.setup, *history.run))
+    return not any(each.word == "chattr" and each.mode == "+C" for each in done)
+
+
 def _without(case: Case) -> list[Violation]:
     seen = case.observation
     if seen.without_errno:
         found = f"mount without device {seen.without}: {_name(seen.without_errno)}"
         return [_violation(case, "mount refused without a device", "any one device may be lost", found)]
-    if seen.without_tree is not None and (differing := difference(seen.tree, seen.without_tree)):
+    # What is written in place, and was not synced, may be on one device alone.
+    compared = seen.without_tree if has_checksums(case.history) else None
+    if compared is not None and (differing := difference(seen.tree, compared)):
         path, expected, found = differing
         found = f"without device {seen.without}: {found}"
         return [_violation(case, "lost with a device", expected, found, path)]

@@ -20,6 +20,7 @@ from harness.stages.recover import Recovered, Recovery
 from harness.stages.session import WANT_DIRECTORY_TIMES, WANT_TIMES, walk_flags
 from harness.states.log import Log
 from oracles.profiles import Profile, asked
+from oracles.redundant import has_checksums
 from oracles.spec import State
 from oracles.verdict import Tier
 from reports.results import Judgement
@@ -124,12 +125,6 @@ def loud_lines(judgement: Judgement, ledger: Ledger) -> list[str]:
         loud = [line for line in ledger.kernel_log(state.observation) if is_loud(line)]
         lines += [f"== recovering {state.spec} ==", *loud] if loud else []
     return lines
-
-
-def has_checksums(history: History) -> bool:
-    """Whether all that btrfs keeps of it has: not what is written in place."""
-    done = (step.operation for step in (*history.setup, *history.run))
-    return not any(each.word == "chattr" and each.mode == "+C" for each in done)
 
 
 def walk_asks(history: History, profile: Profile, tier: Tier) -> int:

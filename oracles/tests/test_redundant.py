@@ -55,6 +55,18 @@ def test_any_device_may_be_lost_after_a_scrub(bench):
     assert kinds(redundant.judge(again)) == {"mount refused after a scrub"}
 
 
+def test_what_is_written_in_place_may_be_on_one_device_alone():
+    """Its copies have no checksums: an older one cannot be told from a newer one."""
+    bench = Bench("run\n  mkdir A\n  chattr A +C\n  write A/foo 0 8K\n", "btrfs-raid1")
+    tree = bench.tree()
+    case = bench.case(
+        tree, scrub=Scrub(), without=0, without_tree=replaced(tree, "A/foo", size=0, content=())
+    )
+    assert not kinds(redundant.judge(case))
+    refused = bench.case(tree, scrub=Scrub(), without=0, without_errno=5)
+    assert kinds(redundant.judge(refused)) == {"mount refused without a device"}
+
+
 def test_times_may_differ_without_a_device(bench):
     tree = bench.tree()
     other = replaced(tree, "A/foo", times=(5, 6))

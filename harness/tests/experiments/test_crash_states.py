@@ -2,9 +2,10 @@
 
 import pytest
 
-from harness.experiments.crash_states import has_checksums, walk_asks
+from harness.experiments.crash_states import walk_asks
 from harness.stages.session import WANT_DIRECTORY_TIMES, WANT_TIMES
 from oracles.profiles import profile
+from oracles.redundant import has_checksums
 from oracles.tests.made import history_of
 from oracles.verdict import Tier
 
