@@ -22,6 +22,7 @@ from oracles.model.synchronous import synchronous
 from oracles.model.words import WORDS
 from workloads.history import History, Step
 from workloads.text import format_operation as words
+from workloads.workload import Operation
 
 
 def build(history: History) -> Model:
@@ -61,13 +62,20 @@ def do(fs: Builder, step: Step) -> None:
             half_done(fs, handler)
     # By a descriptor of O_SYNC, fallocate too: fs/xfs/xfs_file.c xfs_file_fallocate() forces the log.
     synced = "sync" in fs.how(step.operation)
-    commits = step.operation.word in COMMITTING or step.operation.parallel in fs.committing
+    commits = may_commit_by_itself(fs, step.operation) or step.operation.parallel in fs.committing
     if step.result < 0 or commits or fs.time in fs.model.logging or synced:
         fs.model.may_commit.append(fs.time)
     if step.result == 0:
         handler(fs, step.operation)
         if fs.synchronous_names:
             synchronous(fs, step.operation)
+
+
+def may_commit_by_itself(fs: Builder, operation: Operation) -> bool:
+    """Whether the call, or what it sets going, may commit all that came before. On xfs to drop inodes from
+    the cache pushes the log's tail, for which what is not in the log yet is written there
+    (fs/xfs/xfs_icache.c xfs_reclaim_inodes_nr(), fs/xfs/xfs_trans_ail.c xfsaild_push())."""
+    return operation.word in COMMITTING or (operation.word == "evict" and fs.filesystem == "xfs")
 
 
 def stop(fs: Builder, step: Step) -> None:

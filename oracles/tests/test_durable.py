@@ -691,6 +691,16 @@ def test_data_writeback_may_show_stale_bytes_in_what_was_not_synced_alone(name, 
     assert kinds(durable.judge(bench.case(tree))) == expected
 
 
+@pytest.mark.parametrize(("name", "expected"), [("xfs", False), ("btrfs", True), ("ext4", True)])
+def test_what_leaves_the_cache_of_xfs_may_have_been_committed(name, expected):
+    """Then an fsync of the directory above the new one has nothing to force."""
+    bench = Bench("run\n  mkdir dir\n  evict .\n  creat dir/foo\n  fsync .\n", name)
+    found = kinds(durable.judge(bench.case(without(bench.tree(), "dir/foo"))))
+    assert bool(found) is expected
+    before = Bench("run\n  mkdir dir\n  creat dir/foo\n  evict .\n  fsync .\n", name)
+    assert kinds(durable.judge(before.case(without(before.tree(), "dir/foo"))))
+
+
 NEW_BELOW = "run\n  mkdir dir\n  creat dir/foo\n  mkdir dir/sub\n  creat dir/sub/bar\n"
 
 
