@@ -204,8 +204,10 @@ def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
     xfs_reflink_remap_prep())."""
     if not case.asks_for("ordered-data"):
         return None
-    for time, start, end in _cuts(case, inode):
-        if max(shown_since(case) or 0, _size_shown_since(case, inode, node)) < time:
+    found = _cuts(case, inode)
+    seen = max(shown_since(case) or 0, _size_shown_since(case, inode, node)) if found else 0
+    for time, start, end in found:
+        if seen < time:
             return None
         pieces = [
             piece._replace(sources=piece.sources | ZEROS)

@@ -13,13 +13,12 @@ Mode Linux only an address, "ip 0x6030e5b5", to which harness/guests/symbols.py 
 the first function of a filesystem in the call trace.
 """
 
-import errno
 import re
 from collections.abc import Iterable, Sequence
 
 from oracles.faults import alive
 from oracles.faults.alive import FUNCTION, OF_FILESYSTEM
-from oracles.observation import Observation
+from oracles.observation import Observation, errno_name
 from oracles.profiles import Profile, promise_text
 from oracles.quiet import NAME as QUIET
 from oracles.quiet import sign
@@ -53,7 +52,7 @@ def judge_live(profile: Profile, tier: Tier, seen: Observation) -> tuple[Verdict
         return (_verdict(alive.NAME, tier, 1, [_died(profile, seen)]),)
     unmount = []
     if seen.umount_errno:
-        name = errno.errorcode.get(seen.umount_errno, str(seen.umount_errno))
+        name = errno_name(seen.umount_errno)
         unmount.append(
             _violation(profile, "unmount failed", "kernel", "unmount succeeds", f"unmount: {name}")
         )

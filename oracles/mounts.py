@@ -6,9 +6,8 @@ Out:      a Verdict; never none.
 Not here: whether what was mounted is right (the other oracles).
 """
 
-import errno
-
 from oracles.case import Case
+from oracles.observation import errno_name
 from oracles.profiles import promise
 from oracles.trees import difference
 from oracles.verdict import Tier, Verdict, Violation
@@ -40,7 +39,7 @@ def judge(case: Case) -> Verdict:
     )
     for kind, call, number in calls:
         if number:
-            name = errno.errorcode.get(number, str(number))
+            name = errno_name(number)
             violations.append(_violation(case, kind, f"{call} succeeds", f"{call}: {name}"))
     if seen.norecovery_wrote and promise(case.profile, "no-recovery") is not None:
         found = "a mount with ro and norecovery wrote to the disk"

@@ -6,6 +6,7 @@ Out:      Observation with its Tree, plain data; equal bytes in, equal data out.
 Not here: how it was obtained (harness/stages/recover.py), what it means (the oracles).
 """
 
+import errno
 import hashlib
 
 import msgspec
@@ -93,6 +94,11 @@ def identity(tree: Tree) -> bytes:
         alike = msgspec.structs.replace(node, ino=0, blocks=0, mtime=-1, data=(), times=None, extents=None)
         digest.update(msgspec.json.encode(alike))
     return digest.digest()
+
+
+def errno_name(number: int) -> str:
+    """ "EIO" of 5; the number itself where no error has it."""
+    return errno.errorcode.get(number, str(number))
 
 
 def noun(kind: str) -> str:

@@ -173,18 +173,18 @@ _ENCRYPTED = "test_dummy_encryption"
 
 
 def _ext4_with(
-    name: str, features: str, variant: str, promised: tuple[Promise, ...], options: str = ""
+    name: str, promised: tuple[Promise, ...], features: str = "", options: str = "", variant: str = ""
 ) -> Profile:
-    """Features of mke2fs -O that need a variant of the kernel's config."""
+    """Features of mke2fs -O, mount options; the variant of the kernel's config that they need."""
     return Profile(
         name,
         "ext4",
-        (*_EXT4_MKFS, "-O", features),
+        (*_EXT4_MKFS, "-O", features) if features else _EXT4_MKFS,
         "e2fsprogs",
         _EXT4_CHECK,
         mount_options=options,
         size_bytes=_EXT4_SIZE_BYTES,
-        config=(variant,),
+        config=(variant,) if variant else (),
         promises=promised,
     )
 
@@ -386,28 +386,11 @@ PROFILES = (
         size_bytes=128 << 20,
         promises=promises.EXT4,
     ),
-    Profile(
-        "ext4-data-journal",
-        "ext4",
-        _EXT4_MKFS,
-        "e2fsprogs",
-        _EXT4_CHECK,
-        mount_options="data=journal",
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4_DATA_JOURNAL,
-    ),
-    Profile(
-        "ext4-fast-commit",
-        "ext4",
-        (*_EXT4_MKFS, "-O", "fast_commit"),
-        "e2fsprogs",
-        _EXT4_CHECK,
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4_FAST_COMMIT,
-    ),
-    _ext4_with("ext4-verity", "verity", "verity", promises.EXT4),
-    _ext4_with("ext4-verity-fast-commit", "verity,fast_commit", "verity", promises.EXT4_FAST_COMMIT),
-    _ext4_with("ext4-encryption", "encrypt", "encryption", promises.EXT4, _ENCRYPTED),
+    _ext4_with("ext4-data-journal", promises.EXT4_DATA_JOURNAL, options="data=journal"),
+    _ext4_with("ext4-fast-commit", promises.EXT4_FAST_COMMIT, "fast_commit"),
+    _ext4_with("ext4-verity", promises.EXT4, "verity", variant="verity"),
+    _ext4_with("ext4-verity-fast-commit", promises.EXT4_FAST_COMMIT, "verity,fast_commit", variant="verity"),
+    _ext4_with("ext4-encryption", promises.EXT4, "encrypt", _ENCRYPTED, "encryption"),
     Profile(
         "ext4-writeback",
         "ext4",
@@ -419,39 +402,13 @@ PROFILES = (
         promises=promises.EXT4_WRITEBACK,
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
-    Profile(
-        "ext4-nodioread-nolock",
-        "ext4",
-        _EXT4_MKFS,
-        "e2fsprogs",
-        _EXT4_CHECK,
-        mount_options="nodioread_nolock",
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4,
-    ),
-    Profile(
-        "ext4-nodelalloc",
-        "ext4",
-        # A write gets its blocks at once (ext4_write_begin()), and the data of files with chattr +j go
-        # through the journal, which they do not beside delayed allocation (ext4_inode_journal_mode()).
-        _EXT4_MKFS,
-        "e2fsprogs",
-        _EXT4_CHECK,
-        mount_options="nodelalloc",
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4,
-    ),
-    Profile(
-        "ext4-ea-inode",
-        "ext4",
-        # The values of extended attributes that are too long for the block beside the inode are in inodes of
-        # their own (fs/ext4/xattr.c), whose data go through the journal.
-        (*_EXT4_MKFS, "-O", "ea_inode"),
-        "e2fsprogs",
-        _EXT4_CHECK,
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4,
-    ),
+    _ext4_with("ext4-nodioread-nolock", promises.EXT4, options="nodioread_nolock"),
+    # A write gets its blocks at once (ext4_write_begin()), and the data of files with chattr +j go
+    # through the journal, which they do not beside delayed allocation (ext4_inode_journal_mode()).
+    _ext4_with("ext4-nodelalloc", promises.EXT4, options="nodelalloc"),
+    # The values of extended attributes that are too long for the block beside the inode are in inodes of
+    # their own (fs/ext4/xattr.c), whose data go through the journal.
+    _ext4_with("ext4-ea-inode", promises.EXT4, "ea_inode"),
     Profile(
         "ext4-inline-data",
         "ext4",
@@ -472,17 +429,9 @@ PROFILES = (
         size_bytes=_EXT4_SIZE_BYTES,
         promises=promises.EXT4,
     ),
-    Profile(
-        "ext4-orphan-file",
-        "ext4",
-        # Orphans stand in blocks of a file, and not in a list through their inodes (fs/ext4/orphan.c). The
-        # default since e2fsprogs 1.47.0 (its release notes); Debian 12 leaves it off.
-        (*_EXT4_MKFS, "-O", "orphan_file"),
-        "e2fsprogs",
-        _EXT4_CHECK,
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4,
-    ),
+    # Orphans stand in blocks of a file, and not in a list through their inodes (fs/ext4/orphan.c). The
+    # default since e2fsprogs 1.47.0 (its release notes); Debian 12 leaves it off.
+    _ext4_with("ext4-orphan-file", promises.EXT4, "orphan_file"),
     Profile(
         "ext4-ro-first",
         "ext4",

@@ -6,9 +6,8 @@ Out:      a Verdict; none where nothing was scrubbed. has_checksums() of a histo
 Not here: the states that ask for it (harness/states/members.py), how a scrub is done (harness/agent).
 """
 
-import errno
-
 from oracles.case import Case
+from oracles.observation import errno_name
 from oracles.trees import difference
 from oracles.verdict import Tier, Verdict, Violation
 from workloads.history import History
@@ -33,7 +32,7 @@ def judge(case: Case) -> Verdict | None:
     done = seen.scrub
     violations = []
     if done.error:
-        violations.append(_violation(case, "scrub failed", "a scrub succeeds", _name(done.error)))
+        violations.append(_violation(case, "scrub failed", "a scrub succeeds", errno_name(done.error)))
     if done.unrepaired:
         found = f"{done.unrepaired} of {done.found} wrong copies were not mended"
         violations.append(_violation(case, "copy not mended", "a scrub mends every copy", found))
@@ -54,7 +53,7 @@ def has_checksums(history: History) -> bool:
 def _without(case: Case) -> list[Violation]:
     seen = case.observation
     if seen.without_errno:
-        found = f"mount without device {seen.without}: {_name(seen.without_errno)}"
+        found = f"mount without device {seen.without}: {errno_name(seen.without_errno)}"
         return [_violation(case, "mount refused without a device", "any one device may be lost", found)]
     # What is written in place, and was not synced, may be on one device alone.
     compared = seen.without_tree if has_checksums(case.history) else None
@@ -63,13 +62,9 @@ def _without(case: Case) -> list[Violation]:
         found = f"without device {seen.without}: {found}"
         return [_violation(case, "lost with a device", expected, found, path)]
     if seen.returned_errno:
-        found = f"mount with all devices again: {_name(seen.returned_errno)}"
+        found = f"mount with all devices again: {errno_name(seen.returned_errno)}"
         return [_violation(case, "mount refused after a scrub", "it succeeds", found)]
     return []
-
-
-def _name(number: int) -> str:
-    return errno.errorcode.get(number, str(number))
 
 
 def _violation(case: Case, kind: str, expected: str, found: str, path: str = ".") -> Violation:

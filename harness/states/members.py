@@ -86,15 +86,14 @@ def _returned(log: Log, places: Places) -> Iterator[State]:
         written[one.device].append(one)
     if len(written) < places.count:
         return
+    moments = (0, *(cut.prefix for cut in cuts(log)))
     behind = sorted({one.entry + 1 for of in written.values() for one in of} | {len(log)})
     for device in range(places.count):
         others = [of for at, of in written.items() if at != device]
         for prefix in behind:
             newest = max(_generation(of, prefix) for of in others)
             earlier = [
-                since
-                for since in (0, *(cut.prefix for cut in cuts(log)))
-                if since < prefix and _generation(written[device], since) < newest
+                since for since in moments if since < prefix and _generation(written[device], since) < newest
             ]
             for since in dict.fromkeys((*earlier[:1], *earlier[-1:])):
                 if lost := sent(log, device, since, prefix):

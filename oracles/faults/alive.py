@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 
 from oracles.faults.damage import DamageCase
-from oracles.observation import Observation
+from oracles.observation import Observation, errno_name
 from oracles.profiles import Profile, promise_text
 from oracles.quiet import PLACE, sign
 from oracles.verdict import Answer, Tier, Verdict, Violation
@@ -40,7 +40,7 @@ def judge_seen(profile: Profile, tier: Tier, seen: Observation) -> Verdict:
     run = seen.fault
     violations = _of_kernel(profile, seen, "kernel")
     if run and run.umount_errno not in (0, errno.EINVAL):
-        name = errno.errorcode.get(run.umount_errno, str(run.umount_errno))
+        name = errno_name(run.umount_errno)
         violations.append(
             _violation(profile, "kernel", "unmount failed", "unmount succeeds", f"unmount: {name}")
         )

@@ -12,7 +12,7 @@ from oracles import durable
 from oracles.case import best_reading
 from oracles.faults.faulted import FaultCase
 from oracles.faults.told import unsure_paths
-from oracles.observation import FaultRun
+from oracles.observation import FaultRun, errno_name
 from oracles.profiles import promise
 from oracles.verdict import Tier, Verdict, Violation
 
@@ -62,7 +62,7 @@ def judge(case: FaultCase) -> Verdict | None:
 
 
 def _unreachable(case: FaultCase) -> Violation:
-    name = errno.errorcode.get(case.observation.mount_errno, str(case.observation.mount_errno))
+    name = errno_name(case.observation.mount_errno)
     return Violation(
         "all lost",
         "filesystem",
@@ -80,7 +80,7 @@ def behaviour(run: FaultRun) -> str:
         return GOES_ON
     if run.readonly or run.after_errno == errno.EROFS:
         return READ_ONLY
-    name = errno.errorcode.get(run.after_errno, str(run.after_errno))
+    name = errno_name(run.after_errno)
     if run.after_call == "create" and run.after_errno in (errno.EIO, errno.ESHUTDOWN, errno.EUCLEAN):
         return SHUT_DOWN
     return f"{run.after_call} of a new file failed with {name}"

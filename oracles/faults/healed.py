@@ -7,13 +7,12 @@ Not here: damage at rest, of which it is not asked (judge.py), whether the mount
           (noticed), whether the kernel survives (alive).
 """
 
-import errno
 import re
 
 import msgspec
 
 from oracles.faults.damage import DamageCase
-from oracles.observation import Observation, Tree
+from oracles.observation import Observation, Tree, errno_name
 from oracles.trees import difference
 from oracles.usable import AGAIN, LITTLE, key_of
 from oracles.verdict import Tier, Verdict, Violation
@@ -42,10 +41,10 @@ def judge(case: DamageCase) -> Verdict | None:
         return None
     seen = case.observation
     if seen.umount_errno:
-        name = errno.errorcode.get(seen.umount_errno, str(seen.umount_errno))
+        name = errno_name(seen.umount_errno)
         return _broken(case, "unmount failed", ".", "the unmount succeeds", f"unmount: {name}")
     if seen.second_mount_errno:
-        name = errno.errorcode.get(seen.second_mount_errno, str(seen.second_mount_errno))
+        name = errno_name(seen.second_mount_errno)
         return _broken(case, "mount fails afterwards", ".", "the disk is mounted", f"mount: {name}")
     found = seen.second_tree if seen.second_tree is not None else seen.tree
     needs_check = any(map(NEEDS_CHECK.search, seen.kernel_log))
