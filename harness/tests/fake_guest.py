@@ -33,6 +33,7 @@ from harness.stages.session import (
     WANT_CHANGES,
     WANT_COUNTERS,
     WANT_PROOFS,
+    WANT_SCRUB,
     WRITE,
 )
 from harness.states.log import Entry, write_log
@@ -138,7 +139,7 @@ class FakeGuest(MemoryDevices):
     def _take(self, inbox: bytes) -> None:
         at = 0
         while at < len(inbox):
-            magic, sequence, flags, count, place, place_bytes, _, _ = REQUEST.unpack_from(inbox, at)
+            magic, sequence, flags, count, place, place_bytes, _, lost = REQUEST.unpack_from(inbox, at)
             assert (magic, place_bytes) == (REQUEST_MAGIC, SLOT_BYTES)
             head = at + REQUEST.size
             at = head + count * WRITE.size
@@ -148,6 +149,8 @@ class FakeGuest(MemoryDevices):
                 offset, length, zero = WRITE.unpack_from(inbox, head + number * WRITE.size)
                 writes.append((offset, bytes(length) if zero else inbox[at : at + length]))
                 at += 0 if zero else length
+            if flags & WANT_SCRUB:
+                self._guest_slot.scrubbed.append((sequence, lost))
             self._todo.append(lambda a=(sequence, flags, place, writes): self._do(*a))
 
     def hear(self, timeout_s: float = 0.0) -> list[str]:
@@ -257,6 +260,7 @@ class FakeGuestSlot:
         self.boots = 0
         self.asked: list[int] = []
         self.used: list[int] = []  # those whose first mount was to be put to use
+        self.scrubbed: list[tuple[int, int]] = []  # and which device is taken away
 
     def next_fate(self, sequence: int) -> str:
         left = self._fates.get(sequence)

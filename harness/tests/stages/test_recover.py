@@ -13,6 +13,7 @@ from harness.stages.recover import Recovered, Recovery
 from harness.stages.session import (
     BATCH_BYTES,
     BATCH_STATES,
+    NO_DEVICE,
     WANT_CHANGES,
 )
 from harness.states.crash import states
@@ -22,7 +23,7 @@ from harness.states.nested import Recoveries, file_name
 from harness.tests.fake_guest import FakeGuestSlot, digest, told
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
-from oracles.spec import State
+from oracles.spec import GONE, LATE, State
 from workloads.entries import EntryFlag
 
 SIZE_BYTES = 64 * BLOCK_BYTES
@@ -461,3 +462,15 @@ def test_counters_come_behind_the_changed_blocks(tmp_path: Path) -> None:
     )
     assert rest_is_right(scene, scene.run())
     assert set(told_of.values()) == {b"counted 0", b"counted 1", b"counted 2"}
+
+
+@pytest.mark.parametrize(("redundant", "asked"), [(True, [(1, 0), (2, NO_DEVICE)]), (False, [])])
+def test_what_is_kept_twice_is_scrubbed_where_a_device_was_not_as_the_others(
+    tmp_path: Path, redundant: bool, asked: list[tuple[int, int]]
+) -> None:
+    scene = Scene(tmp_path, ENTRIES)
+    profile = msgspec.structs.replace(scene.profile, devices=(BLOCK_BYTES, BLOCK_BYTES), redundant=redundant)
+    scene.recovery = Recovery(scene.guest_slot, profile, False, tmp_path)
+    alike, late, gone = State(3), State(4, members=((1, LATE),)), State(5, members=((0, GONE),))
+    scene.run([alike, late, gone])
+    assert scene.guest_slot.scrubbed == asked
