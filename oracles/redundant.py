@@ -3,7 +3,8 @@ redundant: what is kept on two devices is whole on each, once a scrub has mended
 
 In:       a Case (Observation.scrub, without).
 Out:      a Verdict; none where nothing was scrubbed. has_checksums() of a history.
-Not here: the states that ask for it (harness/states/members.py), how a scrub is done (harness/agent).
+Not here: the states that ask for it (harness/states/members.py), how a scrub is done
+          (harness/guests/agent/scrub.c).
 """
 
 from oracles.case import Case
