@@ -118,7 +118,7 @@ class AllowedValues:
         self._living: dict[int, Floor] = {}  # of chains, without those that had ended at `done`
         self._entry_values: dict[Slot, frozenset[int | None]] = {}
         self._entry_histories: dict[Slot, frozenset[int | None]] = {}
-        self._pieces: dict[tuple[int, int], tuple[Piece, ...]] = {}
+        self._pieces: dict[tuple[int, int, int], tuple[Piece, ...]] = {}
         self.in_order: InOrder = before.in_order if before else InOrder()
         self._asked_of_objects: dict[int, tuple[Any, ...]] = {}
         if before is None:
@@ -813,24 +813,25 @@ class AllowedValues:
         ranges += [(each.low, each.high) for each in self._cut_short(inode, first)]
         return Sizes(frozenset(exact), tuple(r for r in ranges if r[0] < r[1]))
 
-    def pieces(self, inode: int, first: int) -> tuple[Piece, ...]:
-        """For each byte the sources it may have when it may show any of the times first to now.
+    def pieces(self, inode: int, first: int, last: int | None = None) -> tuple[Piece, ...]:
+        """For each byte the sources it may have when it may show any of the times first to last, or to now.
 
         Zero is allowed where some of these times has it, and from the smallest end of file on: the
         size may reach the disk before the data (truncate to a larger size, fallocate, a later write
         further out), and what lies between is a hole.
         """
-        key = (inode, first)
+        end = self.now if last is None else last
+        key = (inode, first, end)
         if key not in self._pieces:
             timeline = self.model.content[inode]
-            values = timeline.within(first, self.now)
+            values = timeline.within(first, end)
             zero_from = min(size_of(content) for content in values)
             if timeline.start > first:
                 zero_from = 0
             # collapse-range and insert-range punch, then move extent after extent, each in its own
             # transaction (xfs_collapse_file_space()); nobody calls them atomic.
             for time, (moved, offset) in self.model.moving.items():
-                if moved == inode and first < time <= self.now:
+                if moved == inode and first < time <= end:
                     zero_from = min(zero_from, offset)
             zero_from = min([zero_from, *(each.start for each in self._cut_short(inode, first))])
             self._pieces[key] = merged_pieces([*values, *self._not_moved(inode, first)], zero_from)

@@ -29,7 +29,8 @@ CHECKS = (
     "to the right object), the directories above them, size, bytes, mode, owner, inode "
     "flags, times that were set, extended attributes, symlink targets, device numbers, "
     "link counts and preallocated blocks. For each of them the result of a later "
-    "operation is accepted too. What a truncate cut off has no blocks any more, but for 256 KiB."
+    "operation is accepted too. A file that is longer than a truncate left it has what it held before. "
+    "What a truncate cut off has no blocks any more, but for 256 KiB."
     " On btrfs, xfs and f2fs also mtime and ctime of a directory "
     "that was fsynced itself. On ext4 also the size of a new file that was written and renamed over "
     "another, once the rename is visible."
@@ -46,6 +47,7 @@ SECTOR_BYTES = 512
 # The largest piece in which these profiles give blocks: an extent that btrfs compresses
 # (BTRFS_MAX_UNCOMPRESSED in fs/btrfs/compression.h); a cluster of bigalloc is half as long.
 UNIT_BYTES = 128 << 10
+CUT_BYTES = 16 << 10  # what is rewritten where a file is cut: a block, or a cluster of f2fs-compress
 SPARE_BYTES = 256 << 10  # for the trees of extents and of attributes, which st_blocks counts as well
 
 
@@ -479,9 +481,34 @@ def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
         return [_attribute(case, "data unreadable", inode, node, expected, found, floor)]
     difference = first_difference(node.content, pieces, node.size)
     if difference is None:
+        difference = first_difference(node.content, _before_a_cut(case, inode, node, floor), node.size)
+    if difference is None:
         return []
     expected = f"at offset {difference.offset}: {allowed_words(difference)}"
     return [_attribute(case, "data lost", inode, node, expected, difference.found, floor)]
+
+
+def _before_a_cut(case: Case, inode: int, node: Node, floor: Floor) -> list[Piece]:
+    """What the file holds behind the end that a truncate sets, while its size shows that this truncate is not
+    on disk: what it held before. The blocks behind the new end go with the size, in one transaction or later
+    ones (fs/ext4/inode.c ext4_setattr(), fs/xfs/xfs_iops.c xfs_setattr_size(), fs/btrfs/inode.c
+    btrfs_truncate_inode_items(), fs/f2fs/file.c f2fs_setattr()), and must not be used for anything else, nor
+    be discarded, until these are on disk. The piece that holds the new end may be written before: the rest of
+    it is zeroed in memory. A file that others change meanwhile is not asked."""
+    allowed = case.allowed
+    if not case.asks_for("no-stale-data") or any(
+        each.inode == inode for each in case.model.cut_short.values()
+    ):
+        return []
+    timeline = case.model.content[inode]
+    for time, old, new in timeline.changes(floor.time, allowed.now):
+        step = case.model.steps[time - 1]
+        if size_of(new) >= size_of(old) or step.result or step.operation.parallel:
+            continue
+        if node.size > max(size_of(content) for content in timeline.within(time, allowed.now)):
+            start = -(-size_of(new) // CUT_BYTES) * CUT_BYTES
+            return clipped(allowed.pieces(inode, floor.time, time - 1), start, node.size)
+    return []
 
 
 def _range(case: Case, inode: int, node: Node, part: RangeFloor) -> list[Violation]:

@@ -286,6 +286,17 @@ PROFILES = (
         promises=promises.BTRFS,
     ),
     Profile(
+        "btrfs-discard",
+        "btrfs",
+        ("mkfs.btrfs", "-q", "-f"),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        # In the commit that frees them, and not in a thread 120 s later (fs/btrfs/discard.c).
+        mount_options="discard=sync",
+        size_bytes=_BTRFS_SIZE_BYTES,
+        promises=promises.BTRFS,
+    ),
+    Profile(
         "btrfs-4k-nodes",
         "btrfs",
         # A quarter of the default: trees, the log tree too, are higher, and split and merge sooner.
@@ -403,6 +414,8 @@ PROFILES = (
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
     _ext4_with("ext4-nodioread-nolock", promises.EXT4, options="nodioread_nolock"),
+    # What a commit freed is discarded when it is on disk (fs/ext4/mballoc.c ext4_process_freed_data()).
+    _ext4_with("ext4-discard", promises.EXT4, options="discard"),
     # A write gets its blocks at once (ext4_write_begin()), and the data of files with chattr +j go
     # through the journal, which they do not beside delayed allocation (ext4_inode_journal_mode()).
     _ext4_with("ext4-nodelalloc", promises.EXT4, options="nodelalloc"),
@@ -624,6 +637,17 @@ PROFILES = (
         promises=promises.XFS,
     ),
     Profile(
+        "xfs-discard",
+        "xfs",
+        ("mkfs.xfs", "-q", "-f"),
+        "xfsprogs",
+        _XFS_CHECK,
+        # What a checkpoint of the log freed, once it is on disk (fs/xfs/xfs_log_cil.c xlog_cil_committed()).
+        mount_options="discard",
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
+    ),
+    Profile(
         "xfs-wsync",
         "xfs",
         # What a call defers (blocks to free, entries of the trees of references and of owners) is in the
@@ -723,6 +747,20 @@ PROFILES = (
         config=("f2fs",),
         promises=promises.F2FS_STRICT,
         denies=promises.F2FS_DENIES,
+    ),
+    Profile(
+        "f2fs-nodiscard",
+        "f2fs",
+        ("mkfs.f2fs", "-q", "-f"),
+        "f2fs-tools",
+        _F2FS_CHECK,
+        # FITRIM then discards at once, and otherwise leaves it to a thread that waits for idle times
+        # (fs/f2fs/segment.c f2fs_trim_fs()).
+        mount_options="nodiscard",
+        size_bytes=_F2FS_SIZE_BYTES,
+        config=("f2fs",),
+        promises=promises.F2FS,
+        denies=promises.F2FS_POSIX_DENIES,
     ),
     Profile(
         "f2fs-ro-first",

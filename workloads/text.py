@@ -269,6 +269,7 @@ WORDS = MappingProxyType(
         "thaw": Word((), "let a frozen filesystem write again"),
         "grow": Word((), "make the mounted filesystem as large as its device"),
         "relocate": Word((), "move what the filesystem holds to other blocks (btrfs: balance, f2fs: gc)"),
+        "trim": Word((), "tell the device which blocks are free (fstrim)"),
         "remount": Word(
             (_WRITABLE,), "unmount and mount again; ro, rw: change how it is mounted instead", optional=1
         ),

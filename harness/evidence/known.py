@@ -55,7 +55,7 @@ FIRST = ("5.10",)  # in which fast commits are new
 LATER = (*BOTH, "7.2")  # 7.2.13
 EVERY = (*FIRST, *LATER)
 # btrfs-single of 7.2.13 writes nine entries during the rename, and does not show it; why is not known.
-WITH_LOG_ON_7_2 = ("btrfs", "btrfs-holes", "btrfs-noholes")
+WITH_LOG_ON_7_2 = ("btrfs", "btrfs-discard", "btrfs-holes", "btrfs-noholes")
 # All that were run but btrfs-single, as above.
 REPLACED_ON_7_2 = (
     *WITH_LOG_ON_7_2,

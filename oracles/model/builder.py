@@ -62,7 +62,7 @@ class Builder:
         self.beside: list[tuple[Step, int, int, int]] = []  # (step, inode, start, end) that threads wrote
         # Blocks of threads of which one commits again and again, at any time beside the others.
         self.committing = {
-            one.operation.parallel for one in history.run if one.operation.word == "relocate"
+            one.operation.parallel for one in history.run if one.operation.word in ("relocate", "trim")
         } - {0}
         self._written = history.written
         self._new_inode(history.root_inode, "dir", "the root")

@@ -53,8 +53,9 @@ BY_NAME = ("unlink", "rmdir", "rename")
 # Beside fsync and its like: fs/btrfs/ioctl.c create_subvol(), create_snapshot(), btrfs_ioctl_snap_destroy();
 # and the timers: 30 s of btrfs and of xfs, 5 s of ext4. A call that failed may have committed to find room.
 # And fs/btrfs/ioctl.c btrfs_ioctl_resize(), fs/btrfs/super.c btrfs_freeze(), fs/btrfs/relocation.c
-# relocate_block_group(); fs/f2fs/gc.c f2fs_gc().
-COMMITTING = ("subvol", "snapshot", "wait", "grow", "relocate", "freeze", "thaw")
+# relocate_block_group(); fs/f2fs/gc.c f2fs_gc(), fs/f2fs/segment.c f2fs_trim_fs(); fs/xfs/xfs_discard.c
+# xfs_trim_gather_extents().
+COMMITTING = ("subvol", "snapshot", "wait", "grow", "relocate", "trim", "freeze", "thaw")
 
 
 # Errors with which a call may end after part of its work: no more room, a device that failed, a signal.

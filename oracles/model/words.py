@@ -520,6 +520,7 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "thaw": _nothing,
     "grow": _nothing,
     "relocate": _nothing,
+    "trim": _nothing,
     "remount": _sync,
     "umount": _sync,
     "evict": _nothing,

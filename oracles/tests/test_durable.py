@@ -638,6 +638,31 @@ def test_a_truncate_that_is_durable_has_given_its_blocks_back():
         assert kinds(durable.judge(bench.case(tree))) == expected, (rest, blocks)
 
 
+CUT = "run\n  write foo 0 128K\n  fsync foo\n  truncate foo 20K\n"
+
+
+@pytest.mark.parametrize("name", ["btrfs", "ext4", "xfs", "f2fs"])
+@pytest.mark.parametrize(
+    ("rest", "start", "end", "expected"),
+    [
+        ("", 32768, 131072, {"data lost"}),
+        ("", 65536, 69632, {"data lost"}),
+        ("  append foo 8K\n", 32768, 131072, {"data lost"}),
+        # The rest of the block, or cluster, of the new end: zeroed in memory, and written like any other.
+        ("", 20480, 32768, set()),
+        # These have made it as long again, and what they wrote may not be there.
+        ("  truncate foo 128K\n", 32768, 131072, set()),
+        ("  write foo 124K 8K\n", 32768, 131072, set()),
+    ],
+)
+def test_what_a_truncate_cuts_off_is_there_as_long_as_the_size_is(name, rest, start, end, expected):
+    """Or blocks were discarded, or given to another file, before the truncate was durable."""
+    bench = Bench(CUT + rest, name)
+    content = (Run(0, start, "w", 1), Run(start, end - start, "z"), Run(end, 131072 - end, "w", 1))
+    tree = replaced(bench.tree(), "foo", size=131072, content=tuple(run for run in content if run.length))
+    assert kinds(durable.judge(bench.case(tree))) == expected
+
+
 def test_preallocation_is_promised_at_its_place():
     """generic/677: as many blocks elsewhere are not those that were reserved."""
     text = "run\n  write foo 0 8K\n  fallocate foo keep-size 16K 8K\n  fsync foo\n"

@@ -491,7 +491,7 @@ def test_what_makes_all_durable_must_keep_it(name, word):
 
 
 @pytest.mark.parametrize("name", JOURNALS)
-@pytest.mark.parametrize("word", ["thaw", "grow", "relocate", "remount rw"])
+@pytest.mark.parametrize("word", ["thaw", "grow", "relocate", "trim", "remount rw"])
 def test_what_only_changes_the_mount_promises_nothing(name, word):
     """An older tree is right after it; no file changes."""
     bench = Bench(f"{CHANGED}  {word}\n", name)
@@ -512,9 +512,10 @@ def test_what_a_frozen_or_read_only_filesystem_refuses_has_no_effect():
     assert set(model.names_at(model.root, model.end_time)) == {"b", "c"}
 
 
-@pytest.mark.parametrize(("word", "commits"), [("relocate", True), ("evict foo", False)])
-def test_a_relocation_may_commit_at_any_time_beside_other_calls(word, commits):
-    """fs/btrfs/relocation.c relocate_block_group() ends one transaction after the other."""
+@pytest.mark.parametrize(("word", "commits"), [("relocate", True), ("trim", True), ("evict foo", False)])
+def test_what_may_commit_at_any_time_beside_other_calls(word, commits):
+    """fs/btrfs/relocation.c relocate_block_group() ends one transaction after the other; fs/xfs/xfs_discard.c
+    xfs_trim_gather_extents() forces the log for each allocation group, and again for each 100 extents."""
     threads = f"  parallel\n    thread\n      {word}\n    thread\n      write foo 0 4K\n      chmod foo 600\n"
     history = history_of(f"setup\n  creat foo\nrun\n  chmod foo 640\n{threads}  chmod foo 644\n", "btrfs")
     before, *beside, after = [step.index + 1 for step in history.run]

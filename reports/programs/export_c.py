@@ -701,6 +701,8 @@ def requests(operation: Operation, index: int, one: Reproducer) -> list[str]:
         return with_file(path, "O_RDONLY", verified(operation))
     if operation.word == "relocate":
         return with_file(".", "O_RDONLY", relocated(operation, one.filesystem))
+    if operation.word == "trim":
+        return with_file(".", "O_RDONLY", trimmed(operation))
     if operation.word != "atomicwrite":
         return []
     if one.filesystem == "f2fs":
@@ -726,6 +728,14 @@ def verified(operation: Operation) -> list[str]:
         checked("fstat(<file>, &status)", operation),
         "how.block_size = status.st_blksize;",
         checked("ioctl(<file>, FS_IOC_ENABLE_VERITY, &how)", operation),
+    ]
+
+
+def trimmed(operation: Operation) -> list[str]:
+    return [
+        "struct fstrim_range everything = { .len = UINT64_MAX };",
+        "",
+        checked("ioctl(<file>, FITRIM, &everything)", operation),
     ]
 
 

@@ -723,6 +723,14 @@ def test_relocate_is_the_request_of_its_filesystem(tmp_path, filesystem, request
     compiled(tmp_path, text)
 
 
+def test_trim_asks_for_all_that_is_free(tmp_path):
+    trimmed = made(parse("setup\n  write foo 0 8K\nrun\n  unlink foo\n  trim\n"), filesystem="xfs")
+    text = export_c.program(trimmed, "F1.c")
+    assert "struct fstrim_range everything = { .len = UINT64_MAX };" in text
+    assert "ioctl(file, FITRIM, &everything)" in text
+    compiled(tmp_path, text)
+
+
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
 def test_relocate_is_refused_where_there_is_no_request_for_it(filesystem):
     relocated = made(parse("setup\n  write foo 0 8K\nrun\n  relocate\n"), filesystem=filesystem)

@@ -54,6 +54,7 @@ def test_every_word_is_drawn_but_faults_threads_and_what_fills_the_disk():
         "thaw",
         "grow",
         "relocate",
+        "trim",
         "atomicwrite",
         "defragment",
         "verity",

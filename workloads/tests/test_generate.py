@@ -171,6 +171,7 @@ def test_all_words_are_in_the_full_bounds():
         "thaw",
         "grow",
         "relocate",
+        "trim",
     }
 
 

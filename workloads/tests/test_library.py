@@ -134,6 +134,7 @@ class Names:
                     "thaw",
                     "grow",
                     "relocate",
+                    "trim",
                 )
 
     def rename(self, old, new, mode):
@@ -182,7 +183,7 @@ def test_every_word_meets_a_full_filesystem():
             for operation in operations if workload.theme == "full" else ():
                 filled = filled or operation.word == "fill"
                 met[block] |= {operation.word} if filled else set()
-    needing = set(text.WORDS) - {"fault", "errortag", "stop", "freeze", "thaw", "grow", "relocate"}
+    needing = set(text.WORDS) - {"fault", "errortag", "stop", "freeze", "thaw", "grow", "relocate", "trim"}
     assert needing - met["run"] == set()
     assert needing - met["setup"] == {"await", "umount"}
 

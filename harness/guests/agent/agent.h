@@ -194,6 +194,7 @@ void stamp(unsigned char *buffer, int index, uint64_t offset, size_t length);
 int set_errortag(const char *tag, bool on);
 int grow(void);
 int relocate(void);
+int trim(void);
 int write_atomically(const struct operation *operation);
 int defragment(const char *path);
 int enable_verity(const char *path);

@@ -864,6 +864,8 @@ static int do_persist(const struct operation *operation)
 		return grow();
 	if (is(operation, "relocate"))
 		return relocate();
+	if (is(operation, "trim"))
+		return trim();
 	if (is(operation, "errortag"))
 		return set_errortag(operation->name, !operation->mode[0]);
 	if (is(operation, "await"))

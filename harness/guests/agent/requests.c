@@ -202,6 +202,17 @@ int relocate(void)
 	return result;
 }
 
+/* f2fs discards in a thread, unless it is told not to (discard_unit=, nodiscard); the others before they return. */
+int trim(void)
+{
+	struct fstrim_range everything = { .len = UINT64_MAX };
+	int root = open(".", O_RDONLY | O_DIRECTORY);
+	int result = root < 0 ? -1 : ioctl(root, FITRIM, &everything);
+
+	release("", root);
+	return result;
+}
+
 /* --- a write that is not torn ------------------------------------------------------------------ */
 
 static int write_whole(int file, const struct operation *operation, const unsigned char *bytes, int flags)
