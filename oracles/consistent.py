@@ -6,10 +6,10 @@ Out:      a Verdict; none where there is no tree.
 Not here: what should be in the tree (durable, historical).
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from oracles.case import Case
-from oracles.observation import UNLISTED, Node, Tree, noun
+from oracles.observation import UNLISTED, Node, Tree, errno_name, noun
 from oracles.recovered import is_of_mkfs, split
 from oracles.verdict import Tier, Verdict, Violation
 
@@ -18,7 +18,8 @@ CHECKS = (
     "The link count equals the number of names (of a directory: as the filesystem counts "
     "it). The type in a directory entry is that of its object. All names of an inode "
     "show the same file. The content covers the size, and data has blocks. The size of a "
-    "symlink is the length of its target. Every read succeeds, and lost+found is empty."
+    "symlink is the length of its target. Every read succeeds, and lost+found is empty. Where quota is kept, "
+    "each user and group has as many inodes and as much space by it as the tree shows."
 )
 NOT_CHECKED = (
     "Blocks beyond those that the data needs; times; free space, which fsck checks; attributes whose names "
@@ -27,6 +28,9 @@ NOT_CHECKED = (
 
 SECTOR_BYTES = 512
 BLOCK_BYTES = 4096  # the largest block of these profiles
+QUOTA_KINDS = {0: "user", 1: "group"}
+# The two of the realtime device, which belong to root (fs/xfs/xfs_qm.c xfs_qm_dqusage_adjust()).
+UNSEEN_INODES = {"xfs": 2}
 # fs/nilfs2/file.c: llseek is generic_file_llseek(), to which all up to the size is data.
 WITHOUT_SEEK_DATA = ("nilfs2",)
 
@@ -55,7 +59,46 @@ def violations_of(case: Case, tree: Tree) -> list[Violation]:
             found += [_violation(case, *item) for item in _names(same)]
         elif same[0].kind == "dir" and len(same) > 1:
             found.append(_violation(case, "directory twice", same[1], "one name", f"also {same[0].path}"))
+    # What nobody can see may be counted: a file without a name, or below what cannot be read.
+    if not found and not any(node.errors or node.kind == "unknown" for node in tree):
+        found += _quota(case, tree)
     return found
+
+
+def _quota(case: Case, tree: Tree) -> list[Violation]:
+    """What each user and group has, against the sums over the tree."""
+    told = case.observation.quota
+    if told is None:
+        return []
+    refused = next((one for one in told if one.number < 0), None)
+    if refused is not None:
+        errno = errno_name(refused.space_bytes)
+        return [_violation(case, "quota off", tree[0], "quota that can be asked", f"quotactl: {errno}")]
+    had: Counter[tuple[int, int]] = Counter()
+    space: Counter[tuple[int, int]] = Counter()
+    for node in {node.ino: node for node in tree}.values():
+        for owner in enumerate((node.uid, node.gid)):
+            had[owner] += 1
+            space[owner] += _counted_bytes(node, case.profile.filesystem)
+    for kind in QUOTA_KINDS:
+        had[kind, 0] += UNSEEN_INODES.get(case.profile.filesystem, 0)
+    counted = {(one.kind, one.number): (one.inodes, one.space_bytes) for one in told}
+    found = []
+    for owner in sorted({*had, *counted}):
+        expected, seen = (had[owner], space[owner]), counted.get(owner, (0, 0))
+        if expected != seen:
+            whose = f"{QUOTA_KINDS[owner[0]]} {owner[1]}"
+            words = ["{} inodes and {} bytes of {}".format(*each, whose) for each in (expected, seen)]
+            found.append(_violation(case, "quota differs", tree[0], f"{words[0]}, as the tree has", words[1]))
+    return found
+
+
+def _counted_bytes(node: Node, filesystem: str) -> int:
+    """What is counted for it. stat(2) of f2fs adds what is inside the inode (fs/f2fs/file.c f2fs_getattr()),
+    and blocks outside it are whole."""
+    if filesystem == "f2fs" and node.blocks * SECTOR_BYTES % BLOCK_BYTES:
+        return (node.blocks - -(-node.size // SECTOR_BYTES)) * SECTOR_BYTES
+    return node.blocks * SECTOR_BYTES
 
 
 Item = tuple[str, Node, str, str]

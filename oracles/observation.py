@@ -202,6 +202,16 @@ class Scrub(msgspec.Struct, frozen=True, omit_defaults=True):
     found_again: int = 0
 
 
+class Quota(msgspec.Struct, frozen=True, array_like=True):
+    """What a user (kind 0) or a group (1) has, as the filesystem counts it (quotactl(2) Q_GETNEXTQUOTA):
+    bytes on the disk, inodes. number -1: it could not be asked, and `space_bytes` is the errno."""
+
+    kind: int
+    number: int
+    space_bytes: int
+    inodes: int
+
+
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One state, recovered.
 
@@ -232,6 +242,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
                   not as the others; else None. Behind it, if all devices were there, `without` was taken
                   away, -1 for none: without_errno is of the read-only mount of the others, and without_tree
                   what it showed where that is not `tree`; returned_errno of the mount with all of them again.
+    quota:        after the first walk, where the profile keeps it; else None.
     kernel_log:   the guest kernel's log lines of this state as "LEVEL text", LEVEL 0 to 7, no times.
     fsck:         None when it did not run.
     death:        "" or how the kernel ended while it had this state: "panic", "exit", "hang";
@@ -262,6 +273,7 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     probe_steps: int = 0
     room: Room | None = None
     empty_room: Room | None = None
+    quota: tuple[Quota, ...] | None = None
     scrub: Scrub | None = None
     without: int = -1
     without_errno: int = 0

@@ -35,6 +35,7 @@ class Profile(msgspec.Struct, frozen=True):
                 images, in mount_options ("logdev=%1") for the devices; device 0 is mounted. They lie one
                 behind the other on the disk, and size_bytes has one block more.
     redundant:  any one of the devices may be lost.
+    quota:      what users and groups have is counted, and quotactl(2) tells it.
     overlay:    mount options of an overlayfs that is mounted above the filesystem, in which everything
                 happens; "" for none. What the setup of a workload made is in a lower layer.
     setup:      operations, as a workload's text has them, that come before the setup of each workload.
@@ -57,6 +58,7 @@ class Profile(msgspec.Struct, frozen=True):
     room_bytes: int = 0
     devices: tuple[int, ...] = ()
     redundant: bool = False
+    quota: bool = False
     overlay: str = ""
 
     @property
@@ -580,6 +582,7 @@ PROFILES = (
         _EXT4_CHECK,
         size_bytes=_EXT4_SIZE_BYTES,
         config=("quota",),
+        quota=True,
         promises=promises.EXT4,
     ),
     Profile(
@@ -635,6 +638,7 @@ PROFILES = (
         mount_options="uquota,gquota,pquota",
         size_bytes=_XFS_SIZE_BYTES,
         promises=promises.XFS,
+        quota=True,
     ),
     Profile(
         "xfs-discard",
@@ -747,6 +751,20 @@ PROFILES = (
         config=("f2fs",),
         promises=promises.F2FS_STRICT,
         denies=promises.F2FS_DENIES,
+    ),
+    Profile(
+        "f2fs-quota",
+        "f2fs",
+        # What users and groups have stands in hidden files that a checkpoint writes with the rest
+        # (f2fs_quota_sync() in fs/f2fs/super.c).
+        ("mkfs.f2fs", "-q", "-f", "-O", "extra_attr,quota"),
+        "f2fs-tools",
+        _F2FS_CHECK,
+        size_bytes=_F2FS_SIZE_BYTES,
+        config=("f2fs", "quota"),
+        promises=promises.F2FS,
+        denies=promises.F2FS_POSIX_DENIES,
+        quota=True,
     ),
     Profile(
         "f2fs-nodiscard",

@@ -42,6 +42,7 @@ AUDIT_PROOF = 65536
 BLOCK_FAILS = {"read": 131072, "write": 262144}  # by Damage.fails
 WANT_EMPTY_ROOM = 524288
 WANT_SCRUB = 1048576
+WANT_QUOTA = 2097152
 NO_DEVICE = (1 << 64) - 1
 PART_SHIFT = 56  # agent/agent.h: CHANGED_SECTORS_SHIFT
 BLOCK_MASK = (1 << PART_SHIFT) - 1
@@ -183,6 +184,7 @@ class Session:
         if asks & WANT_PROOFS and profile.filesystem in NO_READAHEAD:
             self._flags |= WITHOUT_READAHEAD
         self._flags |= READ_ONLY_FIRST if profile.read_only_first else 0
+        self._flags |= WANT_QUOTA if profile.quota else 0
         self._half = 0
         self._first: list[DiskWrite] = []  # of load(): it goes with the first request, which spares a wait
         self._under_way: deque[int] = (

@@ -332,6 +332,7 @@ WIDE = {
     "garbage-collected-between-fsyncs": 2 * text.M,
     "garbage-collected-then-synced": 2 * text.M,
     "garbage-collected-without-a-checkpoint": text.M,
+    "large-holes-of-a-fsynced-file-used-at-once": 4 * text.M,
 }
 
 

@@ -82,6 +82,7 @@ enum {
 	WRITE_FAILS = 262144,
 	WANT_EMPTY_ROOM = 524288,
 	WANT_SCRUB = 1048576, /* and then do without the device `lost` */
+	WANT_QUOTA = 2097152,
 };
 
 struct write { /* kind 0: data follows; 1: zeros */
@@ -340,6 +341,7 @@ static void check_state(const struct request *request, uint64_t sectors, const c
 				     .reads = request->flags & WANT_READS,
 				     .read_only_first = request->flags & READ_ONLY_FIRST,
 				     .empty_room = request->flags & WANT_EMPTY_ROOM,
+				     .quota = request->flags & WANT_QUOTA,
 				     .scrub = scrub,
 				     .lost = request->lost,
 				     .counters = request->flags & WANT_COUNTERS };

@@ -108,6 +108,9 @@ bool slices_without(int slice, bool without);
 /* scrub.c: of btrfs on several devices. */
 void put_scrub(struct text *out);
 
+/* quota.c */
+void put_quota(struct text *out, const char *device);
+
 /* layers.c: overlayfs above the filesystem. */
 int disk_mount(const char *device, const char *filesystem, unsigned long flags, const char *options);
 bool layers_wanted(const char *options);
@@ -274,6 +277,7 @@ struct recovery {
 	bool plain; /* a device that stands alone: what was written to it is not known */
 	bool read_only_first; /* a mount that must not recover, one that does and is read-only, then the others */
 	bool empty_room; /* tell how much is free when the probe has removed everything */
+	bool quota; /* after the walk */
 	bool scrub; /* before the probe, and then a mount without the device `lost`; -1: with all that are there */
 	int lost;
 	bool counters; /* keep what mount, walk and unmount executed (counters.c) */

@@ -533,6 +533,12 @@ bool recover(const struct recovery *recovery, struct changed_blocks *changed)
 		walk(&report);
 		size_t tree_length = report.length - tree;
 
+		if (recovery->quota) {
+			stage(recovery, "quota");
+			if (!strcmp(recovery->filesystem, "xfs"))
+				await_removed_files();
+			put_quota(&report, recovery->device);
+		}
 		if (recovery->read_only_first && !of_device &&
 		    (device_tree.length != tree_length || memcmp(device_tree.bytes, report.bytes + tree, tree_length))) {
 			put(&report, ",\"device_tree\":");
