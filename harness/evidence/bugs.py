@@ -23,6 +23,7 @@ NEEDS = {
     "fast_commit": "ext4 with the feature `fast_commit`, which mke2fs does not set by itself",
     "inline_data": "ext4 with the feature `inline_data`, which mke2fs does not set by itself",
     "ea_inode": "ext4 with the feature `ea_inode`, which mke2fs does not set by itself",
+    "quota": "a filesystem that counts what users and groups have",
     "fsync_mode=strict": "this mount option of f2fs",
     "threads": "two threads that work on one file",
     "several processors": "a guest with several processors (`--cpus`)",

@@ -87,7 +87,9 @@ COPIED_UP = "OVERLAY-1"
 UNTOLD_BY_SYNCFS = "OVERLAY-2"
 CLONED_UP = "OVERLAY-3"
 HASHES_NOT_LOGGED = "BTRFS-19"
+OUTGROWN = "BTRFS-20"
 HASHES_IN_THE_FILE = "F2FS-17"
+FROZEN_QUOTA = "F2FS-18"
 HASHES_NOT_COMMITTED = "EXT4-27"
 VALUES_NOT_DELETED = "EXT4-28"
 ZEROS_DROPPED = "F2FS-15"
@@ -171,7 +173,9 @@ F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
 READ_ONLY = "f2fs-ro-first"
 # Without f2fs-compress: no block of a compressed file is written in place, and a cluster is cut as a whole.
-F2FS_PROFILES = ("f2fs", "f2fs-strict", READ_ONLY, "f2fs-verity", "f2fs-encryption")
+F2FS_PROFILES = (
+    *("f2fs", "f2fs-strict", READ_ONLY, "f2fs-verity", "f2fs-encryption", "f2fs-nodiscard", "f2fs-quota"),
+)
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
 REALTIME_REUSED = "XFS-8"
@@ -899,6 +903,29 @@ KNOWN = (
         )
         for workload in ("removed-synchronous-file-with-a-long-value", "young-attributes-of-a-removed-file")
     ),
+    KnownBug(
+        OUTGROWN,
+        ("6.12", "7.2"),
+        "btrfs",
+        "item-of-names-outgrows-its-leaf",
+        ("mounts: panic (filesystem)",),
+        maybe=True,  # where the leaf has room for it still, or nodes have another size
+    ),
+    *(
+        KnownBug(
+            FROZEN_QUOTA,
+            ("6.12", F2FS_FIXED, "7.2", F2FS_FIXED_7_2),
+            "f2fs",
+            workload,
+            ("consistent: quota differs (directory)",),
+            ("f2fs-quota",),
+        )
+        for workload in (
+            "freeze-makes-all-durable",
+            "long-symlinks-removed-beside-fsyncs",
+            "two-fsyncs-in-one-record-of-the-log",
+        )
+    ),
     KnownBug(HASHES_IN_THE_FILE, ("6.12", "7.2"), "f2fs", EVERYWHERE, LARGER_BY_HASHES, ("f2fs-verity",)),
     KnownBug(FIRST_NODE, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("O", "R", "T")),
     KnownBug(OVER_WHAT_IT_READS, ("6.12", "7.2"), "f2fs", EVERYWHERE, FSYNCED_SIGNATURES, models=("N",)),
@@ -1328,7 +1355,9 @@ class Fix(msgspec.Struct, frozen=True):
 FIXES = (
     Fix("fix/nilfs2-fsync-writes-a-changed-inode", "nilfs2", (NO_SEGMENT,)),
     Fix("fix/nilfs2-fsync-flushes-the-device-itself", "nilfs2", (FLUSHED_BY_ANOTHER,)),
+    Fix("fix/btrfs-replayed-item-moves-where-it-has-room", "btrfs", (OUTGROWN,)),
     Fix("fix/btrfs-verity-is-not-logged-in-part", "btrfs", (HASHES_NOT_LOGGED,), ("btrfs-verity",)),
+    Fix("fix/f2fs-freeze-writes-changed-quota", "f2fs", (FROZEN_QUOTA,), ("f2fs-quota",)),
     Fix(
         "fix/f2fs-recovery-keeps-the-size-of-a-verified-file",
         "f2fs",
