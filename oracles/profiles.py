@@ -191,19 +191,22 @@ def _ext4_with(
     )
 
 
-def _f2fs_with(name: str, features: str, variants: tuple[str, ...], options: str = "") -> Profile:
-    """Features of mkfs.f2fs -O that need variants of the kernel's config."""
+def _f2fs_with(
+    name: str, features: str, variants: tuple[str, ...] = (), options: str = "", quota: bool = False
+) -> Profile:
+    """Features of mkfs.f2fs -O, and the variants of the kernel's config that they need beside f2fs."""
     return Profile(
         name,
         "f2fs",
-        ("mkfs.f2fs", "-q", "-f", "-O", features),
+        ("mkfs.f2fs", "-q", "-f", *(("-O", features) if features else ())),
         "f2fs-tools",
         _F2FS_CHECK,
         mount_options=options,
         size_bytes=_F2FS_SIZE_BYTES,
-        config=variants,
+        config=tuple(sorted(("f2fs", *variants))),
         promises=promises.F2FS,
         denies=promises.F2FS_POSIX_DENIES,
+        quota=quota,
     )
 
 
@@ -738,8 +741,8 @@ PROFILES = (
         promises=promises.F2FS,
         denies=promises.F2FS_POSIX_DENIES,
     ),
-    _f2fs_with("f2fs-verity", "extra_attr,verity", ("f2fs", "verity")),
-    _f2fs_with("f2fs-encryption", "encrypt", ("encryption", "f2fs"), _ENCRYPTED),
+    _f2fs_with("f2fs-verity", "extra_attr,verity", ("verity",)),
+    _f2fs_with("f2fs-encryption", "encrypt", ("encryption",), _ENCRYPTED),
     Profile(
         "f2fs-strict",
         "f2fs",
@@ -752,34 +755,12 @@ PROFILES = (
         promises=promises.F2FS_STRICT,
         denies=promises.F2FS_DENIES,
     ),
-    Profile(
-        "f2fs-quota",
-        "f2fs",
-        # What users and groups have stands in hidden files that a checkpoint writes with the rest
-        # (f2fs_quota_sync() in fs/f2fs/super.c).
-        ("mkfs.f2fs", "-q", "-f", "-O", "extra_attr,quota"),
-        "f2fs-tools",
-        _F2FS_CHECK,
-        size_bytes=_F2FS_SIZE_BYTES,
-        config=("f2fs", "quota"),
-        promises=promises.F2FS,
-        denies=promises.F2FS_POSIX_DENIES,
-        quota=True,
-    ),
-    Profile(
-        "f2fs-nodiscard",
-        "f2fs",
-        ("mkfs.f2fs", "-q", "-f"),
-        "f2fs-tools",
-        _F2FS_CHECK,
-        # FITRIM then discards at once, and otherwise leaves it to a thread that waits for idle times
-        # (fs/f2fs/segment.c f2fs_trim_fs()).
-        mount_options="nodiscard",
-        size_bytes=_F2FS_SIZE_BYTES,
-        config=("f2fs",),
-        promises=promises.F2FS,
-        denies=promises.F2FS_POSIX_DENIES,
-    ),
+    # What users and groups have stands in hidden files that a checkpoint writes with the rest
+    # (f2fs_do_quota_sync() in fs/f2fs/super.c).
+    _f2fs_with("f2fs-quota", "extra_attr,quota", ("quota",), quota=True),
+    # FITRIM then discards at once, and otherwise leaves it to a thread that waits for idle times
+    # (fs/f2fs/segment.c f2fs_trim_fs()).
+    _f2fs_with("f2fs-nodiscard", "", options="nodiscard"),
     Profile(
         "f2fs-ro-first",
         "f2fs",

@@ -75,7 +75,15 @@ def verified(
     for one in reproducers(finding, experiment, run):
         with workspace() as space:
             try:
-                trial = partial(try_on, one=one, form=form, fstests=fstests, space=space, progress=progress)
+                trial = partial(
+                    try_on,
+                    one=one,
+                    form=form,
+                    fstests=fstests,
+                    space=space,
+                    progress=progress,
+                    dies=finding.kind == "panic",
+                )
                 seen = tried_in_turn(kernels, trial, tries(one))
             except NotInThisForm as error:
                 unsaid.append(str(error))
@@ -132,8 +140,9 @@ def try_on(
     fstests: Path | None,
     space: Workspace,
     progress: Progress,
+    dies: bool = False,
 ) -> Seen:
-    """Errors: NotInThisForm, OSError."""
+    """dies: the finding is that the kernel panics. Errors: NotInThisForm, OSError."""
     folder = space.path / "tried"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -149,7 +158,8 @@ def try_on(
         command = "./repro"
     else:
         command = f"sh {name}"
-    return seen_of(word, run_in_guest(kernel, folder, command, space, fstests), one.asks("survives"))
+    ran = run_in_guest(kernel, folder, command, space, fstests)
+    return seen_of(word, ran, survives=dies or one.asks("survives"))
 
 
 def compile_in(folder: Path, name: str) -> None:

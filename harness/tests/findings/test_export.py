@@ -158,14 +158,15 @@ OWN, STOCK = "test+planted/a", "test"
 def tried(run: Path, monkeypatch: pytest.MonkeyPatch):
     """tried(answers) -> what verified() gives when the guests end with these statuses, by way and kernel."""
 
-    def do(answers: dict[tuple[str, str], int]):
+    def do(answers: dict[tuple[str, str], int], line: str = "BROKEN: foo is missing", **changes: str):
         finding, experiment = find(run, "F1")
+        finding = msgspec.structs.replace(finding, **changes)
         kernels = []
 
         def guest(kernel, folder, command, space, beside=None):
             way = "log" if "log-writes" in (folder / "repro.sh").read_text() else "flakey"
             kernels.append((way, str(kernel)))
-            return Ran(answers[way, str(kernel)], ("BROKEN: foo is missing",))
+            return Ran(answers[way, str(kernel)], (line,))
 
         monkeypatch.setattr(subject, "run_in_guest", guest)
         monkeypatch.setattr(subject, "build", lambda word, *_: type("Kernel", (), {"path": word})())
@@ -181,6 +182,15 @@ def test_what_fails_here_and_passes_there_is_kept(tried) -> None:
     (one, told), kernels = tried({("flakey", OWN): 1, ("flakey", STOCK): 0})
     assert (one.way, [each.shows for each in told]) == ("flakey", [True, False])
     assert kernels == [("flakey", OWN), ("flakey", STOCK)]
+
+
+def test_a_program_that_ends_with_its_kernel_shows_a_finding_that_is_a_panic(tried) -> None:
+    """And no other: there a guest that is gone was our trouble."""
+    answers = {(way, word): status for way in ("flakey", "log") for word, status in ((OWN, -1), (STOCK, 0))}
+    (_, told), _ = tried(answers, "Kernel panic - not syncing: BUG!", kind="panic")
+    assert [each.shows for each in told] == [True, False]
+    with pytest.raises(NoExport, match="no program shows it"):
+        tried(answers, "Kernel panic - not syncing: BUG!")
 
 
 def test_what_flakey_does_not_show_the_log_may(tried) -> None:
