@@ -587,7 +587,7 @@ KNOWN = (
         )
     ),
     # Only where xfs_repair of this machine has not the check of v6.10.
-    KnownBug("XFS-6", ("6.12",), "xfs", "long-symlink-loses-its-attribute", UNCLEAN, maybe=True),
+    KnownBug("XFS-6", ("6.12", "7.2"), "xfs", "long-symlink-loses-its-attribute", UNCLEAN, maybe=True),
     *(
         KnownBug(bug, ("6.12", "7.2"), filesystem, workload, UNCLEAN, (f"{filesystem}-room",))
         for bug, filesystem in (("EXT4-16", "ext4"), ("XFS-4", "xfs"))

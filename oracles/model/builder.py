@@ -75,6 +75,8 @@ class Builder:
     def is_fsync(self, operation: Operation) -> bool:
         if operation.word in ("fsync", "fdatasync", "msync"):
             return True
+        if not operation.length and operation.word in ("dedupe", "copyrange"):
+            return False  # it does not come to the filesystem
         if operation.word in ("clone", "dedupe", "copyrange"):  # fs/btrfs/reflink.c btrfs_remap_file_range()
             files = (operation.path, operation.path2)
             flags = [self.kept[path][1] for path in files if path in self.kept]

@@ -238,7 +238,9 @@ def _copyrange(fs: Builder, operation: Operation) -> None:
     """copy_file_range(2) is called until all is copied. Where source and target are one file, by two names,
     the first call may make it longer, and the next one reads what that wrote."""
     source, target = fs.sized(operation.path), fs.sized(operation.path2)
-    if source != target or not operation.length:
+    if not operation.length:
+        return  # of no bytes, as dedupe
+    if source != target:
         _clone(fs, operation)
         return
     start, end = operation.offset, operation.offset + operation.length
@@ -263,6 +265,8 @@ def _copy(fs: Builder, source: int, target: int, part: tuple[int, int], by: int)
 
 
 def _dedupe(fs: Builder, operation: Operation) -> None:
+    if not operation.length:  # of no bytes, and not of all (fs/remap_range.c vfs_dedupe_file_range_one())
+        return
     source, target, start, end = _between(fs, operation)
     _share_blocks(fs, source, target, (start, end), operation.at - start)
 

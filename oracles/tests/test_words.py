@@ -326,6 +326,17 @@ def test_dedupe_changes_no_byte():
     assert kinds(durable.judge(bench.case(zeros))) == {"data lost"}
 
 
+@pytest.mark.parametrize("word", ["dedupe", "copyrange"])
+def test_of_no_bytes_nothing_is_copied_or_shared(word):
+    """Of a clone none are all (fs/remap_range.c). A search found it: a file had to have another's blocks."""
+    text = f"setup\n  write a 0 8K\n  creat b\nrun\n  {word} a b 0 0 0\n  fsync b\n"
+    bench = Bench(text, "xfs")
+    assert node_at(bench.tree(), "b").size == 0
+    assert not kinds(durable.judge(bench.case(replaced(bench.tree(), "b", blocks=0))))
+    cloned = Bench(text.replace(f"{word} a b 0 0 0", "clone a b 0 0 0"), "xfs")
+    assert node_at(cloned.tree(), "b").size == 8192
+
+
 # --- attributes
 
 SET = {
