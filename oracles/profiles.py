@@ -174,6 +174,20 @@ def _journal_device(
 _ENCRYPTED = "test_dummy_encryption"
 
 
+def _btrfs_with(name: str, mkfs: tuple[str, ...] = (), options: str = "") -> Profile:
+    """Arguments of mkfs.btrfs, mount options."""
+    return Profile(
+        name,
+        "btrfs",
+        ("mkfs.btrfs", "-q", "-f", *mkfs),
+        "btrfs-progs",
+        _BTRFS_CHECK,
+        mount_options=options,
+        size_bytes=_BTRFS_SIZE_BYTES,
+        promises=promises.BTRFS,
+    )
+
+
 def _ext4_with(
     name: str, promised: tuple[Promise, ...], features: str = "", options: str = "", variant: str = ""
 ) -> Profile:
@@ -258,59 +272,16 @@ PROFILES = (
         _BTRFS_CHECK,
         promises=promises.BTRFS,
     ),
-    Profile(
-        "btrfs-nodatacow",
-        "btrfs",
-        ("mkfs.btrfs", "-q", "-f"),
-        "btrfs-progs",
-        _BTRFS_CHECK,
-        # btrfs(5): data is written in place where it can be, and has no checksums.
-        mount_options="nodatacow",
-        size_bytes=_BTRFS_SIZE_BYTES,
-        promises=promises.BTRFS,
-    ),
-    Profile(
-        "btrfs-compress",
-        "btrfs",
-        ("mkfs.btrfs", "-q", "-f"),
-        "btrfs-progs",
-        _BTRFS_CHECK,
-        # With compress alone a first block that does not shrink switches it off for the file (btrfs(5)).
-        mount_options="compress-force=zstd",
-        size_bytes=_BTRFS_SIZE_BYTES,
-        promises=promises.BTRFS,
-    ),
-    Profile(
-        "btrfs-quota",
-        "btrfs",
-        # Quota groups are counted in each commit, and btrfs check counts them again.
-        ("mkfs.btrfs", "-q", "-f", "-R", "quota"),
-        "btrfs-progs",
-        _BTRFS_CHECK,
-        size_bytes=_BTRFS_SIZE_BYTES,
-        promises=promises.BTRFS,
-    ),
-    Profile(
-        "btrfs-discard",
-        "btrfs",
-        ("mkfs.btrfs", "-q", "-f"),
-        "btrfs-progs",
-        _BTRFS_CHECK,
-        # In the commit that frees them, and not in a thread 120 s later (fs/btrfs/discard.c).
-        mount_options="discard=sync",
-        size_bytes=_BTRFS_SIZE_BYTES,
-        promises=promises.BTRFS,
-    ),
-    Profile(
-        "btrfs-4k-nodes",
-        "btrfs",
-        # A quarter of the default: trees, the log tree too, are higher, and split and merge sooner.
-        ("mkfs.btrfs", "-q", "-f", "-n", "4096"),
-        "btrfs-progs",
-        _BTRFS_CHECK,
-        size_bytes=_BTRFS_SIZE_BYTES,
-        promises=promises.BTRFS,
-    ),
+    # btrfs(5): data is written in place where it can be, and has no checksums.
+    _btrfs_with("btrfs-nodatacow", options="nodatacow"),
+    # With compress alone a first block that does not shrink switches it off for the file (btrfs(5)).
+    _btrfs_with("btrfs-compress", options="compress-force=zstd"),
+    # Quota groups are counted in each commit, and btrfs check counts them again.
+    _btrfs_with("btrfs-quota", mkfs=("-R", "quota")),
+    # In the commit that frees them, and not in a thread 120 s later (fs/btrfs/discard.c).
+    _btrfs_with("btrfs-discard", options="discard=sync"),
+    # A quarter of the default: trees, the log tree too, are higher, and split and merge sooner.
+    _btrfs_with("btrfs-4k-nodes", mkfs=("-n", "4096")),
     Profile(
         "btrfs-nearly-full",
         "btrfs",

@@ -33,6 +33,7 @@ from harness.stages.session import (
     WANT_CHANGES,
     WANT_COUNTERS,
     WANT_PROOFS,
+    WANT_QUOTA,
     WANT_SCRUB,
     WRITE,
 )
@@ -149,6 +150,8 @@ class FakeGuest(MemoryDevices):
                 offset, length, zero = WRITE.unpack_from(inbox, head + number * WRITE.size)
                 writes.append((offset, bytes(length) if zero else inbox[at : at + length]))
                 at += 0 if zero else length
+            if flags & WANT_QUOTA:
+                self._guest_slot.counted.append(sequence)
             if flags & WANT_SCRUB:
                 self._guest_slot.scrubbed.append((sequence, lost))
             self._todo.append(lambda a=(sequence, flags, place, writes): self._do(*a))
@@ -261,6 +264,7 @@ class FakeGuestSlot:
         self.asked: list[int] = []
         self.used: list[int] = []  # those whose first mount was to be put to use
         self.scrubbed: list[tuple[int, int]] = []  # and which device is taken away
+        self.counted: list[int] = []  # of what users have
 
     def next_fate(self, sequence: int) -> str:
         left = self._fates.get(sequence)

@@ -474,3 +474,12 @@ def test_what_is_kept_twice_is_scrubbed_where_a_device_was_not_as_the_others(
     alike, late, gone = State(3), State(4, members=((1, LATE),)), State(5, members=((0, GONE),))
     scene.run([alike, late, gone])
     assert scene.guest_slot.scrubbed == asked
+
+
+@pytest.mark.parametrize("quota", [True, False])
+def test_what_users_have_is_asked_for_where_it_is_counted(tmp_path: Path, quota: bool) -> None:
+    scene = Scene(tmp_path, ENTRIES)
+    profile = msgspec.structs.replace(scene.profile, quota=quota)
+    scene.recovery = Recovery(scene.guest_slot, profile, False, tmp_path)
+    scene.run([State(3), State(4)])
+    assert len(scene.guest_slot.counted) == (2 if quota else 0)
