@@ -29,8 +29,15 @@ NOT_CHECKED = "Memory that is never freed. How long a call took, if it ended wit
 LINES_OF_ERRORS = "filesystem error"
 BUSY = "Busy inodes after unmount"  # fs/super.c generic_shutdown_super()
 # What comes with a call trace of its own: fs/xfs/xfs_error.c xfs_error_report(), xfs_corruption_error();
-# fs/f2fs/checkpoint.c __is_bitmap_valid(), __f2fs_is_valid_blkaddr().
-REPORTS = (": Internal error ", ": access invalid blkaddr:", ": Inconsistent error blkaddr:")
+# fs/f2fs/checkpoint.c __is_bitmap_valid(), __f2fs_is_valid_blkaddr(); since Linux 6.15
+# (4f91f074702a "f2fs: add dump_stack() in f2fs_handle_critical_error()") fs/f2fs/super.c after an error that
+# stops f2fs.
+REPORTS = (
+    ": Internal error ",
+    ": access invalid blkaddr:",
+    ": Inconsistent error blkaddr:",
+    ": Stopped filesystem due to reason:",
+)
 # A function that was under way, not one whose address alone lay on the stack: "btrfs_foo+0x12/0x34".
 FUNCTION = re.compile(r"\b(\w+)\+0x(?!0/)[0-9a-f]+/")
 OF_FILESYSTEM = ("btrfs_", "ext4_", "jbd2_", "xfs_", "xlog_", "f2fs_", "nilfs_")

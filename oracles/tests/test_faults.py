@@ -197,6 +197,11 @@ def test_a_file_without_checksums_is_not_asked_about():
         ({"kernel_log": ("4 WARNING: CPU: 0 PID: 1 at fs/btrfs/disk-io.c:1",)}, "warning"),
         ({"kernel_log": ("4 Call Trace:",)}, "call trace"),
         ({"kernel_log": ("1 XFS (dm-4): Internal error xfs_trans_cancel at line 978", "4 Call Trace:")}, ""),
+        ({"kernel_log": ("4 Call Trace:", "4 F2FS-fs (dm-2): Stopped filesystem due to reason: 3")}, ""),
+        (
+            {"kernel_log": ("4 Call Trace:", "4 F2FS-fs (dm-2): Remounting filesystem read-only")},
+            "call trace",
+        ),
         ({"kernel_log": ("2 VFS: Busy inodes after unmount of dm-4",)}, "busy inodes"),
         ({"umount_errno": errno.EBUSY}, "unmount failed"),
         ({"umount_errno": errno.EINVAL}, ""),
