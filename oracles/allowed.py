@@ -42,6 +42,11 @@ XFS_XATTR_IN_INODE_BYTES = 64
 InOrder = dict[tuple[str, int], tuple[Node, tuple[Any, ...], int]]
 IN_ORDER_HELD = 4096
 
+# fs/btrfs/block-group.c, btrfs_calc_block_group_size_class(): a longer extent has block groups of its own.
+# Where there is none yet, btrfs_make_block_group() makes one, and the next fsync commits everything.
+BTRFS_SMALL_EXTENT_BYTES = 128 << 10
+ALLOCATING = ("write", "append", "pwrite", "mmapwrite", "fallocate", "fill", "copyrange")
+
 SUBVOLUME_TOP = 256  # include/uapi/linux/btrfs_tree.h: BTRFS_FIRST_FREE_OBJECTID
 
 
@@ -424,10 +429,15 @@ class AllowedValues:
                     self.attributes[inode] = floor._replace(time=when)
 
     def _surely_logged(self, persist: Persist) -> bool:
-        """It had something to write, and no name has gone or come that would make it commit everything."""
+        """It had something to write, and no name has gone or come that would make it commit everything, nor
+        were so many bytes written."""
         since = self.all.time
         changes = [rename.time for rename in self.model.renames] + [when for when, _, _ in self.model.linked]
         if persist.like != "fsync" or any(since < when < persist.time for when in changes):
+            return False
+        before = [self.model.steps[each - 1].operation for each in range(since + 1, persist.time)]
+        written = sum(operation.length for operation in before if operation.word in ALLOCATING)
+        if written > BTRFS_SMALL_EXTENT_BYTES or any(operation.word == "fill" for operation in before):
             return False
         return self._changed(persist.inode, since, persist.time)
 

@@ -569,6 +569,17 @@ PROFILES = (
         promises=promises.XFS,
     ),
     Profile(
+        "xfs-1k-blocks",
+        "xfs",
+        # Four blocks in a page: a part of a page may be unwritten or shared where the rest is not, and nodes
+        # of a tree hold a quarter.
+        ("mkfs.xfs", "-q", "-f", "-b", "size=1024"),
+        "xfsprogs",
+        _XFS_CHECK,
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
+    ),
+    Profile(
         "xfs-64k-dirs",
         "xfs",
         # The largest directory block there is, of 16 file system blocks: 1fea323ff005 ("xfs: reduce debug

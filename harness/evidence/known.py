@@ -92,6 +92,16 @@ HASHES_IN_THE_FILE = "F2FS-17"
 FROZEN_QUOTA = "F2FS-18"
 HASHES_NOT_COMMITTED = "EXT4-27"
 VALUES_NOT_DELETED = "EXT4-28"
+DROPPED_UNTOLD = "EXT4-29"
+# Where all blocks are in one group, or in groups whose bitmaps are read when they are needed.
+GROUPS_READ = (
+    "ext4-one-group",
+    "ext4-journal-device",
+    "ext4-journal-device-ordered",
+    "ext4-bigalloc",
+    "ext4-bigalloc-ordered",
+    "ext4-block-map",
+)
 ZEROS_DROPPED = "F2FS-15"
 NEVER_WRITTEN = "F2FS-16"
 WAITS_FOR_INTENTS = "XFS-9"
@@ -903,6 +913,22 @@ KNOWN = (
         )
         for workload in ("removed-synchronous-file-with-a-long-value", "young-attributes-of-a-removed-file")
     ),
+    *(
+        KnownBug(
+            DROPPED_UNTOLD,
+            ("6.12", "7.2"),
+            "ext4",
+            workload,
+            (f"told: preallocation lost untold ({file})", f"told: size lost untold ({file})"),
+            GROUPS_READ,
+            FAULTS,
+        )
+        for workload, file in (
+            ("syncfs-cannot-read-free-space", "synced file"),
+            ("syncfs-cannot-read-where-nodes-lie", "synced file"),
+            ("data-dropped-before-the-fsync", "fsynced file"),
+        )
+    ),
     KnownBug(
         OUTGROWN,
         ("6.12", "7.2"),
@@ -1377,6 +1403,7 @@ FIXES = (
         (VALUES_NOT_DELETED,),
         ("ext4-ea-inode",),
     ),
+    Fix("fix/ext4-dropped-data-is-told", "ext4", (DROPPED_UNTOLD,), GROUPS_READ),
     Fix("fix/overlayfs-copy-up-syncs-a-clone", "btrfs", (CLONED_UP,), ("btrfs-overlay",)),
     Fix("fix/overlayfs-copy-up-syncs-the-new-name", "ext4", (COPIED_UP,), ("ext4-overlay",)),
     Fix(

@@ -896,6 +896,15 @@ def test_an_fsync_of_what_was_logged_with_a_directory_above_writes_nothing(then,
     assert ("renamed logged file" in found) is broken
 
 
+@pytest.mark.parametrize(("length", "broken"), [("128K", True), ("256K", False), ("132K", False)])
+def test_an_extent_that_may_need_a_new_block_group_makes_the_fsync_commit_everything(length, broken):
+    """Then the rename belongs to the next transaction, in which nothing was logged."""
+    text = f"setup\n  creat foo\nrun\n  fallocate foo alloc 0 {length}\n  creat bar\n  fsync bar\n"
+    bench = Bench(text + "  rename bar baz\n  fsync foo\n")
+    tree = also(without(bench.tree(), "baz"), "bar", node_at(bench.tree(), "baz"))
+    assert ("renamed logged file" in roles(durable.judge(bench.case(tree)))) is broken
+
+
 def test_what_left_a_logged_directory_is_durable_after_the_next_fsync():
     """btrfs/239."""
     text = (

@@ -300,6 +300,14 @@ def test_a_filesystem_may_stop_where_a_failed_read_was_told_and_only_there():
     assert one.judge("F:script", one.bench.tree(), **gone)["contained"] == ["shut down without need"]
 
 
+@pytest.mark.parametrize(("said", "kinds"), [("bitmap", []), ("inode table", ["neither on nor off"])])
+def test_where_the_only_block_group_was_given_up_there_is_no_room(said, kinds):
+    one = Faulted(READS_FAIL, "ext4-one-group")
+    log = (f"2 EXT4-fs error (device dm-2): f:1: comm a: Cannot read block {said} - block_group = 0",)
+    full = {"after_call": "write", "after_errno": errno.ENOSPC, "kernel_log": log}
+    assert one.judge("F:script", one.bench.tree(), failed=[3], **full)["contained"] == kinds
+
+
 def test_of_writes_that_fail_no_call_that_failed_takes_the_place_of_a_count():
     one = Faulted(OVERWRITE, "xfs")
     gone = {"after_call": "create", "after_errno": errno.EIO}
