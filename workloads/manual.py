@@ -37,7 +37,7 @@ GROUPS = MappingProxyType(
         "Subvolumes of btrfs": ("subvol", "snapshot"),
         "Durability": ("fsync", "fdatasync", "msync", "syncfs", "sync", "sync_file_range"),
         "Cache, time and mount": (
-            *("evict", "wait", "freeze", "thaw", "grow", "relocate", "trim", "remount", "umount"),
+            *("evict", "wait", "freeze", "thaw", "grow", "relocate", "trim", "remount", "crash", "umount"),
         ),
         "When threads meet": ("await", "stop"),
         "A device or a filesystem that fails": ("fault", "errortag"),

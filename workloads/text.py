@@ -32,7 +32,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from workloads import acl, threads
+from workloads import acl, crashes, threads
 from workloads.workload import (
     ATOMIC_MODES,
     ERRORTAG_MODES,
@@ -273,6 +273,7 @@ WORDS = MappingProxyType(
         "remount": Word(
             (_WRITABLE,), "unmount and mount again; ro, rw: change how it is mounted instead", optional=1
         ),
+        "crash": Word((), "a power failure after which the workload goes on, with what was fsynced"),
         "umount": Word((), "end without a crash; only as the last word of run"),
         "fault": Word(
             (Argument("KIND", "mode", Kind.MODE),),
@@ -354,6 +355,7 @@ def parse(text: str, name: str = "-", theme: str = "", source: str = "<text>") -
         raise place.error(*place.end(), "empty workload: no operation in run")
     _refuse_umount_inside(place, setup, run)
     _refuse_fault(place, setup, run)
+    _refuse_crash(place, setup, run)
     if len(setup) + len(run) > OPERATION_COUNT_MAX:
         extra = (*setup, *run)[OPERATION_COUNT_MAX].line
         raise place.error(extra, place.indent(extra), f"more than {OPERATION_COUNT_MAX} operations")
@@ -586,6 +588,8 @@ def _keep_descriptors(place: _Place, tokens: list[_Token], operation: Operation,
         raise place.error(operation.line, tokens[2].column, f"descriptor {_shown(new)} is open already")
     if new and len(kept) == DESCRIPTOR_COUNT_MAX:
         raise place.error(operation.line, tokens[2].column, f"more than {DESCRIPTOR_COUNT_MAX} descriptors")
+    if operation.word == crashes.CRASH:
+        kept.clear()
     if operation.word in ("remount", "umount") and kept:
         still = ", ".join(sorted(kept))
         message = f"{operation.word} cannot succeed while {still} is open. Close it first"
@@ -925,6 +929,16 @@ def _refuse_fault(place: _Place, setup: tuple[Operation, ...], run: tuple[Operat
             continue
         raise place.error(operation.line, place.indent(operation.line), message)
     _refuse_remount_with_errors(place, run)
+
+
+def _refuse_crash(place: _Place, setup: tuple[Operation, ...], run: tuple[Operation, ...]) -> None:
+    for operation in setup:
+        if operation.word == crashes.CRASH:
+            message = "crash is not allowed in setup, which is durable as a whole. Move it to run"
+            raise place.error(operation.line, place.indent(operation.line), message)
+    if found := crashes.refused(run):
+        operation, message = found
+        raise place.error(operation.line, place.indent(operation.line), message)
 
 
 def _refuse_remount_with_errors(place: _Place, run: tuple[Operation, ...]) -> None:

@@ -24,6 +24,7 @@ WRITE_BYTES_MAX = 1 << 16  # harness/guests/agent/calls.c: what one call of pwri
 REFUSED = {
     "umount": "unmounts the filesystem that the other threads use",
     "remount": "unmounts the filesystem that the other threads use",
+    "crash": "is a power failure, which ends what the other threads do",
     "fault": "changes the device that the other threads use",
     "freeze": "holds back what the other threads write",
     "thaw": "lets what the other threads write go on",

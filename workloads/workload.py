@@ -126,6 +126,11 @@ class Workload(msgspec.Struct, frozen=True):
         return any(operation.word == "errortag" for operation in self.run)
 
     @property
+    def crashes(self) -> bool:
+        """Whether it goes on after a power failure."""
+        return any(operation.word == "crash" for operation in self.run)
+
+    @property
     def parallel(self) -> bool:
         """Whether it has parallel blocks."""
         return any(operation.parallel for operation in self.run)

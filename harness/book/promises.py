@@ -230,7 +230,7 @@ WRITING_OUT = (
     ("`sync_file_range`", "nothing", "sync_file_range(2), Warning: no metadata, no disk cache"),
     ("`close`", "nothing", "close(2), NOTES: a successful close does not guarantee that data was saved"),
     (
-        "`evict`, `wait`, `await`, `stop`, `thaw`, `grow`, `relocate`, `trim`, `fault`, `errortag`",
+        "`evict`, `wait`, `await`, `stop`, `thaw`, `grow`, `relocate`, `trim`, `crash`, `fault`, `errortag`",
         "nothing",
         "no calls that write to a file: they concern the cache, time, other threads, the device and its "
         "size, where blocks lie, the code",

@@ -373,6 +373,7 @@ FAST_COMMIT = (
                 "grown-between-fsyncs",
                 LENGTH_LOST,
             ),
+            ("EXT4-18", "recovery-frees-an-open-file", ("durable: name lost (fsynced file)",)),
             ("EXT4-18", "read-only-after-checkpointed-pages", ("durable: mtime lost (fsynced file)",)),
             (
                 "EXT4-2",

@@ -554,7 +554,9 @@ def orders_of(run_spec: RunSpec, part: Part, workload: Workload) -> int:
 def stops_of(run_spec: RunSpec, part: Part, workload: Workload) -> int:
     """How many recordings of it have a stop that is drawn. With calls that overlap a long workload takes
     minutes to judge, for each order is a model of all of it."""
-    drawn = workload.program is None and not (workload.faulty or workload.injects or workload.stops)
+    drawn = workload.program is None and not (
+        workload.faulty or workload.injects or workload.stops or workload.crashes
+    )
     drawn = drawn and len(workload.setup) + len(workload.run) <= STOPPED_MAX
     return max(run_spec.stops, part.stops) if drawn else 0
 

@@ -55,7 +55,7 @@ BY_NAME = ("unlink", "rmdir", "rename")
 # And fs/btrfs/ioctl.c btrfs_ioctl_resize(), fs/btrfs/super.c btrfs_freeze(), fs/btrfs/relocation.c
 # relocate_block_group(); fs/f2fs/gc.c f2fs_gc(), fs/f2fs/segment.c f2fs_trim_fs(); fs/xfs/xfs_discard.c
 # xfs_trim_gather_extents().
-COMMITTING = ("subvol", "snapshot", "wait", "grow", "relocate", "trim", "freeze", "thaw")
+COMMITTING = ("crash", "subvol", "snapshot", "wait", "grow", "relocate", "trim", "freeze", "thaw")
 
 
 # Errors with which a call may end after part of its work: no more room, a device that failed, a signal.

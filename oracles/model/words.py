@@ -465,6 +465,11 @@ def _sync(fs: Builder, operation: Operation) -> None:
         fs.persist("sync", -1)
 
 
+def _crash(fs: Builder, operation: Operation) -> None:
+    """All that was changed is durable already (workloads/crashes.py)."""
+    fs.kept.clear()
+
+
 def _errortag(fs: Builder, operation: Operation) -> None:
     if operation.mode:
         fs.errortags.discard(operation.name)
@@ -525,6 +530,7 @@ WORDS: dict[str, Callable[[Builder, Operation], None]] = {
     "grow": _nothing,
     "relocate": _nothing,
     "trim": _nothing,
+    "crash": _crash,
     "remount": _sync,
     "umount": _sync,
     "evict": _nothing,

@@ -534,3 +534,14 @@ def test_what_may_commit_at_any_time_beside_other_calls(word, commits):
     assert [time for time in beside if time in may_commit] == (beside if commits else [])
     assert before not in may_commit
     assert after not in may_commit
+
+
+def test_a_crash_promises_nothing_and_closes_descriptors():
+    """What was fsynced before it is asked for, and nothing more: a directory above may have its old times."""
+    text = "setup\n  creat foo\nrun\n  open foo @a\n  write @a 0 4K\n  fsync @a\n  crash\n  write foo 4K 4K\n"
+    bench = Bench(text)
+    assert not kinds(durable.judge(bench.case(bench.tree(3))))
+    assert kinds(durable.judge(bench.case(bench.tree(0)))) == {"size lost"}
+    assert bench.tree(3) == bench.tree(4)
+    again = Bench(text + "  open foo @a\n  fsync @a\n")
+    assert kinds(durable.judge(again.case(again.tree(4))))

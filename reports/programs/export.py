@@ -42,6 +42,7 @@ INJECTED = "errortag makes the calls after it fail, and an exported program expe
 
 
 STOPPED = "stop stops a call in the middle of the kernel, which only a kernel built for it does"
+CRASHES = "crash: the power fails twice, and an exported program shows one power failure"
 GROW = "grow: each filesystem has a request of its own for it"
 
 
@@ -259,6 +260,8 @@ def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
         raise NotInThisForm(INJECTED)
     if operation.word == "stop":
         raise NotInThisForm(STOPPED)
+    if operation.word == "crash":
+        raise NotInThisForm(CRASHES)
     if operation.word == "grow":
         raise NotInThisForm(GROW)
     if operation.word == "tmpfile" or (operation.word == "open" and "sync" in operation.mode):

@@ -14,6 +14,7 @@ import shlex
 
 from reports.programs.export import (
     BUG,
+    CRASHES,
     GROW,
     INJECTED,
     STOPPED,
@@ -567,6 +568,8 @@ def call(operation: Operation, index: int, one: Reproducer) -> list[str]:
         raise NotInThisForm(INJECTED)
     if operation.word == "stop":
         raise NotInThisForm(STOPPED)
+    if operation.word == "crash":
+        raise NotInThisForm(CRASHES)
     if operation.word == "grow":
         raise NotInThisForm(GROW)
     offset = one.offsets.get(index, operation.offset)

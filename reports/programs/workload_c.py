@@ -19,6 +19,7 @@ from workloads.workload import Workload
 LEFT_OUT = {
     "remount": "a program cannot unmount the filesystem that it runs on",
     "umount": "a program cannot unmount the filesystem that it runs on",
+    "crash": "a program does not go on after a power failure",
     "fault": "the device fails, and not the program",
     "freeze": "a program must not freeze the filesystem that its tracer writes to",
     "grow": "which request makes a filesystem grow depends on the filesystem",

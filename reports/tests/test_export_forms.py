@@ -422,6 +422,13 @@ def test_each_thread_does_its_own_and_marks_it():
     )
 
 
+@pytest.mark.parametrize("form", [export_sh.script, export_c.program])
+def test_a_workload_that_goes_on_after_a_power_failure_has_no_form_yet(form):
+    one = made(parse("run\n  creat foo\n  fsync foo\n  crash\n  chmod foo 600\n"), CHECKS[:1], "log", True)
+    with pytest.raises(NotInThisForm, match="the power fails twice"):
+        form(one, "F1")
+
+
 def test_an_object_that_a_thread_made_is_not_asked_for_by_its_number():
     one = made(MEETING, (Check("object", "foo", values=("0",)),), "log", False, begun=(1,), ended=(1,))
     with pytest.raises(NotInThisForm, match="inode number"):
@@ -437,7 +444,8 @@ def compiled(tmp_path, text):
 
 def in_no_form(workload):
     """In every form."""
-    return workload.injects or any(operation.word == "grow" for operation in workload.run)
+    refused = any(operation.word == "grow" for operation in workload.run)
+    return workload.injects or workload.crashes or refused
 
 
 def test_every_word_of_the_library_is_c(tmp_path):

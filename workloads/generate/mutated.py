@@ -34,7 +34,19 @@ REPEATS_MAX = 12
 WAIT_MS_MAX = 100
 # The device's and the code's own failures are other kinds of experiments; one that is frozen and not thawed
 # hangs; growing, relocating and filling take long.
-REFUSED = ("fault", "errortag", "stop", "freeze", "thaw", "grow", "relocate", "trim", "fill", "umount")
+REFUSED = (
+    "fault",
+    "errortag",
+    "stop",
+    "crash",
+    "freeze",
+    "thaw",
+    "grow",
+    "relocate",
+    "trim",
+    "fill",
+    "umount",
+)
 OF_BTRFS = ("subvol", "snapshot")
 SHARING = ("clone", "dedupe")
 SYNCING = ("fsync", "fdatasync", "sync", "syncfs", "msync", "sync_file_range")

@@ -11,9 +11,9 @@ never. What the operations find, and nothing else, is made by the setup: so it i
 No operation fails for want of a name; rename to a free name is one operation, to a taken name another.
 
 `link-rename-fsync` has what changes names, in the root and two directories with two names each. `full` has
-every word but `wait`, `umount`, `fault`, `fill`, `atomicwrite`, `defragment`, `verity`, `relocate` and
-`trim`, in two directories with two names each, one size or range a word, one kept descriptor, and syncfs,
-fdatasync and, of a mapping, msync.
+every word but `wait`, `umount`, `fault`, `fill`, `atomicwrite`, `defragment`, `verity`, `relocate`,
+`trim` and `crash`, in two directories with two names each, one size or range a word, one kept descriptor,
+and syncfs, fdatasync and, of a mapping, msync.
 Some of its words are not for every filesystem; there they fail, and the run says so.
 
 Two workloads are the same but for names when foo and bar, or A and B, change places in all of it.

@@ -55,6 +55,7 @@ def test_every_word_is_drawn_but_faults_threads_and_what_fills_the_disk():
         "grow",
         "relocate",
         "trim",
+        "crash",
         "atomicwrite",
         "defragment",
         "verity",

@@ -172,6 +172,7 @@ def test_all_words_are_in_the_full_bounds():
         "grow",
         "relocate",
         "trim",
+        "crash",
     }
 
 

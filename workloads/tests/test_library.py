@@ -135,6 +135,7 @@ class Names:
                     "grow",
                     "relocate",
                     "trim",
+                    "crash",
                 )
 
     def rename(self, old, new, mode):
@@ -183,7 +184,17 @@ def test_every_word_meets_a_full_filesystem():
             for operation in operations if workload.theme == "full" else ():
                 filled = filled or operation.word == "fill"
                 met[block] |= {operation.word} if filled else set()
-    needing = set(text.WORDS) - {"fault", "errortag", "stop", "freeze", "thaw", "grow", "relocate", "trim"}
+    needing = set(text.WORDS) - {
+        "fault",
+        "errortag",
+        "stop",
+        "freeze",
+        "thaw",
+        "grow",
+        "relocate",
+        "trim",
+        "crash",
+    }
     assert needing - met["run"] == set()
     assert needing - met["setup"] == {"await", "umount"}
 

@@ -23,7 +23,7 @@ def bad(words: str) -> BadWorkload:
 
 
 # Words that may stand in run alone, and not beside threads.
-IN_RUN = ("fault", "errortag")
+IN_RUN = ("fault", "errortag", "crash")
 
 
 def parallel(*threads: str | tuple[str, ...]) -> str:
@@ -382,7 +382,8 @@ def test_format_then_parse_gives_the_same(seed):
     """Whatever operations are drawn, parse(format(w)) == canonical(w)."""
     random_ = random.Random(seed)
     setup = tuple(drawn for _ in range(random_.randrange(40)) if (drawn := draw(random_)).word not in IN_RUN)
-    drawn = tuple(draw(random_) for _ in range(random_.randrange(1, 40)))
+    run_ = [draw(random_) for _ in range(random_.randrange(1, 40))]
+    drawn = tuple(each for each in run_ if each.word != "crash") or (Operation("sync"),)
     comment = tuple(random_.choices(["", "One.", "  two ", "# three"], k=seed % 4))
     workload = Workload("n", setup, drawn, comment, "t")
     assert parse(text.format(workload), "n", "t") == canonical(workload)
@@ -515,6 +516,49 @@ def test_an_error_tag_that_cannot_be_is_refused(text, message):
     """With what is wrong; a remount would hide what the unmount could not write."""
     with pytest.raises(BadWorkload, match=message):
         parse(text)
+
+
+MADE = ("write foo 0 4K", "fsync foo")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("setup\n  crash\nrun\n  sync\n", "crash is not allowed in setup"),
+        (parallel("crash", "sync"), "crash is not allowed in a parallel block"),
+        (parallel("sync", "sync") + "  crash\n", "parallel blocks and crash cannot stand in one"),
+        (run("fault error-writes", "crash"), "fault and crash cannot stand in one"),
+        (run("write foo 0 4K", "crash"), "Put fsync foo, or sync, between the two"),
+        (run(*MADE, "append foo 4K", "crash"), "Put fsync foo, or sync"),
+        (run(*MADE, "crash", "append foo 4K", "crash"), "Put fsync foo, or sync"),
+        (run("open foo @a creat", "crash"), "Put fsync foo, or sync"),
+        (run("link foo A/bar", "crash"), "Put fsync . and fsync A, or sync"),
+        (run("rename foo bar exchange", "fsync .", "crash"), "what rename did. Put sync"),
+        (run("symlink foo bar", "fsync .", "crash"), "what symlink did. Put sync"),
+        *((run(*MADE, "crash", word), f"{word} is not allowed behind crash") for word in ("sync", "umount")),
+        (run("open foo @a", "sync", "crash", "fsync @a"), "no descriptor"),
+    ],
+)
+def test_a_crash_that_may_take_what_nobody_knows_of_is_refused(text, message):
+    """The oracles take it that all before it was durable."""
+    with pytest.raises(BadWorkload, match=message):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        (*MADE, "crash"),
+        ("open foo @a creat", "write @a 0 4K", "fsync @a"),
+        ("symlink foo bar", "sync"),
+        ("link foo A/bar", "fsync A", "fsync ."),
+        ("open foo @a", "unlink foo", "freeze", "thaw"),
+        ("evict .", "fdatasync foo"),
+    ],
+)
+def test_a_crash_may_follow_what_is_durable(before):
+    assert parse(run(*before, "crash", "open bar @a creat")).crashes
+    assert not parse(run("sync")).crashes
 
 
 def test_an_error_tag_that_is_off_again_lets_remount():

@@ -23,6 +23,8 @@
 #define INBOX "/dev/inbox" /* host to guest */
 #define OUTBOX "/dev/outbox" /* guest to host */
 #define LINE "/dev/line"
+#define GATE_DEVICE "/dev/gate" /* above the recorded device, where a workload crashes */
+#define DOWN_ALWAYS "0 1" /* flakey's up and down intervals, s */
 #define UNDER_DEVICE "/dev/under" /* between the recorded device and its disk, where something is to be changed */
 #define ORIGIN "/dev/ram0" /* the disk of a state */
 #define CHANGES_0 "/dev/ram1" /* what its recovery wrote: dm-snapshot exception stores, in turn */
@@ -69,6 +71,9 @@ void log_writes_flush(void);
 void log_writes_detach(uint64_t sectors);
 void log_writes_remove(void);
 extern const char *log_writes_device;
+void gate_create(uint64_t sectors);
+void gate_drop(uint64_t sectors, bool drops);
+void gate_remove(void);
 void late_want(uint64_t seed);
 void late_begin(uint64_t sectors);
 void late_end(uint64_t sectors);

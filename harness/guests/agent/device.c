@@ -548,6 +548,35 @@ void log_writes_remove(void)
 		late_remove();
 }
 
+/* --- a power failure within a recording ---------------------------------------------------------- */
+
+static bool has_gate;
+
+void gate_create(uint64_t sectors)
+{
+	dm_create("gate", GATE_DEVICE);
+	dm_load("gate", sectors, "linear", "/dev/recorded 0");
+	has_gate = true;
+}
+
+/* Whether what is written from here on gets lost. What is under way completes first. */
+void gate_drop(uint64_t sectors, bool drops)
+{
+	struct segment all = { 0, sectors, drops ? "flakey" : "linear", "" };
+
+	snprintf(all.parameters, sizeof(all.parameters), "%s 0%s", log_writes_device,
+		 drops ? " " DOWN_ALWAYS " 1 drop_writes" : "");
+	if (!device_table("gate", &all, 1))
+		die("the table above a recording");
+}
+
+void gate_remove(void)
+{
+	if (has_gate)
+		device_remove("gate");
+	has_gate = false;
+}
+
 /* --- the disk of a state ----------------------------------------------------------------------- */
 
 #define ORIGIN_BLOCKS (1 << 20) /* 4 GiB, more than any profile */

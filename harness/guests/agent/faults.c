@@ -42,7 +42,6 @@
 #define FLUSHED RECORDED_LOG /* lends its write cache; nothing is written there */
 #define FLUSHED_SECTORS 8
 #define SEGMENTS_MAX 512
-#define DOWN_ALWAYS "0 1" /* flakey's up and down intervals, s */
 
 static uint64_t sectors; /* of the filesystem */
 static int bad_minor;

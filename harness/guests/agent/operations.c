@@ -93,6 +93,30 @@ static void end_setup(void)
 		die("mount after the setup");
 }
 
+/*
+ * What the disk has in its cache reaches it. All that is written later gets lost, also what the unmount writes; the
+ * filesystem does not learn of it and reports nothing. What recovery writes reaches the disk, too, though nobody flushes
+ * it: the next power failure may come long after.
+ */
+static int crash(void)
+{
+	if (strcmp(mounted, GATE_DEVICE)) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	log_writes_flush();
+	gate_drop(mounted_as.sectors, true);
+	close_all_kept();
+	int result = leave_or_stay(), error = errno;
+
+	gate_drop(mounted_as.sectors, false);
+	errno = error;
+	if (result || enter(mounted, &mounted_as))
+		return -1;
+	log_writes_flush();
+	return 0;
+}
+
 int do_operation(const struct operation *operation)
 {
 	bool freeze = !strcmp(operation->word, "freeze"), thaw = !strcmp(operation->word, "thaw");
@@ -107,6 +131,8 @@ int do_operation(const struct operation *operation)
 		return mount_anew(!strcmp(operation->mode, "ro"));
 	if (!strcmp(operation->word, "remount"))
 		return leave_or_stay() || enter(mounted, &mounted_as);
+	if (is_mounted() && !strcmp(operation->word, "crash"))
+		return crash();
 	if (!strcmp(operation->word, "umount"))
 		return leave_or_stay();
 	if (!strcmp(operation->word, "fault"))
@@ -316,7 +342,11 @@ void record(char *text)
 	console_level(CONSOLE_WARNINGS); /* of a kernel that dies the console is all that is left */
 	answer("stage mount");
 	log_writes_create(program.sectors, program.threads);
-	int error = enter(log_writes_device, &program) ? errno : 0;
+	bool crashes = strstr(program.rest, "\tcrash\t"); /* as a word, or as a name, where the gate does no harm */
+
+	if (crashes)
+		gate_create(program.sectors);
+	int error = enter(crashes ? GATE_DEVICE : log_writes_device, &program) ? errno : 0;
 
 	uint64_t root = error ? 0 : root_inode();
 
@@ -357,10 +387,13 @@ void record(char *text)
 
 	if (left == EINVAL)
 		left = 0; /* after umount as the last word there is nothing to leave */
-	if (left)
+	if (left) {
 		log_writes_detach(program.sectors);
-	else
+	} else {
+		slices_remove(); /* they stay where a mount failed */
+		gate_remove();
 		log_writes_remove();
+	}
 	console_level(CONSOLE_QUIET);
 	put(&report, ",\"umount_errno\":%d,\"kernel_log\":", left);
 	put_kernel_log(&report);
