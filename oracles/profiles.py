@@ -130,6 +130,25 @@ _USED = "\n".join(
     )
 )
 
+# Node blocks of files are written one behind the other into a segment of 512 (F2FS_BLKS_PER_SEG()). Each
+# sync writes those that changed anew: after these few are left, and a workload goes over the end. Those of the
+# last files were written by fsync, whose marks a cleaner must not take along (fs/f2fs/gc.c).
+_NODES, _ROUNDS = 19, 26
+_MARKED = 8
+_SEGMENT_END = "\n".join(
+    (
+        *(f"creat filler{number}" for number in range(_NODES)),
+        *(
+            line
+            for turn in range(_ROUNDS)
+            for line in (*(f"chmod filler{number} {600 + turn % 2 * 40}" for number in range(_NODES)), "sync")
+        ),
+        *(f"unlink filler{number}" for number in range(_NODES)),
+        *(line for number in range(_MARKED) for line in (f"creat kept{number}", f"fsync kept{number}")),
+        "sync",
+    )
+)
+
 # A journal of 1,024 blocks of 1 KiB goes on after a mount where it stood before (JBD2_CYCLE_RECORD).
 _LAPPED_BY_ONE = "creat filler\nchattr filler +j\nwrite filler 0 960K\nsync\nunlink filler\nremount"
 _LAPPED = "write filler 0 800K\nsync\nunlink filler\nremount"
@@ -743,6 +762,22 @@ PROFILES = (
     # FITRIM then discards at once, and otherwise leaves it to a thread that waits for idle times
     # (fs/f2fs/segment.c f2fs_trim_fs()).
     _f2fs_with("f2fs-nodiscard", "", options="nodiscard"),
+    Profile(
+        "f2fs-segment-end",
+        "f2fs",
+        ("mkfs.f2fs", "-q", "-f"),
+        "f2fs-tools",
+        _F2FS_CHECK,
+        size_bytes=_F2FS_SIZE_BYTES,
+        config=("f2fs",),
+        promises=promises.F2FS,
+        denies=promises.F2FS_POSIX_DENIES,
+        setup=_SEGMENT_END,
+    ),
+    # Two logs in place of six: nodes of files, those of directories and the others go into one
+    # (fs/f2fs/segment.c __get_segment_type_2()). Recovery does not look there, so that each fsync writes a
+    # checkpoint (CP_SPEC_LOG_NUM in fs/f2fs/file.c).
+    _f2fs_with("f2fs-two-logs", "", options="active_logs=2"),
     Profile(
         "f2fs-ro-first",
         "f2fs",
