@@ -131,8 +131,8 @@ _USED = "\n".join(
 )
 
 # Node blocks of files are written one behind the other into a segment of 512 (F2FS_BLKS_PER_SEG()). Each
-# sync writes those that changed anew: after these few are left, and a workload goes over the end. Those of the
-# last files were written by fsync, whose marks a cleaner must not take along (fs/f2fs/gc.c).
+# sync writes those that changed anew: after these few are left, and a workload goes over the end. Those of
+# the last files were written by fsync, whose marks a cleaner must not take along (fs/f2fs/gc.c).
 _NODES, _ROUNDS = 19, 26
 _MARKED = 8
 _SEGMENT_END = "\n".join(

@@ -185,6 +185,7 @@ READ_ONLY = "f2fs-ro-first"
 # Without f2fs-compress: no block of a compressed file is written in place, and a cluster is cut as a whole.
 F2FS_PROFILES = (
     *("f2fs", "f2fs-strict", READ_ONLY, "f2fs-verity", "f2fs-encryption", "f2fs-nodiscard", "f2fs-quota"),
+    "f2fs-segment-end",
 )
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"
@@ -1119,7 +1120,7 @@ KNOWN = (
             workload,
             ("durable: data lost (synced file)",),
             # With quota that checkpoint has nodes to write, and flushes.
-            tuple(one for one in F2FS_PROFILES if one != "f2fs-quota"),
+            (*(one for one in F2FS_PROFILES if one != "f2fs-quota"), "f2fs-two-logs"),
         )
         for workload in (
             "sync-after-checkpoint-took-inode",

@@ -17,15 +17,19 @@ block in the wrong order:
   completes first, the first write is logged last.
 
 Each prefix behind would hold the older bytes. The log alone cannot tell this from a write that did come
-later. The disk can, unless something wrote there once more.
+later. The disk can, unless something wrote there once more. Then, of a write with FUA, the stamps can
+(workloads/history.py stamped()): bytes of an earlier operation are taken for the older ones. So a cache that
+writes them back behind newer ones is not seen there, but where nothing follows it is.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
+import numpy
 
 from harness.states.log import SECTOR_BYTES, Log
 from workloads.entries import EntryFlag, EntrySummary
+from workloads.history import CELL_MAGIC
 
 NO_WRITE = EntryFlag.MARK | EntryFlag.DISCARD
 
@@ -40,10 +44,12 @@ class Suspect(msgspec.Struct, frozen=True):
 
 
 def suspects(log: Log) -> list[Suspect]:
-    """Each pair whose order the log does not tell: the last two writes of a place, where they differ, the
-    first with FUA or a FLUSH between them. Without these, the order of the log is that of completion."""
+    """Each pair whose order the log does not tell: two writes of a place, one after the other, where they
+    differ: the last two, the first with FUA or a FLUSH between them, and of earlier ones those with FUA.
+    Without these, the order of the log is that of completion."""
     last: dict[int, int] = {}  # by sector
     before: dict[int, int] = {}
+    earlier: list[tuple[int, int, int]] = []  # (sector, front, plain)
     flushes = []  # how many came before, by entry
     count = 0
     for index, entry in enumerate(log):
@@ -53,11 +59,13 @@ def suspects(log: Log) -> list[Suspect]:
             continue
         for sector in range(entry.sector, entry.sector + entry.sector_count):
             if sector in last:
+                if sector in before and log.summary(before[sector]).flags & EntryFlag.FUA:
+                    earlier.append((sector, before[sector], last[sector]))
                 before[sector] = last[sector]
             last[sector] = index
     places: dict[tuple[int, int], list[int]] = {}
-    for sector, front in before.items():
-        plain = last[sector]
+    ends = ((sector, front, last[sector]) for sector, front in before.items())
+    for sector, front, plain in (*earlier, *ends):
         between = flushes[front] < flushes[plain] or log.summary(front).flags & EntryFlag.FUA
         if between and not log.summary(plain).flags & EntryFlag.FUA:
             places.setdefault((plain, front), []).append(sector)
@@ -83,11 +91,11 @@ def overtaken(
     log: Log, pairs: Iterable[Suspect], on_disk: Callable[[int, int], bytes]
 ) -> list[tuple[int, int]]:
     """
-    (plain, front) of the pairs whose plain write the disk shows to be the older one, for Log.moved().
+    (plain, front) of the pairs whose plain write the disk or the stamps show to be the older one, for
+    Log.moved().
 
     log: to the last entry that reached the disk. on_disk: bytes of the disk after that entry, by offset and
-    length in bytes. A pair whose sectors are written or discarded once more later on is left out: the disk
-    tells nothing of it.
+    length in bytes. Of a pair whose sectors are written or discarded once more the disk tells nothing.
     """
     older: dict[int, int] = {}
     for pair in pairs:
@@ -98,9 +106,18 @@ def overtaken(
 
 def _is_older(log: Log, pair: Suspect, on_disk: Callable[[int, int], bytes]) -> bool:
     front = _bytes_at(log, pair.front, pair.sectors)
-    if front != on_disk(pair.sectors.start * SECTOR_BYTES, len(pair.sectors) * SECTOR_BYTES):
-        return False
-    return not any(_changes(log.summary(later), pair.sectors) for later in range(pair.plain + 1, len(log)))
+    if any(_changes(log.summary(later), pair.sectors) for later in range(pair.plain + 1, len(log))):
+        fua = log.summary(pair.front).flags & EntryFlag.FUA
+        return bool(fua) and _has_older_stamps(_bytes_at(log, pair.plain, pair.sectors), front)
+    return front == on_disk(pair.sectors.start * SECTOR_BYTES, len(pair.sectors) * SECTOR_BYTES)
+
+
+def _has_older_stamps(plain: bytes, front: bytes) -> bool:
+    """Whether both are stamped all over for the same place of a file, and each cell of plain by an earlier
+    operation."""
+    older, newer = (numpy.frombuffer(each, "<u2").reshape(-1, 4) for each in (plain, front))
+    same = (older[:, 1:] == newer[:, 1:]).all() and (older[:, 1] == CELL_MAGIC).all()
+    return bool(same and (older[:, 0] < newer[:, 0]).all())
 
 
 def _changes(entry: EntrySummary, place: range) -> bool:

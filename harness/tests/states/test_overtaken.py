@@ -7,6 +7,7 @@ import pytest
 from harness.states.log import Entry, Log, open_log, write_log
 from harness.states.overtaken import overtaken, suspects
 from workloads.entries import EntryFlag
+from workloads.history import stamped
 
 OLD, NEW = b"o" * 4096, b"n" * 4096
 FUA_WRITE = Entry(8, 8, EntryFlag.FUA, NEW)
@@ -52,6 +53,27 @@ def test_two_plain_writes_keep_their_order(tmp_path: Path) -> None:
 def test_a_place_that_is_written_once_more_is_left_as_it_is(tmp_path: Path, later: Entry) -> None:
     entries = (FUA_WRITE, PLAIN_WRITE, FLUSH, later, FLUSH)
     assert put_right(tmp_path, entries, bytes(4096) + NEW)[0] == entries
+
+
+@pytest.mark.parametrize(
+    ("plain", "front", "moves"),
+    [
+        (stamped(2, 0, 4096), stamped(3, 0, 4096), True),
+        (stamped(3, 0, 4096), stamped(2, 0, 4096), False),  # of a later operation
+        (stamped(2, 0, 4096), stamped(3, 4096, 4096), False),  # of another place
+        (stamped(2, 0, 4096), stamped(3, 0, 4000) + bytes(96), False),
+        (bytes(4096), stamped(3, 0, 4096), False),
+    ],
+)
+@pytest.mark.parametrize("later", [(8, 8, NEW), (8, 16, NEW + NEW), (0, 64, None)])
+def test_a_place_that_is_written_once_more_is_told_by_stamps(tmp_path, plain, front, moves, later):
+    sector, count, data = later
+    last = Entry(sector, count, 0, data) if data else Entry(sector, count, EntryFlag.DISCARD)
+    with_fua, without = Entry(8, 8, EntryFlag.FUA, front), Entry(8, 8, 0, plain)
+    after = (FLUSH, last, FLUSH)
+    moved, _ = put_right(tmp_path, (with_fua, without, *after), bytes(4096) + NEW)
+    assert moved[:2] == ((without, with_fua) if moves else (with_fua, without))
+    assert moved[2:] == after
 
 
 @pytest.mark.parametrize(
