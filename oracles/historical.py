@@ -46,6 +46,8 @@ NOT_CHECKED = (
 )
 
 ZEROS = frozenset((ZERO,))
+# What zeroes the rest of the last block on disk before it makes the file longer.
+GROWING = {"xfs": ("truncate", "clone"), "f2fs": ("truncate", "write", "append")}
 NO_TIMES = frozenset((CLOCK,))
 
 
@@ -205,7 +207,8 @@ def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
     if not case.asks_for("ordered-data"):
         return None
     found = _cuts(case, inode)
-    seen = max(shown_since(case) or 0, _size_shown_since(case, inode, node)) if found else 0
+    shown = 0 if case.profile.filesystem == "f2fs" else shown_since(case) or 0
+    seen = max(shown, _size_shown_since(case, inode, node)) if found else 0
     for time, start, end in found:
         if seen < time:
             return None
@@ -221,8 +224,9 @@ def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
 
 def _size_shown_since(case: Case, inode: int, node: Node) -> int:
     """The earliest time at which the file had this size: all metadata up to it are on disk, where metadata
-    survive as a prefix. 0 where it never had it, or they do not."""
-    if not case.one_time_promised:
+    survive as a prefix; on f2fs those of the file, of which an inode's block has one time. 0 where it never
+    had it, or they do not."""
+    if not case.one_time_promised and case.profile.filesystem != "f2fs":
         return 0
     content, allowed = case.model.content[inode], case.allowed
     times = range(allowed.all.time, allowed.now + 1)
@@ -231,15 +235,14 @@ def _size_shown_since(case: Case, inode: int, node: Node) -> int:
 
 def _cuts(case: Case, inode: int) -> list[tuple[int, int, int]]:
     """(time, new size, old size) of every truncate to less since all was synced; on xfs, of those behind
-    which only truncates and clones made the file longer."""
+    which only truncates and clones made the file longer, on f2fs truncates and writes."""
     model, allowed = case.model, case.allowed
     changes = model.content[inode].changes(allowed.all.time, allowed.now)
+    growing = GROWING.get(case.profile.filesystem)
     by_write = [
         time
         for time, old, new in changes
-        if case.profile.filesystem == "xfs"
-        and size_of(new) > size_of(old)
-        and model.steps[time - 1].operation.word not in ("truncate", "clone")
+        if growing and size_of(new) > size_of(old) and model.steps[time - 1].operation.word not in growing
     ]
     return [
         (time, size_of(new), size_of(old))

@@ -665,6 +665,15 @@ F2FS = (
 F2FS_STRICT = (
     *F2FS,
     Promise(
+        "ordered-data",
+        "Bytes that a truncate cut off do not come back when a write or another truncate has made the file "
+        "longer.",
+        "fs/f2fs/file.c f2fs_zero_post_eof_page(): in fsync_mode=strict the rest of the last block is zeroed "
+        'and written at once, to "avoid exposing stale data after metadata flush and POR"; "f2fs: fix to '
+        'zero post-EOF data when extending file size" (in 6.12.117)',
+        Tier.FS,
+    ),
+    Promise(
         "fsync-renamed-directory",
         "The first fsync of a new file persists the name that its directory got in a rename since the last "
         "checkpoint.",

@@ -284,6 +284,8 @@ def test_a_missing_header_is_named():
 
 # Their headers say why they take so many.
 LONG = {
+    "unlinked-file-shares-every-second-block": 186,
+    "fsynced-files-relocated-before-the-next-fsync": 30,
     "deleted-subvolumes-are-dropped": 20,
     "directory-of-new-files-fsynced-beside-others": 48,
     "made-and-removed-beside-fsyncs": 19,
@@ -326,6 +328,7 @@ LONG = {
 # Of many extents, so that their items fill several leaves of 4K; of more than one copy; or more than what
 # need not be given back, or than a third of a journal.
 WIDE = {
+    "unlinked-file-shares-every-second-block": text.M,
     "cut-by-a-megabyte-then-fsync": text.M,
     "split-without-the-blocks-for-splits": 512 * text.K,
     "two-direct-writes-to-one-copy": 384 * text.K,
