@@ -225,7 +225,12 @@ def _ext4_with(
 
 
 def _f2fs_with(
-    name: str, features: str, variants: tuple[str, ...] = (), options: str = "", quota: bool = False
+    name: str,
+    features: str,
+    variants: tuple[str, ...] = (),
+    options: str = "",
+    quota: bool = False,
+    setup: str = "",
 ) -> Profile:
     """Features of mkfs.f2fs -O, and the variants of the kernel's config that they need beside f2fs."""
     return Profile(
@@ -239,6 +244,22 @@ def _f2fs_with(
         config=tuple(sorted(("f2fs", *variants))),
         promises=promises.F2FS,
         denies=promises.F2FS_POSIX_DENIES,
+        quota=quota,
+        setup=setup,
+    )
+
+
+def _xfs_with(name: str, mkfs: tuple[str, ...] = (), options: str = "", quota: bool = False) -> Profile:
+    """Arguments of mkfs.xfs, mount options."""
+    return Profile(
+        name,
+        "xfs",
+        ("mkfs.xfs", "-q", "-f", *mkfs),
+        "xfsprogs",
+        _XFS_CHECK,
+        mount_options=options,
+        size_bytes=_XFS_SIZE_BYTES,
+        promises=promises.XFS,
         quota=quota,
     )
 
@@ -578,83 +599,24 @@ PROFILES = (
         quota=True,
         promises=promises.EXT4,
     ),
-    Profile(
-        "xfs",
-        "xfs",
-        ("mkfs.xfs", "-q", "-f"),
-        "xfsprogs",
-        _XFS_CHECK,
-        size_bytes=_XFS_SIZE_BYTES,
-        promises=promises.XFS,
-    ),
-    Profile(
-        "xfs-1k-blocks",
-        "xfs",
-        # Four blocks in a page: a part of a page may be unwritten or shared where the rest is not, and nodes
-        # of a tree hold a quarter.
-        ("mkfs.xfs", "-q", "-f", "-b", "size=1024"),
-        "xfsprogs",
-        _XFS_CHECK,
-        size_bytes=_XFS_SIZE_BYTES,
-        promises=promises.XFS,
-    ),
-    Profile(
-        "xfs-64k-dirs",
-        "xfs",
-        # The largest directory block there is, of 16 file system blocks: 1fea323ff005 ("xfs: reduce debug
-        # overhead of dir leaf/node checks") (in v5.13) was measured with it.
-        ("mkfs.xfs", "-q", "-f", "-n", "size=65536"),
-        "xfsprogs",
-        _XFS_CHECK,
-        size_bytes=_XFS_SIZE_BYTES,
-        promises=promises.XFS,
-    ),
-    Profile(
-        "xfs-rmapbt",
-        "xfs",
-        # A tree that says whom each block belongs to. The default since xfsprogs 6.5.0 (there bcd5b1b76,
-        # "mkfs: enable reverse mapping by default"); said for older ones.
-        ("mkfs.xfs", "-q", "-f", "-m", "rmapbt=1"),
-        "xfsprogs",
-        _XFS_CHECK,
-        size_bytes=_XFS_SIZE_BYTES,
-        promises=promises.XFS,
-    ),
-    Profile(
-        "xfs-plain",
-        "xfs",
-        # No shared blocks and no tree of owners: an unmap or a write is a transaction of its own, without the
-        # deferred ones that follow it there.
-        ("mkfs.xfs", "-q", "-f", "-m", "reflink=0,rmapbt=0", "-i", "sparse=0"),
-        "xfsprogs",
-        _XFS_CHECK,
-        size_bytes=_XFS_SIZE_BYTES,
-        promises=promises.XFS,
-    ),
-    Profile(
-        "xfs-quota",
-        "xfs",
-        # What users, groups and projects have is logged with each change, and recovered
-        # (fs/xfs/xfs_dquot_item_recover.c); after a mount that finds it in doubt it is counted anew.
-        ("mkfs.xfs", "-q", "-f"),
-        "xfsprogs",
-        _XFS_CHECK,
-        mount_options="uquota,gquota,pquota",
-        size_bytes=_XFS_SIZE_BYTES,
-        promises=promises.XFS,
-        quota=True,
-    ),
-    Profile(
-        "xfs-discard",
-        "xfs",
-        ("mkfs.xfs", "-q", "-f"),
-        "xfsprogs",
-        _XFS_CHECK,
-        # What a checkpoint of the log freed, once it is on disk (fs/xfs/xfs_log_cil.c xlog_cil_committed()).
-        mount_options="discard",
-        size_bytes=_XFS_SIZE_BYTES,
-        promises=promises.XFS,
-    ),
+    _xfs_with("xfs"),
+    # Four blocks in a page: a part of a page may be unwritten or shared where the rest is not, and nodes
+    # of a tree hold a quarter.
+    _xfs_with("xfs-1k-blocks", mkfs=("-b", "size=1024")),
+    # The largest directory block there is, of 16 file system blocks: 1fea323ff005 ("xfs: reduce debug
+    # overhead of dir leaf/node checks") (in v5.13) was measured with it.
+    _xfs_with("xfs-64k-dirs", mkfs=("-n", "size=65536")),
+    # A tree that says whom each block belongs to. The default since xfsprogs 6.5.0 (there bcd5b1b76,
+    # "mkfs: enable reverse mapping by default"); said for older ones.
+    _xfs_with("xfs-rmapbt", mkfs=("-m", "rmapbt=1")),
+    # No shared blocks and no tree of owners: an unmap or a write is a transaction of its own, without the
+    # deferred ones that follow it there.
+    _xfs_with("xfs-plain", mkfs=("-m", "reflink=0,rmapbt=0", "-i", "sparse=0")),
+    # What users, groups and projects have is logged with each change, and recovered
+    # (fs/xfs/xfs_dquot_item_recover.c); after a mount that finds it in doubt it is counted anew.
+    _xfs_with("xfs-quota", options="uquota,gquota,pquota", quota=True),
+    # What a checkpoint of the log freed, once it is on disk (fs/xfs/xfs_log_cil.c xlog_cil_committed()).
+    _xfs_with("xfs-discard", options="discard"),
     Profile(
         "xfs-wsync",
         "xfs",
@@ -762,18 +724,7 @@ PROFILES = (
     # FITRIM then discards at once, and otherwise leaves it to a thread that waits for idle times
     # (fs/f2fs/segment.c f2fs_trim_fs()).
     _f2fs_with("f2fs-nodiscard", "", options="nodiscard"),
-    Profile(
-        "f2fs-segment-end",
-        "f2fs",
-        ("mkfs.f2fs", "-q", "-f"),
-        "f2fs-tools",
-        _F2FS_CHECK,
-        size_bytes=_F2FS_SIZE_BYTES,
-        config=("f2fs",),
-        promises=promises.F2FS,
-        denies=promises.F2FS_POSIX_DENIES,
-        setup=_SEGMENT_END,
-    ),
+    _f2fs_with("f2fs-segment-end", "", setup=_SEGMENT_END),
     # Two logs in place of six: nodes of files, those of directories and the others go into one
     # (fs/f2fs/segment.c __get_segment_type_2()). Recovery does not look there, so that each fsync writes a
     # checkpoint (CP_SPEC_LOG_NUM in fs/f2fs/file.c).
