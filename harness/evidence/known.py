@@ -374,7 +374,6 @@ FAST_COMMIT = (
                 "grown-between-fsyncs",
                 LENGTH_LOST,
             ),
-            ("EXT4-18", "recovery-frees-an-open-file", ("durable: name lost (fsynced file)",)),
             ("EXT4-18", "read-only-after-checkpointed-pages", ("durable: mtime lost (fsynced file)",)),
             (
                 "EXT4-2",
@@ -457,6 +456,14 @@ FAST_COMMIT = (
             "reused-name-beside-many-new-names",
             "unlink-beside-many-new-names",
         )
+    ),
+    KnownBug(
+        FLUSHED,
+        ("6.12", "7.2"),
+        "ext4",
+        "recovery-frees-an-open-file",
+        ("durable: name lost (fsynced file)",),
+        (*FAST, *FAST_INLINE),
     ),
     _fast_commit(
         FLUSHED,
@@ -924,11 +931,12 @@ KNOWN = (
             (f"told: preallocation lost untold ({file})", f"told: size lost untold ({file})"),
             GROUPS_READ,
             FAULTS,
+            maybe=maybe,
         )
-        for workload, file in (
-            ("syncfs-cannot-read-free-space", "synced file"),
-            ("syncfs-cannot-read-where-nodes-lie", "synced file"),
-            ("data-dropped-before-the-fsync", "fsynced file"),
+        for workload, file, maybe in (
+            ("syncfs-cannot-read-free-space", "synced file", False),
+            ("syncfs-cannot-read-where-nodes-lie", "synced file", True),
+            ("data-dropped-before-the-fsync", "fsynced file", False),
         )
     ),
     KnownBug(
