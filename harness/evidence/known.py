@@ -929,14 +929,13 @@ KNOWN = (
             "ext4",
             workload,
             (f"told: preallocation lost untold ({file})", f"told: size lost untold ({file})"),
-            GROUPS_READ,
+            profiles,
             FAULTS,
-            maybe=maybe,
         )
-        for workload, file, maybe in (
-            ("syncfs-cannot-read-free-space", "synced file", False),
-            ("syncfs-cannot-read-where-nodes-lie", "synced file", True),
-            ("data-dropped-before-the-fsync", "fsynced file", False),
+        for workload, file, profiles in (
+            ("syncfs-cannot-read-free-space", "synced file", GROUPS_READ),
+            ("syncfs-cannot-read-where-nodes-lie", "synced file", ("ext4-block-map",)),
+            ("data-dropped-before-the-fsync", "fsynced file", GROUPS_READ),
         )
     ),
     KnownBug(
