@@ -406,6 +406,8 @@ FAST_COMMIT = (
     _fast_commit(NAMELESS, "tmpfile-fsynced-then-linked", NO_MOUNT),
     _fast_commit(NAMELESS, "unlinked-open-file-fsync", NO_MOUNT),
     _fast_commit(NAMELESS, "replaced-open-files", NO_MOUNT, ("6.12",)),
+    _fast_commit(NAMELESS, "file-without-a-name-that-nobody-changes", NO_MOUNT, ("6.12",)),
+    _fast_commit(NAMELESS, "open-removed-file-trimmed", NO_MOUNT, ("6.12",)),
     _fast_commit(NAMELESS, "tmpfiles-linked-and-closed-in-turn", NO_MOUNT, ("6.12",)),
     _fast_commit(
         BLOCKS,
