@@ -45,7 +45,7 @@ IN_ORDER_HELD = 4096
 # fs/btrfs/block-group.c, btrfs_calc_block_group_size_class(): a longer extent has block groups of its own.
 # Where there is none yet, btrfs_make_block_group() makes one, and the next fsync commits everything.
 BTRFS_SMALL_EXTENT_BYTES = 128 << 10
-ALLOCATING = ("write", "append", "pwrite", "mmapwrite", "fallocate", "fill", "copyrange")
+ALLOCATING = ("write", "append", "pwrite", "mmapwrite", "fallocate", "copyrange")
 
 SUBVOLUME_TOP = 256  # include/uapi/linux/btrfs_tree.h: BTRFS_FIRST_FREE_OBJECTID
 

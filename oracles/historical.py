@@ -207,8 +207,7 @@ def cut_back(case: Case, inode: int, node: Node) -> CutBack | None:
     if not case.asks_for("ordered-data"):
         return None
     found = _cuts(case, inode)
-    shown = 0 if case.profile.filesystem == "f2fs" else shown_since(case) or 0
-    seen = max(shown, _size_shown_since(case, inode, node)) if found else 0
+    seen = max(shown_since(case) or 0, _size_shown_since(case, inode, node)) if found else 0
     for time, start, end in found:
         if seen < time:
             return None

@@ -53,7 +53,7 @@ def _lost(before: Sequence[Operation]) -> tuple[Operation, str] | None:
         later = before[at + 1 :]
         if operation.word in (*NOTHING, *WHOLE, CRASH) or any(each.word in WHOLE for each in later):
             continue
-        if operation.word == "open" and "creat" not in operation.mode:
+        if operation.word == "open" and "creat" not in operation.mode and "trunc" not in operation.mode:
             continue
         fsynced = {each.path for each in later if each.word == "fsync"}
         if operation.word in BY_FSYNC:

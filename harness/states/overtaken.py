@@ -49,7 +49,8 @@ def suspects(log: Log) -> list[Suspect]:
     Without these, the order of the log is that of completion."""
     last: dict[int, int] = {}  # by sector
     before: dict[int, int] = {}
-    earlier: list[tuple[int, int, int]] = []  # (sector, front, plain)
+    earlier: list[tuple[int, int, int]] = []  # (sector, front with FUA, plain)
+    fua: set[int] = set()  # entries
     flushes = []  # how many came before, by entry
     count = 0
     for index, entry in enumerate(log):
@@ -57,17 +58,18 @@ def suspects(log: Log) -> list[Suspect]:
         flushes.append(count)
         if entry.flags & NO_WRITE:
             continue
+        if entry.flags & EntryFlag.FUA:
+            fua.add(index)
         for sector in range(entry.sector, entry.sector + entry.sector_count):
             if sector in last:
-                if sector in before and log.summary(before[sector]).flags & EntryFlag.FUA:
+                if before.get(sector) in fua:
                     earlier.append((sector, before[sector], last[sector]))
                 before[sector] = last[sector]
             last[sector] = index
     places: dict[tuple[int, int], list[int]] = {}
     ends = ((sector, front, last[sector]) for sector, front in before.items())
     for sector, front, plain in (*earlier, *ends):
-        between = flushes[front] < flushes[plain] or log.summary(front).flags & EntryFlag.FUA
-        if between and not log.summary(plain).flags & EntryFlag.FUA:
+        if plain not in fua and (front in fua or flushes[front] < flushes[plain]):
             places.setdefault((plain, front), []).append(sector)
     return [
         Suspect(plain, front, place)

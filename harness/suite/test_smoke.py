@@ -41,7 +41,7 @@ from workloads.entries import EntryFlag
 from workloads.library import DEMONSTRATION, load, select
 from workloads.program import Program
 from workloads.text import parse
-from workloads.workload import Workload
+from workloads.workload import Operation, Workload
 
 pytestmark = pytest.mark.smoke
 ROOT = Path(__file__).parent.parent.parent
@@ -193,6 +193,21 @@ def test_what_makes_durable_reaches_the_log(keeper_for, word):
             (last,) = Recovery(guest_slot, one, False, scratch).run(recording.base, log, [State(len(log))])
     assert {node.path: node.size for node in decode(last.observation).tree}.get("a") == 4096
     assert recording.history.run[-1].end_entry == recording.history.entry_count - 1
+
+
+@pytest.mark.parametrize(("word", "left"), [("crash", {"a"}), ("remount", {"a", "b"})])
+def test_a_crash_in_a_recording_loses_what_is_in_memory_alone(keeper_for, word, left):
+    """Unlike an unmount. The parser would refuse it where something may be lost, so it is put in here."""
+    one = profile("ext4")
+    durable = parse(f"run\n  write a 0 4K\n  fsync a\n  {word}\n  write c 0 4K\n  fsync c\n")
+    run = (*durable.run[:2], Operation("creat", path="b", line=1), *durable.run[2:])
+    workload = msgspec.structs.replace(durable, run=run)
+    with keeper_for(one) as (guest_slot, scratch):
+        recording = record(guest_slot.guest(), one, workload, scratch / "pristine", "6.12")
+        with open_log(recording.log) as log:
+            (last,) = Recovery(guest_slot, one, False, scratch).run(recording.base, log, [State(len(log))])
+    there = {node.path for node in decode(last.observation).tree} - {".", "lost+found"}
+    assert there == left | {"c"}
 
 
 def tree_part(report):

@@ -37,13 +37,15 @@ FORMS = ("sh", "c", "fstests")
 THREADS = "a shell script cannot run threads whose calls overlap; use --to c"
 
 
-# An exported program ends at a call that fails, and its kernel need not have XFS_DEBUG.
-INJECTED = "errortag makes the calls after it fail, and an exported program expects its calls to succeed"
-
-
-STOPPED = "stop stops a call in the middle of the kernel, which only a kernel built for it does"
-CRASHES = "crash: the power fails twice, and an exported program shows one power failure"
-GROW = "grow: each filesystem has a request of its own for it"
+# By word. An exported program ends at a call that fails, and its kernel need not have XFS_DEBUG.
+IN_NO_FORM = {
+    "errortag": (
+        "errortag makes the calls after it fail, and an exported program expects its calls to succeed"
+    ),
+    "stop": "stop stops a call in the middle of the kernel, which only a kernel built for it does",
+    "crash": "crash: the power fails twice, and an exported program shows one power failure",
+    "grow": "grow: each filesystem has a request of its own for it",
+}
 
 
 class NotInThisForm(Exception):
@@ -254,16 +256,15 @@ def operation_lines(one: Reproducer, index: int, shell: Shell) -> list[str]:
     return lines
 
 
+def refuse_in_any_form(operation: Operation) -> None:
+    """Errors: NotInThisForm."""
+    if reason := IN_NO_FORM.get(operation.word):
+        raise NotInThisForm(reason)
+
+
 def command(operation: Operation, index: int, offset: int, shell: Shell) -> str:
     """One line. Errors: NotInThisForm."""
-    if operation.word == "errortag":
-        raise NotInThisForm(INJECTED)
-    if operation.word == "stop":
-        raise NotInThisForm(STOPPED)
-    if operation.word == "crash":
-        raise NotInThisForm(CRASHES)
-    if operation.word == "grow":
-        raise NotInThisForm(GROW)
+    refuse_in_any_form(operation)
     if operation.word == "tmpfile" or (operation.word == "open" and "sync" in operation.mode):
         raise NotInThisForm(
             f"'{format_operation(operation)}': a shell cannot open a file in this way; use --to c"

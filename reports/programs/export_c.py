@@ -14,10 +14,6 @@ import shlex
 
 from reports.programs.export import (
     BUG,
-    CRASHES,
-    GROW,
-    INJECTED,
-    STOPPED,
     NotInThisForm,
     Reproducer,
     Shell,
@@ -26,6 +22,7 @@ from reports.programs.export import (
     c_text,
     kept,
     mount_line,
+    refuse_in_any_form,
     story,
 )
 from reports.programs.failing import DEVICES, LOADED, at_the_end, changes, created, may_fail, quoted
@@ -564,14 +561,7 @@ OPEN = {"creat": "O_CREAT", "trunc": "O_TRUNC", "dsync": "O_DSYNC", "sync": "O_S
 
 def call(operation: Operation, index: int, one: Reproducer) -> list[str]:
     """Lines of C. Errors: NotInThisForm."""
-    if operation.word == "errortag":
-        raise NotInThisForm(INJECTED)
-    if operation.word == "stop":
-        raise NotInThisForm(STOPPED)
-    if operation.word == "crash":
-        raise NotInThisForm(CRASHES)
-    if operation.word == "grow":
-        raise NotInThisForm(GROW)
+    refuse_in_any_form(operation)
     offset = one.offsets.get(index, operation.offset)
     lines = (
         names(operation)

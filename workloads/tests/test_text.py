@@ -532,6 +532,7 @@ MADE = ("write foo 0 4K", "fsync foo")
         (run(*MADE, "append foo 4K", "crash"), "Put fsync foo, or sync"),
         (run(*MADE, "crash", "append foo 4K", "crash"), "Put fsync foo, or sync"),
         (run("open foo @a creat", "crash"), "Put fsync foo, or sync"),
+        (run("open foo @a trunc", "crash"), "Put fsync foo, or sync"),
         (run("link foo A/bar", "crash"), "Put fsync . and fsync A, or sync"),
         (run("rename foo bar exchange", "fsync .", "crash"), "what rename did. Put sync"),
         (run("symlink foo bar", "fsync .", "crash"), "what symlink did. Put sync"),

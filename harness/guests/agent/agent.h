@@ -23,6 +23,7 @@
 #define INBOX "/dev/inbox" /* host to guest */
 #define OUTBOX "/dev/outbox" /* guest to host */
 #define LINE "/dev/line"
+#define RECORDED_DEVICE "/dev/recorded"
 #define GATE_DEVICE "/dev/gate" /* above the recorded device, where a workload crashes */
 #define DOWN_ALWAYS "0 1" /* flakey's up and down intervals, s */
 #define UNDER_DEVICE "/dev/under" /* between the recorded device and its disk, where something is to be changed */
@@ -73,7 +74,6 @@ void log_writes_remove(void);
 extern const char *log_writes_device;
 void gate_create(uint64_t sectors);
 void gate_drop(uint64_t sectors, bool drops);
-void gate_remove(void);
 void late_want(uint64_t seed);
 void late_begin(uint64_t sectors);
 void late_end(uint64_t sectors);

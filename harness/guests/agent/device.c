@@ -330,18 +330,23 @@ int device_open_count(const char *name)
 
 /* --- recording --------------------------------------------------------------------------------- */
 
-const char *log_writes_device = "/dev/recorded";
+const char *log_writes_device = RECORDED_DEVICE;
 
 static bool has_under;
 
-/* What the recorded device writes to, once it has something under it. */
-void under_table(uint64_t sectors, const char *type, const char *parameters)
+static void whole_table(const char *name, uint64_t sectors, const char *type, const char *parameters)
 {
 	struct segment all = { 0, sectors, type, "" };
 
 	snprintf(all.parameters, sizeof(all.parameters), "%s", parameters);
-	if (!device_table("under", &all, 1))
-		die("the table under a recording");
+	if (!device_table(name, &all, 1))
+		die("a table of one segment");
+}
+
+/* What the recorded device writes to, once it has something under it. */
+void under_table(uint64_t sectors, const char *type, const char *parameters)
+{
+	whole_table("under", sectors, type, parameters);
 }
 
 /*
@@ -527,25 +532,8 @@ void log_writes_flush(void)
  */
 void log_writes_detach(uint64_t sectors)
 {
-	struct segment all = { 0, sectors, "linear", "" };
-
-	snprintf(all.parameters, sizeof(all.parameters), "%s 0", has_under ? UNDER_DEVICE : RECORDED_DISK);
 	log_writes_flush();
-	if (!device_table("recorded", &all, 1))
-		die("the table in place of a recording");
-}
-
-void log_writes_remove(void)
-{
-	slices_remove(); /* they stay where a mount failed */
-	log_writes_flush();
-	memset(&request, 0, sizeof(request));
-	if (dm(DM_DEV_REMOVE, "recorded", 0))
-		die("dm remove recorded");
-	if (has_under)
-		device_remove("under");
-	if (late.wanted)
-		late_remove();
+	whole_table("recorded", sectors, "linear", has_under ? UNDER_DEVICE " 0" : RECORDED_DISK " 0");
 }
 
 /* --- a power failure within a recording ---------------------------------------------------------- */
@@ -555,26 +543,36 @@ static bool has_gate;
 void gate_create(uint64_t sectors)
 {
 	dm_create("gate", GATE_DEVICE);
-	dm_load("gate", sectors, "linear", "/dev/recorded 0");
+	gate_drop(sectors, false);
 	has_gate = true;
 }
 
 /* Whether what is written from here on gets lost. What is under way completes first. */
 void gate_drop(uint64_t sectors, bool drops)
 {
-	struct segment all = { 0, sectors, drops ? "flakey" : "linear", "" };
-
-	snprintf(all.parameters, sizeof(all.parameters), "%s 0%s", log_writes_device,
-		 drops ? " " DOWN_ALWAYS " 1 drop_writes" : "");
-	if (!device_table("gate", &all, 1))
-		die("the table above a recording");
+	whole_table("gate", sectors, drops ? "flakey" : "linear",
+		    drops ? RECORDED_DEVICE " 0 " DOWN_ALWAYS " 1 drop_writes" : RECORDED_DEVICE " 0");
 }
 
-void gate_remove(void)
+static void gate_remove(void)
 {
 	if (has_gate)
 		device_remove("gate");
 	has_gate = false;
+}
+
+void log_writes_remove(void)
+{
+	slices_remove(); /* they stay where a mount failed */
+	gate_remove();
+	log_writes_flush();
+	memset(&request, 0, sizeof(request));
+	if (dm(DM_DEV_REMOVE, "recorded", 0))
+		die("dm remove recorded");
+	if (has_under)
+		device_remove("under");
+	if (late.wanted)
+		late_remove();
 }
 
 /* --- the disk of a state ----------------------------------------------------------------------- */

@@ -387,13 +387,10 @@ void record(char *text)
 
 	if (left == EINVAL)
 		left = 0; /* after umount as the last word there is nothing to leave */
-	if (left) {
+	if (left)
 		log_writes_detach(program.sectors);
-	} else {
-		slices_remove(); /* they stay where a mount failed */
-		gate_remove();
+	else
 		log_writes_remove();
-	}
 	console_level(CONSOLE_QUIET);
 	put(&report, ",\"umount_errno\":%d,\"kernel_log\":", left);
 	put_kernel_log(&report);
