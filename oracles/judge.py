@@ -31,6 +31,7 @@ from oracles import (
     durable,
     fsck,
     historical,
+    kept,
     mounts,
     ordered,
     quiet,
@@ -64,6 +65,10 @@ ORACLES: tuple[ModuleType, ...] = (
     consistent,
     redundant,
 )
+# Of a recovered filesystem that was used: when it was, and when the power had failed again. The tree is held
+# against the one of before; what is held against the model, the state that was recovered first was.
+USE_ORACLES: tuple[ModuleType, ...] = (mounts, quiet, kept)
+AFTER_ORACLES: tuple[ModuleType, ...] = (mounts, quiet, fsck, usable, stable, consistent, kept)
 FAULT_ORACLES: tuple[ModuleType, ...] = (told, contained, detected, alive)
 CUT_DATA, STALE = "cut data came back", "stale data"  # of historical
 UNREADABLE = "read failed"  # of usable and consistent
@@ -71,8 +76,10 @@ ALSO_ASKED: tuple[ModuleType, ...] = (mounts, historical, usable, stable, consis
 DAMAGE_ORACLES: tuple[ModuleType, ...] = (noticed, healed, detected, alive)
 # Of a program that was the workload: asked last, for it looks at what the others said.
 PROGRAM_ORACLES: tuple[ModuleType, ...] = (application,)
-EVERY_ORACLE = tuple(dict.fromkeys((*ORACLES, *PROGRAM_ORACLES, *FAULT_ORACLES, *DAMAGE_ORACLES)))
-_ORACLE = {oracle.NAME: oracle for oracle in ORACLES}
+EVERY_ORACLE = tuple(
+    dict.fromkeys((*ORACLES, *AFTER_ORACLES, *PROGRAM_ORACLES, *FAULT_ORACLES, *DAMAGE_ORACLES))
+)
+_ORACLE = {oracle.NAME: oracle for oracle in (*ORACLES, kept)}
 # Those that ask the model, which is another one for each order of operations that overlapped.
 BY_ORDER = frozenset(OF_HISTORY)
 
@@ -180,7 +187,7 @@ def judge_state(case: Case, anywhere: dict[str, Verdict | None] | None = None) -
         return unknown(case.tier, case.observation, trouble, known)
     said = {} if anywhere is None else anywhere
     verdicts = []
-    for oracle in oracles_for(known):
+    for oracle in oracles_of(case.observation, known):
         if oracle.NAME in BY_ORDER:
             verdicts.append(ask(oracle, case))
             continue
@@ -188,6 +195,13 @@ def judge_state(case: Case, anywhere: dict[str, Verdict | None] | None = None) -
             said[oracle.NAME] = ask(oracle, case)
         verdicts.append(said[oracle.NAME])
     return tuple(verdict for verdict in verdicts if verdict is not None)
+
+
+def oracles_of(observation: Observation, known: bool) -> tuple[ModuleType, ...]:
+    """Those that are asked of what came back. known: of oracles_for()."""
+    if observation.use is not None:
+        return USE_ORACLES
+    return oracles_for(known) if observation.after is None else AFTER_ORACLES
 
 
 def oracles_for(known: bool) -> tuple[ModuleType, ...]:
@@ -336,7 +350,7 @@ def unknown(tier: Tier, observation: Observation, reason: str, known: bool = Tru
     """UNKNOWN of every oracle that would have been asked. known: of oracles_for()."""
     names = [
         oracle.NAME
-        for oracle in oracles_for(known)
+        for oracle in oracles_of(observation, known)
         if (oracle is not fsck or observation.fsck is not None)
         and (oracle is not redundant or observation.scrub is not None)
         and (oracle is not ordered or TIERS.index(tier) >= TIERS.index(Tier.SOMC))

@@ -212,6 +212,44 @@ class Quota(msgspec.Struct, frozen=True, array_like=True):
     inodes: int
 
 
+class UseStep(msgspec.Struct, frozen=True, array_like=True):
+    """One thing that a recovered filesystem was used for, in model A.
+
+    word:   "make", a file of size_bytes with the content of operation `stamp` - 1, fsynced; "again", the
+            first size_bytes of a file written once more as they are, fsynced; "grow", a block of that content
+            added to a file, which then has size_bytes, fsynced; "remove", of a file that was made, and its
+            directory fsynced.
+    failed: "" or what did: "room" where there was none left, "fsync: EIO".
+    """
+
+    word: str
+    path: str
+    size_bytes: int = 0
+    stamp: int = 0
+    failed: str = ""
+
+
+class Use(msgspec.Struct, frozen=True):
+    """All of that, in its order."""
+
+    steps: tuple[UseStep, ...] = ()
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What the recovery before showed, and what the filesystem was used for then."""
+
+    tree: Tree
+    use: Use = Use()
+
+
+class After(msgspec.Struct, frozen=True):
+    """Of a state of model A: what had been seen before the power failed again. done: so many steps had
+    returned."""
+
+    done: int
+    seen: Seen
+
+
 class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     """One state, recovered.
 
@@ -255,6 +293,8 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
                   the first mount had ended.
     used_up:      an unmount failed: the report ends there, and the guest was replaced.
     application:  of a program that has a script of its own: what that said of `tree`.
+    use:          of a state of model A whose power does not fail again: what was done after the walk.
+    after:        of another state of model A: what came before.
     """
 
     mount_errno: int = 0
@@ -291,3 +331,5 @@ class Observation(msgspec.Struct, frozen=True, omit_defaults=True):
     mended: bool = False
     used_up: bool = False
     application: Asked | None = None
+    use: Use | None = None
+    after: After | None = None

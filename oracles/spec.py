@@ -1,9 +1,10 @@
 """
 The name of a crash state: its grammar, and what it says of the disk.
 
-In:       a state spec: "O:812", "R:812-803,805", "T:812/3", "T:812-805/3", "N:O:812/O:7"; of a damaged state
-          "D:O:812/7680^1234"; of the kernel while the workload was recorded, before any power failure, "L:5"
-          (live, during operation 5; as many as there are operations: at the unmount behind the last).
+In:       a state spec: "O:812", "R:812-803,805", "T:812/3", "T:812-805/3", "N:O:812/O:7", "A:O:812/O:40";
+          of a damaged state "D:O:812/7680^1234"; of the kernel while the workload was recorded, before any
+          power failure, "L:5" (live, during operation 5; as many as there are operations: at the unmount
+          behind the last).
 Out:      State, and parse() of its spec; its model, the length of its prefix; what each model is, and what it
           presumes of a device.
 Not here: whether a log has such a state, and the disk (harness/states/); fault points, which are no crash
@@ -21,6 +22,7 @@ MODELS = {
     "R": "reordered: any subset of the volatile writes since the last FLUSH is lost",
     "T": "torn: one write is cut at a sector boundary",
     "N": "nested: the power fails again during recovery",
+    "A": "afterwards: the recovered filesystem is used, and the power fails again",
     "M": "members: of several devices one is behind, gone, or as it was",
 }
 
@@ -29,6 +31,7 @@ PRESUMES = {
     "R": "a volatile write cache that is written back in any order; FLUSH and FUA are honoured",
     "T": "a write of several sectors that the power failure cuts between two of them",
     "N": "a second power failure while the filesystem recovers from the first",
+    "A": "a second power failure, soon after the recovery from the first",
     "M": "several devices, each with a cache of its own; where all is kept twice, one of them may be lost",
 }
 
@@ -38,7 +41,8 @@ BLOCK_BYTES, SECTOR_BYTES = 4096, 512
 MEMBER_FORMS = "M:12/1.late or M:12/0.gone,1.late or M:12/1.old7"
 DAMAGE_FORMS = "D:O:12/7680^1234, D:O:12/7680.3=0, D:O:12/7680!read or D:O:12/7680!write"
 FAILS = ("read", "write")  # what of a block fails
-FORMS = f"O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; {MEMBER_FORMS}; {DAMAGE_FORMS}"
+FORMS = f"O:12; R:12-3,5..7; T:12/3 or T:12-5/3; N:O:12/O:4; A:O:12/O:40; {MEMBER_FORMS}; {DAMAGE_FORMS}"
+TWICE = ("N:", "A:")  # the power fails twice
 SPECS_HELD = 4096  # parsed ones: a state is asked for its place more than once
 
 
@@ -92,7 +96,9 @@ class State(msgspec.Struct, frozen=True):
     lost:    entries of the last window that never reached the disk, ascending (model R).
     torn:    the entry of which only the first `sectors` (512 B) did, -1 for none (T).
     nested:  entries of the log of this state's own recovery that are on the disk, too; -1 for a state that
-             was not recovered before (N).
+             was not recovered before (N, A).
+    again:   the log is that of the recovery and of what the filesystem was used for then (A). Of no entry:
+             the power does not fail again; how the kernel got on is looked at.
     members: devices that are not as the others (M), each with the prefix that it shows, LATE or GONE. `lost`
              has their writes, where the log is known (harness/states/crash.py settled()).
     damage:  what was then done to the disk at rest, or which block fails during recovery (Damage), of no
@@ -104,6 +110,7 @@ class State(msgspec.Struct, frozen=True):
     torn: int = -1
     sectors: int = 0
     nested: int = -1
+    again: bool = False
     damage: Damage | None = None
     members: tuple[tuple[int, int], ...] = ()
 
@@ -114,7 +121,7 @@ class State(msgspec.Struct, frozen=True):
         if self.members:
             return "M"
         if self.nested >= 0:
-            return "N"
+            return "A" if self.again else "N"
         if self.torn >= 0:
             return "T"
         return "R" if self.lost else "O"
@@ -126,7 +133,7 @@ class State(msgspec.Struct, frozen=True):
         if self.members:
             return f"M:{self.prefix}/{','.join(f'{device}.{_since(at)}' for device, at in self.members)}"
         if self.nested >= 0:
-            return f"N:{self.outer.spec}/O:{self.nested}"
+            return f"{self.model}:{self.outer.spec}/O:{self.nested}"
         if self.torn == self.prefix - 1 >= 0:
             return f"T:{self.prefix}/{self.sectors}"
         if self.torn >= 0:
@@ -135,8 +142,17 @@ class State(msgspec.Struct, frozen=True):
 
     @property
     def outer(self) -> "State":
-        """Of model N: the state whose recovery was cut."""
-        return msgspec.structs.replace(self, nested=-1)
+        """Of models N and A: the state that was recovered before."""
+        return msgspec.structs.replace(self, nested=-1, again=False)
+
+    @property
+    def is_use(self) -> bool:
+        """Of model A: whether the power does not fail again."""
+        return self.again and not self.nested
+
+    def is_before(self, other: "State") -> bool:
+        """Of models N and A: whether the other one cuts the same recovery, there or later."""
+        return other.nested >= self.nested and (other.again, other.outer) == (self.again, self.outer)
 
     @property
     def undamaged(self) -> "State":
@@ -159,8 +175,8 @@ def parse(spec: str) -> State:
     if spec.startswith("D:"):
         return _damaged(spec)
     outer, slash, inner = spec.rpartition("/")
-    if spec.startswith("N:") and slash and re.fullmatch(r"O:\d+", inner) and not outer.startswith("N:N:"):
-        return msgspec.structs.replace(parse(outer[2:]), nested=int(inner[2:]))
+    if spec.startswith(TWICE) and slash and re.fullmatch(r"O:\d+", inner) and outer[2:4] not in TWICE:
+        return msgspec.structs.replace(parse(outer[2:]), nested=int(inner[2:]), again=spec.startswith("A:"))
     if match := re.fullmatch(r"O:(\d+)", spec):
         return State(int(match[1]))
     if match := re.fullmatch(r"R:(\d+)-((?:\d+(?:\.\.\d+)?)(?:,\d+(?:\.\.\d+)?)*)", spec):
@@ -303,7 +319,8 @@ def _words(state: State) -> str:
     if state.damage is not None:
         return f"{_words(state.undamaged)}; then {state.damage.words}"
     if state.nested >= 0:
-        return f"{_words(state.outer)}; then {_entries(str(state.nested))} that its recovery wrote"
+        wrote = "recovery and what followed it wrote" if state.again else "its recovery wrote"
+        return f"{_words(state.outer)}; then {_entries(str(state.nested))} that {wrote}"
     words = _entries(str(state.prefix), "log ")
     if state.members:
         return "; ".join([words, *(_member_words(device, at) for device, at in state.members)])

@@ -25,6 +25,8 @@ STATES = (
     ("T:812-805/3", "another volatile write torn"),
     ("N:O:812/O:7", "the recovery of a state cut"),
     ("N:R:812-803/O:7", "the recovery of a state of another model cut"),
+    ("A:O:812/O:40", "what was recovered is used, and that is cut"),
+    ("A:O:812/O:0", "what was recovered is used"),
     ("M:812/1.late", "of several devices one is behind"),
     ("M:812/0.gone,1.late", "one is lost, and another is behind"),
     ("M:812/1.old300", "one comes back as it was"),

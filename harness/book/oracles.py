@@ -14,7 +14,15 @@ from types import MappingProxyType
 from harness.book.regions import filled
 from harness.book.tables import code, table
 from kernel.build import series
-from oracles.judge import ALSO_ASKED, DAMAGE_ORACLES, EVERY_ORACLE, FAULT_ORACLES, ORACLES, PROGRAM_ORACLES
+from oracles.judge import (
+    AFTER_ORACLES,
+    ALSO_ASKED,
+    DAMAGE_ORACLES,
+    EVERY_ORACLE,
+    FAULT_ORACLES,
+    ORACLES,
+    PROGRAM_ORACLES,
+)
 
 PAGE = Path("docs/reference/oracles.md")
 IN_SHORT = MappingProxyType(
@@ -30,6 +38,7 @@ IN_SHORT = MappingProxyType(
         "be deleted, and a full filesystem has room again after that.",
         "stable": "A second mount and a second walk find the same tree.",
         "consistent": "Link counts, types, sizes and blocks agree with the names and the content.",
+        "kept": "What a recovery showed, and what was fsynced after it, outlives the next power failure.",
         "redundant": "On two devices, a scrub mends every copy, and then any one device may be lost.",
         "application": "The program that was the workload finds what it promises its users.",
         "told": "A call that makes data durable succeeds only if it is durable. An error is reported to each "
@@ -52,6 +61,7 @@ def generated(root: Path) -> dict[Path, str]:
     """Errors: NoSentence, BadRegions."""
     parts = {
         "power-failure": overview(ORACLES),
+        "afterwards": overview(tuple(oracle for oracle in AFTER_ORACLES if oracle not in ORACLES)),
         "programs": overview(PROGRAM_ORACLES),
         "faults": overview(FAULT_ORACLES),
         "also": ", ".join(code(oracle.NAME) for oracle in ALSO_ASKED),

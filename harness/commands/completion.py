@@ -44,7 +44,7 @@ LISTED: dict[str, tuple[str, Sequence[str]]] = {
     "D,...": ("_powercut_devices", DEVICES),
     "WAY,...": ("_powercut_ways", WAYS),
     "V,...": ("_powercut_variants", known_variants()),
-    "O,R,T,N,M": ("_powercut_models", ("O", "R", "T", "N", "M")),
+    "O,R,T,N,A,M": ("_powercut_models", ("O", "R", "T", "N", "A", "M")),
     "NAME,...": ("_powercut_oracles", tuple(oracle.NAME for oracle in EVERY_ORACLE)),
     "K,...": ("_powercut_figures", KINDS_OF_FIGURES),
     "B": ("_powercut_bounds", BOUNDS),

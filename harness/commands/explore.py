@@ -87,7 +87,7 @@ def add_explore(command: argparse.ArgumentParser) -> None:
     )
     config_option(command)
     command.add_argument(
-        "--models", default="O", metavar="O,R,T,N,M", help="crash models, as of run (default: O)"
+        "--models", default="O", metavar="O,R,T,N,A,M", help="crash models, as of run (default: O)"
     )
     command.add_argument(
         "--budget",

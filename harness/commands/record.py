@@ -97,8 +97,9 @@ def add_record(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--models",
         default="O",
-        metavar="O,R,T,N,M",
-        help="crash models: O ordered, R reordered, T torn, N nested, M of several devices (default: O)",
+        metavar="O,R,T,N,A,M",
+        help="crash models: O ordered, R reordered, T torn, N nested, A used afterwards, M of several "
+        "devices (default: O)",
     )
     command.add_argument(
         "--budget",

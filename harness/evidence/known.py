@@ -467,6 +467,16 @@ FAST_COMMIT = (
         ("durable: name lost (fsynced file)",),
         (*FAST, *FAST_INLINE),
     ),
+    KnownBug(  # where recovery had to delete something, and so committed
+        FLUSHED,
+        ("6.12", "7.2"),
+        "ext4",
+        EVERYWHERE,
+        ("kept: fsynced file lost (new file)", "kept: size changed (recovered tree)"),
+        (*FAST, *FAST_INLINE),
+        maybe=True,
+        models=("A",),
+    ),
     _fast_commit(
         FLUSHED,
         "fsync-after-thaw",

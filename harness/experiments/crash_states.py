@@ -19,6 +19,7 @@ from harness.stages.record import Recording
 from harness.stages.recover import Recovered, Recovery
 from harness.stages.session import WANT_DIRECTORY_TIMES, WANT_TIMES, walk_flags
 from harness.states.log import Log
+from harness.states.nested import Recoveries
 from oracles.profiles import Profile, asked
 from oracles.redundant import has_checksums
 from oracles.spec import State
@@ -47,6 +48,7 @@ class CrashStates:
     ) -> None:
         self._recording, self._log = recording, log
         self._judge = judge or Judge(recording.history, setting.profile, setting.tier)
+        self._scratch = setting.scratch
         self._recovery = Recovery(
             setting.guest_slot,
             setting.profile,
@@ -83,6 +85,12 @@ class CrashStates:
         """Only these states; of nested ones the recoveries are in the scratch folder."""
         base, recoveries = self._recording.base, self._explorer.recoveries
         return self._judged(self._recovery.go_on(base, self._log, states, recoveries))
+
+    def judged_use(self, state: State) -> Iterator[Judged]:
+        """Of model A: what the filesystem was used for after its recovery (State.is_use)."""
+        recoveries = Recoveries(self._scratch / "use", again=True)
+        base = self._recording.base
+        return self._judged(self._recovery.record(base, self._log, [state.outer], recoveries))
 
     def _judged(self, states: Iterator[Recovered]) -> Iterator[Judged]:
         for recovered in states:

@@ -39,7 +39,7 @@ from harness.stages.session import block_writes
 from harness.states.crash import parse_spec
 from harness.states.disk import BLOCK_BYTES, data_blocks
 from harness.states.log import open_log
-from harness.states.nested import FOLDER, file_name
+from harness.states.nested import FOLDER, file_name, report_name
 from harness.states.rebuild import Rebuilding
 from oracles.observation import Observation, Tree
 from oracles.profiles import on_device, profile
@@ -184,7 +184,7 @@ def _rebuild(folder: Path, state: State, experiment: Experiment, scratch: Path) 
     """The state's disk, and beside it its base ("base"), log ("state.log") and, nested, the log of the
     recovery that was cut."""
     expand_file(folder / "log.zst", scratch / "state.log")
-    if state.nested >= 0:
+    if state.nested >= 0 and not state.is_use:
         _expand_recovery(folder, state, scratch)
     image = scratch / "state.disk"
     with base_disk(folder, scratch, experiment.facts.device_bytes) as disk:
@@ -205,16 +205,19 @@ def _rebuild(folder: Path, state: State, experiment: Experiment, scratch: Path) 
 
 def _expand_recovery(folder: Path, state: State, scratch: Path) -> None:
     """Errors: BadSpec, when the recovery of that state was not recorded."""
-    name = file_name(state.outer)
+    name = file_name(state)
     kept = folder / FOLDER / f"{name}.zst"
     if not kept.exists():
-        known = sorted(path.name.removesuffix(".log.zst") for path in folder.glob(f"{FOLDER}/*.zst"))
+        names = (path.name.removesuffix(".log.zst") for path in folder.glob(f"{FOLDER}/*.log.zst"))
+        known = sorted(each for each in names if each.startswith("A-") == state.again)
         raise BadSpec(
             f"{state.spec}: the recovery of {state.outer.spec} was not recorded. Recorded: "
-            f"{', '.join(known) or 'none (use powercut run --models O,N)'}"
+            f"{', '.join(known) or f'none (use powercut run --models O,{state.model})'}"
         )
     (scratch / FOLDER).mkdir()
     expand_file(kept, scratch / FOLDER / name)
+    if state.again:
+        expand_file(kept.with_name(f"{report_name(state)}.zst"), scratch / FOLDER / report_name(state))
     with open_log(scratch / FOLDER / name) as log:
         if state.nested > len(log):
             raise BadSpec(
@@ -234,7 +237,8 @@ def _examine(
     recording = Recording(scratch / "base", scratch / "state.log", history, {}, ())
     with open_log(recording.log) as log:
         examination = crash_states(setting, recording, log, StatePlan())
-        (judged,) = examination.judged_alone([state])
+        alone = examination.judged_use(state) if state.is_use else examination.judged_alone([state])
+        (judged,) = alone
     (observation,) = examination.ledger.seen
     return observation, judged.verdicts
 

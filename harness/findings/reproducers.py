@@ -78,6 +78,11 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
             f"{finding.id} was shown on several devices, and no exported program has more than one. "
             f"Use {itself(finding)}"
         )
+    if model_of(finding.state) == "A":
+        raise NoExport(
+            f"{finding.id} needs a recovered filesystem that is used before the power fails again, and an "
+            f"exported program ends with the first recovery. Use {itself(finding)}"
+        )
     kind = {FAULTS: failed, DAMAGE: damaged}.get(experiment.facts.kind, crashed)
     if is_live(finding.state):
         kind = died

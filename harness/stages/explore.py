@@ -89,6 +89,8 @@ class Explorer:
             yield one
         if "N" in self._state_plan.models:
             yield from self._nested(recovery, base)
+        if "A" in self._state_plan.models:
+            yield from self._afterwards(recovery, base)
 
     def _states(self) -> Iterator[State]:
         found: list[Iterator[State]] = []
@@ -122,14 +124,26 @@ class Explorer:
         return iter(some.states)
 
     def _nested(self, recovery: Recovery, base: Path) -> Iterator[Recovered]:
-        outer = sorted(self._outer.values(), key=lambda state: state.prefix)
-        if "O" not in self._state_plan.models:
-            outer = list(states(len(self._log)))
-        chosen = [outer[number] for number in even(len(outer), self._state_plan.budget)]
         recoveries = Recoveries(self.recoveries)
-        for _ in recovery.record(base, self._log, chosen, recoveries):
+        for _ in recovery.record(base, self._log, self._chosen(), recoveries):
             pass
         nesting = Nesting(recoveries, self._state_plan.budget)
         self.planned["N"] = nesting.count
         self._coverage.append(nesting.coverage)
         yield from recovery.go_on(base, self._log, nesting.states(), self.recoveries)
+
+    def _afterwards(self, recovery: Recovery, base: Path) -> Iterator[Recovered]:
+        recoveries = Recoveries(self.recoveries, again=True)
+        chosen = self._chosen()
+        yield from recovery.record(base, self._log, chosen, recoveries)
+        nesting = Nesting(recoveries, self._state_plan.budget)
+        self.planned["A"] = len(chosen) + nesting.count
+        self._coverage.append(nesting.coverage)
+        yield from recovery.go_on(base, self._log, nesting.states(), self.recoveries)
+
+    def _chosen(self) -> list[State]:
+        """The states that are recovered to go on from there."""
+        outer = sorted(self._outer.values(), key=lambda state: state.prefix)
+        if "O" not in self._state_plan.models:
+            outer = list(states(len(self._log)))
+        return [outer[number] for number in even(len(outer), self._state_plan.budget)]

@@ -24,6 +24,7 @@ import msgspec
 from harness.guests.guest import (
     DISK,
     LOG,
+    OUTBOX,
     Guest,
     GuestSlot,
     GuestTrouble,
@@ -66,11 +67,11 @@ from harness.states.disk import (
     writes_of,
 )
 from harness.states.log import Log, open_log
-from harness.states.nested import Recoveries
+from harness.states.nested import USED, Recoveries, Used
 from harness.states.rebuild import Rebuilding
 from oracles.observation import Fsck, Observation
 from oracles.profiles import Profile
-from oracles.spec import State
+from oracles.spec import State, parse
 
 # The stage of a death costs two more boots; after so many deaths the stage is no longer asked for.
 STAGED_DEATHS = 5
@@ -135,10 +136,12 @@ class Recovery:
         self, base: Path, log: Log, states: Iterable[State], recoveries: Path | None = None
     ) -> Iterator[Recovered]:
         """More states of the log that run() had: a disk that was recovered then is not recovered again.
-        recoveries: the folder of nest.Recoveries, for nested states. Errors: as run()."""
+        recoveries: the folder of nested.Recoveries, for nested states. Errors: as run()."""
         self._log, self._base, self._recoveries = log, base, recoveries
+        used = None if recoveries is None else Used(recoveries)
         with Rebuilding(base, log, recoveries) as ahead:
-            yield from self._from(ahead, base, states)
+            for one in self._from(ahead, base, states):
+                yield one if used is None else _with_after(one, used)
         self._resolve()
 
     def _from(self, ahead: Rebuilding, base: Path, states: Iterable[State]) -> Iterator[Recovered]:
@@ -153,11 +156,12 @@ class Recovery:
 
     def record(
         self, base: Path, log: Log, states: Iterable[State], recoveries: Recoveries
-    ) -> Iterator[State]:
+    ) -> Iterator[Recovered]:
         """
         Let the kernel recover these states above dm-log-writes, on the device that workloads are recorded on,
-        for that has a write cache and the disk of a state has none. The states that were done; one that the
-        kernel does not survive adds nothing, and was judged before. Errors: as run(), BadLog.
+        for that has a write cache and the disk of a state has none; and, where the recoveries are those of
+        model A, let the filesystem be used. What was told of each, in model A; what is only recovered was
+        judged before, and one that the kernel does not survive adds nothing. Errors: as run(), BadLog.
         """
         with Rebuilding(base, log) as ahead:
             guest: Guest | None = None
@@ -168,30 +172,39 @@ class Recovery:
                     guest.load(DISK, base)
                     ahead.dirty.update(ahead.disk.nonzero_blocks(), data_blocks(base))
                 try:
-                    self._record_one(guest, ahead, state, recoveries)
-                    yield state
-                except LostGuest:
+                    report = self._record_one(guest, ahead, state, recoveries)
+                except LostGuest as death:
                     guest = None
                     self._guest_slot.drop()
+                    report = msgspec.json.encode(died(death, death.stage or "use after the recovery"))
+                if recoveries.again:
+                    use = msgspec.structs.replace(state, nested=0, again=True)
+                    yield Recovered(use.spec, state.prefix, "", report)
 
-    def _record_one(self, guest: Guest, ahead: Rebuilding, state: State, recoveries: Recoveries) -> None:
+    def _record_one(self, guest: Guest, ahead: Rebuilding, state: State, recoveries: Recoveries) -> bytes:
         for write in block_writes(ahead.disk.image, sorted(ahead.dirty)):
             assert write.data is not None
             guest.write(DISK, write.offset, write.data)
         ahead.dirty.clear()
         profile = self._profile
         options = profile.agent_options or "-"
-        words = guest.ask(f"recovery {profile.size_bytes // SECTOR} {profile.filesystem} {options}")
-        if words[:1] != ["recovery"]:
+        on = f"{profile.size_bytes // SECTOR} {profile.filesystem} {options}"
+        words = guest.ask(f"afterwards {self._asks} {on}" if recoveries.again else f"recovery {on}")
+        if words[:1] != ["report" if recoveries.again else "recovery"]:
             raise GuestTrouble(f"expected the end of a recovery, got {words}")
+        report = guest.read(OUTBOX, 0, int(words[1])) if recoveries.again else b""
         with guest.as_file(LOG) as path, open_log(path) as log:
             end = log.mark_index("dm-log-writes-end")
-            recoveries.add(state, log, end)
+            if not recoveries.again:
+                recoveries.add(state, log, end)
+            elif report.startswith(MOUNTED):
+                recoveries.add(state, log, log.mark_index(USED) + 1, report)
             for entry in log.entries(0, end):  # what it wrote is not the state's
                 for write in writes_of(entry):
                     first = write.offset // BLOCK_BYTES
                     last = (write.offset + write.length + BLOCK_BYTES - 1) // BLOCK_BYTES
                     ahead.dirty.update(range(first, last))
+        return report
 
     def _work(self, ahead: Rebuilding, states: Iterable[State]) -> Iterator[Recovered]:
         known, reports = self._known, self._reports
@@ -376,9 +389,10 @@ class Recovery:
         """The guest's report with what the host adds to it, of the settled disk."""
         # Of a guest that is used up there is no disk that was left clean, to be checked.
         if self._with_fsck and report.startswith(MOUNTED) and not report.endswith(USED_UP):
-            report = _with_fsck(report, self._check(changes, request.state))
+            fsck = self._check(changes, request.state)
+            report = _with_member(report, "fsck", msgspec.json.encode(fsck))
         if request.damaged and is_mended(request.damaged, changes):
-            report = report[:-1] + b',"mended":true}'
+            report = _with_member(report, "mended", b"true")
         return report
 
     def _settle(self, writes: Iterable[DiskWrite]) -> None:
@@ -427,9 +441,7 @@ class Recovery:
     def _bury(self, request: Request, death: LostGuest, outstanding: deque[Request]) -> bytes:
         """The report on a state that took the guest with it; the next guest goes on after it."""
         self.deaths += 1
-        observation = Observation(death=death.kind, death_during=death.stage, console=death.console)
-        if death.kind == "exit":  # no panic, no hang: we lost it
-            observation = Observation(trouble=str(death), console=death.console)
+        observation = died(death, death.stage)
         self._end_session()
         if self.deaths <= STAGED_DEATHS:
             observation = self._again(request, observation)
@@ -461,13 +473,28 @@ class Recovery:
             self._ask(rest)
 
 
+def died(death: LostGuest, during: str) -> Observation:
+    """What is known of a state that took the guest with it."""
+    if death.kind == "exit":  # no panic, no hang: we lost it
+        return Observation(trouble=str(death), console=death.console)
+    return Observation(death=death.kind, death_during=during, console=death.console)
+
+
+def _with_after(one: Recovered, used: Used) -> Recovered:
+    """Of a state of model A with what came before."""
+    state = parse(one.spec)
+    if not state.again:
+        return one
+    return msgspec.structs.replace(one, observation=_with_member(one.observation, "after", used.told(state)))
+
+
+def _with_member(report: bytes, name: str, value: bytes) -> bytes:
+    """The JSON object with one member more."""
+    return b'%b,"%b":%b}' % (report[:-1], name.encode(), value)
+
+
 def is_mended(damaged: tuple[int, bytes], changes: Iterable[DiskWrite]) -> bool:
     """Whether recovery wrote the damaged block as it had been. changes: blocks; none where they were not
     asked for."""
     block, content = damaged
     return RecoveredDisk({block: b""}, changes).block(block) == content
-
-
-def _with_fsck(report: bytes, fsck: Fsck) -> bytes:
-    """The agent's JSON object with the checker's answer as its last member."""
-    return report[:-1] + b',"fsck":' + msgspec.json.encode(fsck) + b"}"

@@ -184,7 +184,7 @@ def _check_torn(spec: str, state: State, entries: Entries) -> None:
 
 
 def parse_models(text: str) -> tuple[str, ...]:
-    """`--models O,R`; in the order O, R, T, N, M. Errors: BadSpec."""
+    """`--models O,R`; in the order O, R, T, N, A, M. Errors: BadSpec."""
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     for model in wanted:
         if model not in MODELS:

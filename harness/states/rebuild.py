@@ -133,7 +133,7 @@ class Rebuilding:
         self._entry: Callable[[int], Entry] = functools.lru_cache(ENTRIES_HELD)(log.entry)
         self._window = Window(0, log, self._entry)
         self._start_of = (0, 0)  # a prefix, and where its window starts
-        self._nested: tuple[State, int] | None = None
+        self._nested: State | None = None  # what the disk shows of a recovery
         self._before_nested: dict[int, bytes] = {}
 
     def __enter__(self) -> "Rebuilding":
@@ -179,13 +179,12 @@ class Rebuilding:
         self._note(self.disk.apply(DiskWrite(block * BLOCK_BYTES, len(content), content)))
 
     def _move(self, state: State) -> None:
-        outer = state.outer
-        if self._nested is not None and not (state.nested >= self._nested[1] and outer == self._nested[0]):
+        if self._nested is not None and not self._nested.is_before(state):
             self._leave_nested()
         if self._nested is None:
-            self._move_to(outer)
-        if state.nested >= 0:
-            self._nest(outer, state.nested)
+            self._move_to(state.outer)
+        if state.nested > 0:
+            self._nest(state)
 
     def _move_to(self, state: State) -> None:
         whole = not state.lost and state.torn < 0
@@ -229,16 +228,16 @@ class Rebuilding:
             self._stack = stack.pop_all()
         self._window = Window(0, self._log, self._entry)
 
-    def _nest(self, outer: State, nested: int) -> None:
-        done = self._nested[1] if self._nested else 0
+    def _nest(self, state: State) -> None:
+        done = self._nested.nested if self._nested else 0
         assert self._recoveries is not None, "a nested state needs the log of its recovery"
-        with open_log(self._recoveries / file_name(outer)) as log:
-            for entry in log.entries(done, nested):
+        with open_log(self._recoveries / file_name(state)) as log:
+            for entry in log.entries(done, state.nested):
                 for write in writes_of(entry):
                     for block in self.disk.touched_by(write):
                         self._before_nested.setdefault(block, self.disk.block(block))
                     self._note(self.disk.apply(write))
-        self._nested = outer, nested
+        self._nested = state
 
     def _leave_nested(self) -> None:
         for block, content in self._before_nested.items():

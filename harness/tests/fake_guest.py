@@ -129,8 +129,8 @@ class FakeGuest(MemoryDevices):
         if word == "clear":
             self._todo.append(self._clear)
             return
-        if word == "recovery":
-            self._todo.append(self._recovery)
+        if word in ("recovery", "afterwards"):
+            self._todo.append(self._recovery if word == "recovery" else self._afterwards)
             return
         assert word == "check"
         offset, size_bytes = int(words[0]), int(words[1])
@@ -173,6 +173,13 @@ class FakeGuest(MemoryDevices):
         self._disk = bytearray(self._guest_slot.size_bytes)
         return ["cleared"]
 
+    def _afterwards(self) -> list[str]:
+        """The same, with one step behind it."""
+        report = report_on(self.devices[DISK])[:-1] + b',"tree":[],"use":{"steps":[]}}'
+        self._recovery()
+        self.write(OUTBOX, 0, report)
+        return ["report", str(len(report))]
+
     def _recovery(self) -> list[str]:
         """It writes the digest of the disk into its last sector, and leaves it there. No two are alike: a
         mark says the digest, too."""
@@ -184,7 +191,8 @@ class FakeGuest(MemoryDevices):
         written = found.encode().ljust(SECTOR, b"!")
         image[-SECTOR:] = written
         last = len(image) // SECTOR - 1
-        marks = [Entry(0, 0, EntryFlag.MARK, b"", text) for text in (found, "dm-log-writes-end")]
+        texts = (found, "mounted", "after-1", "after", "dm-log-writes-end")
+        marks = [Entry(0, 0, EntryFlag.MARK, b"", text) for text in texts]
         self.put_log([Entry(last, 1, EntryFlag.FUA, written), *marks])
         return ["recovery", "0"]
 

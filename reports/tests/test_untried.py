@@ -15,15 +15,16 @@ def words(**changes):
 def test_each_has_its_option():
     assert words().count(";") == 2
     assert all(
-        option in words() for option in ("--device slow", "--stops 10", "models R, T, N (--models O,R,T,N)")
+        option in words()
+        for option in ("--device slow", "--stops 10", "models R, T, N, A (--models O,R,T,N,A)")
     )
 
 
 def test_what_was_tried_is_not_named():
     assert "--device" not in words(devices=("fast", "slow"))
     assert "--stops" not in words(stops=3)
-    assert "models T, N (" in words(models=("O", "R"))
-    assert not words(devices=("slow",), stops=1, models=("O", "R", "T", "N", "M"))
+    assert "models T, N, A (" in words(models=("O", "R"))
+    assert not words(devices=("slow",), stops=1, models=("O", "R", "T", "N", "A", "M"))
 
 
 def test_a_stock_kernel_a_comparison_and_a_machine_have_no_such_line():

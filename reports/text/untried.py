@@ -10,7 +10,7 @@ Not here: what was asked for and could not be done (harness/evidence/summary.py)
 from reports.results import SLOW, Question
 
 SERIES = "+"  # in a kernel spec, in front of each series
-MODELS = ("O", "R", "T", "N")
+MODELS = ("O", "R", "T", "N", "A")
 
 
 def untried_words(question: Question) -> str:

@@ -21,6 +21,7 @@
  *   ondisk WANTS SECTORS FS OPTIONS             report BYTES      the disk of the state, copied to the recorded
  *                                               disk and recovered there
  *   recovery SECTORS FS OPTIONS                 recovery ERRNO    of the recorded disk; its log is the log device
+ *   afterwards ASKS SECTORS FS OPTIONS          report LENGTH     of the recorded disk, which is used after its recovery
  *   fresh SECTORS                               fresh: the disk of the state, as before its recovery
  *   digest SECTORS                              digest CRC32
  *   bare DEVICE FS OPTIONS COUNT                bare MILLISECONDS
@@ -479,6 +480,8 @@ static void obey(char *line)
 		command_on_disk(count, a, filesystem, or_none(options));
 	else if (sscanf(line, "recovery %llu %31s %511s", &a, filesystem, options) == 3)
 		answer("recovery %d", record_recovery(a, filesystem, or_none(options)));
+	else if (sscanf(line, "afterwards %d %llu %31s %511s", &count, &a, filesystem, options) == 4)
+		set_walk_asks(count), record_afterwards(a, filesystem, or_none(options)), report_by_outbox();
 	else if (sscanf(line, "fresh %llu", &a) == 1)
 		state_device(a, STORE_SMALL), answer("fresh");
 	else if (sscanf(line, "digest %llu", &a) == 1)

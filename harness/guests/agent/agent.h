@@ -34,6 +34,7 @@
 #define BLOCK_BYTES 4096 /* chunk of the snapshot, unit of what is sent back */
 #define SECTOR_BYTES 512
 #define PATH_BYTES 4096
+#define CLOCK_STARTS 1000000000 /* no guest's clock shows an earlier second; workloads/text.py: SECONDS_MAX */
 #define THREADS_MAX 4 /* workloads/threads.py */
 
 /* text.c: the report under construction, JSON in one buffer that is never freed. */
@@ -242,6 +243,9 @@ uint64_t left_by_rename(const struct operation *operation);
 void record(char *program);
 int record_recovery(uint64_t sectors, const char *filesystem, const char *options);
 
+/* afterwards.c */
+void record_afterwards(uint64_t sectors, const char *filesystem, const char *options);
+
 /* threads.c */
 void perform_block(struct program *program, const struct operation *first, bool first_of_all);
 int await_writes(uint64_t count, uint64_t microseconds);
@@ -296,6 +300,7 @@ struct changed_blocks {
 	size_t capacity;
 };
 
+void await_balance(void);
 bool recover(const struct recovery *recovery, struct changed_blocks *changed);
 bool recover_failing(const struct recovery *recovery, uint64_t sectors, uint64_t block, bool on_write);
 uint32_t crc_of(const char *device, uint64_t sectors);

@@ -218,7 +218,7 @@ static void await_dropped_subvolumes(void)
  * A balance that the power failure ended goes on after the mount, in a thread (fs/btrfs/volumes.c
  * btrfs_resume_balance_async()). It is part of the recovery, and what a walk sees must not depend on how far it is.
  */
-static void await_balance(void)
+void await_balance(void)
 {
 	struct btrfs_ioctl_balance_args progress;
 	int root = open(MOUNT_POINT, O_RDONLY | O_DIRECTORY);

@@ -18,7 +18,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define CLOCK_STARTS 1000000000 /* no guest's clock shows an earlier second; workloads/text.py: SECONDS_MAX */
 #define READ_WHOLE_BYTES (4 << 20) /* a larger file is read where SEEK_DATA says it has data */
 #define CELL_BYTES 8 /* workloads/history.py: stamped() */
 #define CELL_MAGIC 0xC5B7

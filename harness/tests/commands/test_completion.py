@@ -62,7 +62,7 @@ def test_the_shell_can_read_its_program(place: Path, shell: str) -> None:
             "run --kernel 6.12+fix/x+planted/xfs-size-logged-as",
             ["6.12+fix/x+planted/xfs-size-logged-as-timestamp"],
         ),
-        ("run --models O,", ["O,O", "O,R", "O,T", "O,N", "O,M"]),
+        ("run --models O,", ["O,O", "O,R", "O,T", "O,N", "O,A", "O,M"]),
         ("bisect --oracle dura", ["durable"]),
         ("compare --perf dben", ["dbench"]),
         ("kernel sh", ["show"]),

@@ -32,12 +32,12 @@ def specs(found: list[Recovered], model: str) -> list[str]:
 
 
 def test_every_model_asked_for_in_order(tmp_path: Path) -> None:
-    examination, found = examined(tmp_path, StatePlan(("O", "R", "T", "N")))
+    examination, found = examined(tmp_path, StatePlan(("O", "R", "T", "N", "A")))
     assert Counter(model_of(one.spec) for one in found) == examination.planned
     assert len({one.spec for one in found}) == len(found)
     assert specs(found, "R") == ["R:3-0", "R:3-1", "R:3-0,1", "R:3-0,2"]
     assert specs(found, "T") == ["T:3/1", "T:3/2", "T:3/3"]
-    assert [one.model for one in examination.coverage] == ["R", "T", "N"]
+    assert [one.model for one in examination.coverage] == ["R", "T", "N", "A"]
 
 
 def test_model_o_ends_when_enough_was_seen(tmp_path: Path) -> None:

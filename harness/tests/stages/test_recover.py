@@ -83,15 +83,15 @@ def rest_is_right(scene: Scene, found: list[Recovered], *but: int) -> bool:
 
 
 def nested(scene: Scene, outer: list[State]) -> tuple[list[State], Recoveries, dict[str, bytes]]:
-    """The states whose recovery was recorded, and what the kernel's recovery of each wrote."""
+    """The states whose recovery is kept, and what the kernel's recovery of each wrote."""
     recoveries = Recoveries(scene.folder / "recoveries")
     with open_log(scene.folder / "log.file") as log:
-        done = list(scene.recovery.record(scene.folder / "base", log, outer, recoveries))
+        assert not list(scene.recovery.record(scene.folder / "base", log, outer, recoveries))
     written = {}
     for kept in recoveries.kept:
-        with open_log(recoveries.folder / file_name(kept.outer)) as log:
-            written[kept.outer.spec] = log.entry(0).data.rstrip(b"!")
-    return done, recoveries, written
+        with open_log(recoveries.folder / file_name(kept.state)) as log:
+            written[kept.state.outer.spec] = log.entry(0).data.rstrip(b"!")
+    return [kept.state.outer for kept in recoveries.kept], recoveries, written
 
 
 # --- nested ---------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def nested(scene: Scene, outer: list[State]) -> tuple[list[State], Recoveries, d
 def test_a_recovery_is_recorded_above_the_bytes_of_its_state(tmp_path: Path) -> None:
     """And what one recovery wrote is not there for the next."""
     scene = Scene(tmp_path, ENTRIES)
-    outer = [State(3), State(17), State(5)]
+    outer = [State(3), State(5), State(17)]
     done, _, written = nested(scene, outer)
     assert done == outer
     assert written == {state.spec: scene.digest_at(state.prefix).encode() for state in outer}
@@ -127,6 +127,45 @@ def test_a_nested_state_is_recovered_once_however_it_came_about(tmp_path: Path) 
     model = bytearray(scene.image_at(9))
     model[-512:] = scene.digest_at(9).encode().ljust(512, b"!")
     assert told(found[1].observation) == digest(model)
+
+
+# --- afterwards -----------------------------------------------------------------------------------
+
+
+def use(scene: Scene, outer: list[State]) -> tuple[list[Recovered], Recoveries]:
+    recoveries = Recoveries(scene.folder / "recoveries", again=True)
+    with open_log(scene.folder / "log.file") as log:
+        return list(scene.recovery.record(scene.folder / "base", log, outer, recoveries)), recoveries
+
+
+def test_what_a_recovered_filesystem_was_used_for_is_told(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES)
+    found, recoveries = use(scene, [State(3), State(17)])
+    assert [one.spec for one in found] == ["A:O:3/O:0", "A:O:17/O:0"]
+    assert [told(one.observation) for one in found] == [scene.digest_at(3), scene.digest_at(17)]
+    assert [kept.state.spec for kept in recoveries.kept] == ["A:O:3/O:5", "A:O:17/O:5"]
+
+
+def test_a_kernel_that_dies_while_the_filesystem_is_used_is_told(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES, fates={-2: ["normal", "panic"]})
+    found, recoveries = use(scene, [State(3), State(17), State(20)])
+    assert [one.spec for one in found] == ["A:O:3/O:0", "A:O:17/O:0", "A:O:20/O:0"]
+    assert observed(found[1]).death == "panic"
+    assert [kept.state.outer.spec for kept in recoveries.kept] == ["O:3", "O:20"]
+
+
+def test_a_later_state_has_what_came_before(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, ENTRIES)
+    scene.run()
+    _, recoveries = use(scene, [State(9)])
+    with open_log(tmp_path / "log.file") as log:
+        wanted = [State(9, nested=n, again=True) for n in (3, 4)]
+        found = list(scene.recovery.go_on(tmp_path / "base", log, wanted, recoveries.folder))
+    assert [one.spec for one in found] == ["A:O:9/O:3", "A:O:9/O:4"]
+    assert [observed(one).after.done for one in found] == [0, 1]
+    model = bytearray(scene.image_at(9))
+    model[-512:] = scene.digest_at(9).encode().ljust(512, b"!")
+    assert told(found[0].observation) == digest(model)
 
 
 # --- the states -----------------------------------------------------------------------------------

@@ -49,6 +49,8 @@ def test_an_empty_log_has_the_state_before_it() -> None:
         "N:O:12/O:7",
         "N:R:12-3,5/O:0",
         "N:T:12/3/O:7",
+        "A:O:12/O:7",
+        "A:R:12-3,5/O:0",
     ],
 )
 def test_every_states_spec_leads_back_to_it(spec: str) -> None:
@@ -63,6 +65,7 @@ def test_every_states_spec_leads_back_to_it(spec: str) -> None:
         ("T:12/3", State(12, torn=11, sectors=3)),
         ("T:12-5/3", State(12, torn=5, sectors=3)),
         ("N:O:12/O:7", State(12, nested=7)),
+        ("A:O:12/O:7", State(12, nested=7, again=True)),
     ],
 )
 def test_what_a_spec_means(spec: str, state: State) -> None:
@@ -74,7 +77,7 @@ def test_what_a_spec_means(spec: str, state: State) -> None:
     [
         *("", "12", "O:", "O:-1", "O:1.5", "O:12 ", "o:12", "O:1\n", "X:1", "O:1/O:2"),
         *("R:12", "R:12-", "R:12-3,", "R:12-a", "R:-3", "T:12", "T:12/", "T:12-/3"),
-        *("N:O:12", "N:O:12/O:", "N:O:12/R:3-1", "N:N:O:12/O:1/O:2"),
+        *("N:O:12", "N:O:12/O:", "N:O:12/R:3-1", "N:N:O:12/O:1/O:2", "A:N:O:12/O:1/O:2", "A:O:12"),
     ],
 )
 def test_what_is_no_spec_is_refused_with_examples(spec: str) -> None:

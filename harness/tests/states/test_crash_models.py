@@ -7,7 +7,7 @@ import pytest
 
 from harness.states.crash import cuts, parse_spec
 from harness.states.log import Entry, open_log, write_log
-from harness.states.nested import Nesting, Recoveries, file_name
+from harness.states.nested import Nesting, Recoveries, Used, file_name
 from harness.states.reorder import Reordering
 from harness.states.spread import even, shares
 from harness.states.tear import Tearing
@@ -156,7 +156,7 @@ def test_a_recovery_is_cut_behind_each_of_its_writes(tmp_path: Path) -> None:
 
 def test_of_recoveries_that_write_alike_the_last_stands_for_all(tmp_path: Path) -> None:
     recoveries = recoveries_of(tmp_path, (1, 2), (), (1, 2), (2, 1))
-    assert [(kept.outer.spec, kept.alike) for kept in recoveries.kept] == [("O:2", 2), ("O:3", 1)]
+    assert [(kept.state.outer.spec, kept.alike) for kept in recoveries.kept] == [("O:2", 2), ("O:3", 1)]
     assert recoveries.recorded == 4
     assert sorted(path.name for path in recoveries.folder.iterdir()) == ["O-2.log", "O-3.log"]
 
@@ -170,7 +170,7 @@ def test_the_budget_of_n_is_spread_over_the_recoveries(tmp_path: Path) -> None:
 
 
 def test_recoveries_of_different_states_have_different_files() -> None:
-    specs = ["O:12", "R:12-3,5", "T:12/3", "T:12-3/5", "R:12-3..5"]
+    specs = ["O:12", "R:12-3,5", "T:12/3", "T:12-3/5", "R:12-3..5", "A:O:12/O:1"]
     assert len({file_name(parse_spec(spec, log_of("w" * 20))) for spec in specs}) == len(specs)
 
 
@@ -198,3 +198,44 @@ def test_numbers_evenly_apart() -> None:
     assert even(9, 1) == [4]
     assert even(9, 0) == []
     assert even(0, 3) == []
+
+
+# --- A --------------------------------------------------------------------------------------------
+
+
+def used(folder: Path) -> Recoveries:
+    """A recovery of one write, then two steps of one write each."""
+    marks = {
+        text: Entry(0, 0, EntryFlag.MARK, b"", text) for text in ("mounted", "after-1", "after-2", "after")
+    }
+    writes = [Entry(8 * place, 8, 0, bytes([place]) * 4096) for place in (1, 2, 3)]
+    entries = [
+        *(writes[0], marks["mounted"], writes[1], marks["after-1"]),
+        *(writes[2], marks["after-2"], marks["after"]),
+    ]
+    write_log(folder / "log", entries)
+    recoveries = Recoveries(folder / "recoveries", again=True)
+    with open_log(folder / "log") as log:
+        recoveries.add(State(7), log, len(log), b'{"tree":[]}')
+    return recoveries
+
+
+def test_what_was_recovered_is_cut_behind_its_recovery(tmp_path: Path) -> None:
+    """What the mount itself wrote is model N's."""
+    nesting = Nesting(used(tmp_path), PLENTY)
+    assert [state.spec for state in nesting.states()] == ["A:O:7/O:3", "A:O:7/O:5"]
+    assert nesting.coverage.model == "A"
+
+
+def test_a_step_is_done_once_its_mark_is_there(tmp_path: Path) -> None:
+    known = Used(used(tmp_path).folder)
+    done = [known.told(parse_spec(f"A:O:7/O:{n}", log_of("w" * 9))) for n in (3, 4, 5, 6, 7)]
+    assert done == [b'{"done":%d,"seen":{"tree":[]}}' % n for n in (0, 1, 1, 2, 2)]
+
+
+def test_one_recovery_kept_for_many_has_one_report(tmp_path: Path) -> None:
+    recoveries = used(tmp_path)
+    with open_log(tmp_path / "log") as log:
+        recoveries.add(State(8), log, len(log), b"{}")
+    names = sorted(path.name for path in recoveries.folder.iterdir())
+    assert names == ["A-O-8.json", "A-O-8.log"]
