@@ -219,7 +219,7 @@ class UseStep(msgspec.Struct, frozen=True, array_like=True):
             first size_bytes of a file written once more as they are, fsynced; "grow", a block of that content
             added to a file, which then has size_bytes, fsynced; "remove", of a file that was made, and its
             directory fsynced.
-    failed: "" or what did: "room" where there was none left, "fsync: EIO".
+    failed: "" or what did: "room: ENOSPC" where there was none left, "fsync: EIO".
     """
 
     word: str
