@@ -108,7 +108,10 @@ def test_a_gap_before_the_new_block_is_zeros():
 
 def test_a_call_that_fails_while_the_filesystem_is_used_is_broken_unless_there_is_no_room():
     bench = Bench("run\n  creat f\n  sync\n")
-    failed = (UseStep("make", NEW, 24, 60001, "fsync: EIO"), UseStep("grow", "f", 8192, 61002, "room: ENOSPC"))
+    failed = (
+        UseStep("make", NEW, 24, 60001, "fsync: EIO"),
+        UseStep("grow", "f", 8192, 61002, "room: ENOSPC"),
+    )
     seen = Observation(tree=(ROOT, FILE), use=Use(failed))
     (violation,) = kept.judge(bench.prepared.case(0, seen)).violations
     assert (violation.kind, violation.found) == ("use failed", "make: fsync: EIO")
