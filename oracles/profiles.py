@@ -30,6 +30,7 @@ class Profile(msgspec.Struct, frozen=True):
     read_only_first: recovery begins with a mount of the device when it cannot be written, and one that must
                 not recover and may not write; the mount that recovers is read-only, and only the second
                 mount may write.
+    log_left: of XFS: so many basic blocks (512 B) before its end the log goes on; 0 for a fresh log.
     room_bytes: at the end of the device, behind what mkfs gets: where the filesystem can grow to.
     devices:    bytes of each, of a filesystem on several. In mkfs and fsck "%0", "%1" stand for their
                 images, in mount_options ("logdev=%1") for the devices; device 0 is mounted. They lie one
@@ -56,6 +57,7 @@ class Profile(msgspec.Struct, frozen=True):
     setup: str = ""
     read_only_first: bool = False
     room_bytes: int = 0
+    log_left: int = 0
     devices: tuple[int, ...] = ()
     redundant: bool = False
     quota: bool = False
@@ -249,7 +251,9 @@ def _f2fs_with(
     )
 
 
-def _xfs_with(name: str, mkfs: tuple[str, ...] = (), options: str = "", quota: bool = False) -> Profile:
+def _xfs_with(
+    name: str, mkfs: tuple[str, ...] = (), options: str = "", quota: bool = False, log_left: int = 0
+) -> Profile:
     """Arguments of mkfs.xfs, mount options."""
     return Profile(
         name,
@@ -261,6 +265,7 @@ def _xfs_with(name: str, mkfs: tuple[str, ...] = (), options: str = "", quota: b
         size_bytes=_XFS_SIZE_BYTES,
         promises=promises.XFS,
         quota=quota,
+        log_left=log_left,
     )
 
 
@@ -603,6 +608,12 @@ PROFILES = (
     # Four blocks in a page: a part of a page may be unwritten or shared where the rest is not, and nodes
     # of a tree hold a quarter.
     _xfs_with("xfs-1k-blocks", mkfs=("-b", "size=1024")),
+    # The log comes to its end within 5 KiB, and goes on at its begin with the next cycle number: in a fresh
+    # log of 64 MiB no workload comes so far (fs/xfs/xfs_log_recover.c xlog_find_head()).
+    _xfs_with("xfs-log-end", log_left=10),
+    # The same with the largest log buffers. The header of a record then has eight blocks, and may lie across
+    # the end: 284f1c2c9beb ("xfs: fix recovery failure when log record header wraps log end") (in v4.14).
+    _xfs_with("xfs-log-end-256k", options="logbsize=256k", log_left=24),
     # The largest directory block there is, of 16 file system blocks: 1fea323ff005 ("xfs: reduce debug
     # overhead of dir leaf/node checks") (in v5.13) was measured with it.
     _xfs_with("xfs-64k-dirs", mkfs=("-n", "size=65536")),

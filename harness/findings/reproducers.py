@@ -78,6 +78,11 @@ def reproducers(finding: Finding, experiment: Experiment, run: Path) -> Iterator
             f"{finding.id} was shown on several devices, and no exported program has more than one. "
             f"Use {itself(finding)}"
         )
+    if one.log_left:
+        raise NoExport(
+            f"{finding.id} was shown where the log of {one.filesystem} comes to its end, and no exported "
+            f"program makes such a log. Use {itself(finding)}"
+        )
     if model_of(finding.state) == "A":
         raise NoExport(
             f"{finding.id} needs a recovered filesystem that is used before the power fails again, and an "
