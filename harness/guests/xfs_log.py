@@ -5,12 +5,13 @@ In:       an image that mkfs.xfs has made, and how much of the log is to be left
 Out:      the image: the same filesystem, unmounted cleanly, whose log goes on there.
 Not here: mkfs (filesystem.py).
 
-mkfs gives a log 64 MiB at least, so no workload comes to the end of a fresh one, where what is written goes on
-at the begin with the next cycle number. mkfs leaves one record of two basic blocks (512 B) at the begin, of a clean
-unmount: it is moved. The blocks before it get the number of the first cycle, which stands in the first word of
-each (xlog_get_cycle() in fs/xfs/xfs_log_priv.h): recovery finds the head of the log by them. Only those are
-written that it looks at: xlog_find_head() and xlog_find_zeroed() in fs/xfs/xfs_log_recover.c halve the log with
-xlog_find_cycle_start(), and then look at the last XLOG_TOTAL_REC_SHIFT() bytes before the head.
+mkfs gives a log 64 MiB at least, so no workload comes to the end of a fresh one, where what is written
+goes on at the begin with the next cycle number. mkfs leaves one record of two basic blocks (512 B) at
+the begin, of a clean unmount: it is moved. The blocks before it get the number of the first cycle, which
+stands in the first word of each (xlog_get_cycle() in fs/xfs/xfs_log_priv.h): recovery finds the head of
+the log by them. Only those are written that it looks at: xlog_find_head() and xlog_find_zeroed() in
+fs/xfs/xfs_log_recover.c halve the log with xlog_find_cycle_start(), and then look at the last
+XLOG_TOTAL_REC_SHIFT() bytes before the head.
 """
 
 import struct
