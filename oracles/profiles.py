@@ -30,7 +30,8 @@ class Profile(msgspec.Struct, frozen=True):
     read_only_first: recovery begins with a mount of the device when it cannot be written, and one that must
                 not recover and may not write; the mount that recovers is read-only, and only the second
                 mount may write.
-    log_left: of XFS: so many basic blocks (512 B) before its end the log goes on; 0 for a fresh log.
+    log_left: so many basic blocks (512 B) of XFS, or blocks of ext4, before its end the log goes on; 0 for a
+                 fresh log.
     room_bytes: at the end of the device, behind what mkfs gets: where the filesystem can grow to.
     devices:    bytes of each, of a filesystem on several. In mkfs and fsck "%0", "%1" stand for their
                 images, in mount_options ("logdev=%1") for the devices; device 0 is mounted. They lie one
@@ -325,6 +326,9 @@ PROFILES = (
     _btrfs_with("btrfs-quota", mkfs=("-R", "quota")),
     # In the commit that frees them, and not in a thread 120 s later (fs/btrfs/discard.c).
     _btrfs_with("btrfs-discard", options="discard=sync"),
+    # What is free stands in a file for each block group, and not in a tree; a cache of another generation
+    # must not be believed (fs/btrfs/free-space-cache.c). The default before btrfs-progs 5.15.
+    _btrfs_with("btrfs-space-cache", mkfs=("-R", "^free-space-tree"), options="space_cache=v1"),
     # A quarter of the default: trees, the log tree too, are higher, and split and merge sooner.
     _btrfs_with("btrfs-4k-nodes", mkfs=("-n", "4096")),
     Profile(
@@ -433,6 +437,30 @@ PROFILES = (
         size_bytes=_EXT4_SIZE_BYTES,
         promises=promises.EXT4_WRITEBACK,
         denies=promises.EXT4_WRITEBACK_DENIES,
+    ),
+    # The commit record is on its way to the disk together with the blocks that it is about, and its checksum
+    # tells whether all came there (fs/jbd2/commit.c); not beside data=ordered (fs/ext4/super.c).
+    Profile(
+        "ext4-async-commit",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="data=writeback,journal_async_commit",
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4_WRITEBACK,
+        denies=promises.EXT4_WRITEBACK_DENIES,
+    ),
+    # The journal comes to its end, and the numbers of its transactions go on at 0.
+    Profile(
+        "ext4-log-end",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4,
+        log_left=24,
     ),
     _ext4_with("ext4-nodioread-nolock", promises.EXT4, options="nodioread_nolock"),
     # What a commit freed is discarded when it is on disk (fs/ext4/mballoc.c ext4_process_freed_data()).
@@ -736,6 +764,8 @@ PROFILES = (
     # (fs/f2fs/segment.c f2fs_trim_fs()).
     _f2fs_with("f2fs-nodiscard", "", options="nodiscard"),
     _f2fs_with("f2fs-segment-end", "", setup=_SEGMENT_END),
+    # Written in the order of the disk and never into the gaps of a segment, as on a zoned device.
+    _f2fs_with("f2fs-lfs", "", options="mode=lfs"),
     # Two logs in place of six: nodes of files, those of directories and the others go into one
     # (fs/f2fs/segment.c __get_segment_type_2()). Recovery does not look there, so that each fsync writes a
     # checkpoint (CP_SPEC_LOG_NUM in fs/f2fs/file.c).

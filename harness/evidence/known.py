@@ -185,7 +185,7 @@ READ_ONLY = "f2fs-ro-first"
 # Without f2fs-compress: no block of a compressed file is written in place, and a cluster is cut as a whole.
 F2FS_PROFILES = (
     *("f2fs", "f2fs-strict", READ_ONLY, "f2fs-verity", "f2fs-encryption", "f2fs-nodiscard", "f2fs-quota"),
-    "f2fs-segment-end",
+    *("f2fs-segment-end", "f2fs-lfs"),
 )
 UNFLUSHED = "XFS-1"
 REALTIME_DEVICE = "XFS-7"

@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harness.guests.checker_reads import environment
+from harness.guests.ext4_journal import end_journal
 from harness.guests.xfs_log import end_log
 from harness.states.disk import BLOCK_BYTES, copy_sparse, data_runs
 from harness.states.members import SUPERBLOCKS_AT
@@ -65,8 +66,10 @@ def make_filesystem(profile: Profile, image: Path) -> None:
     run_tool([find_tool(profile.mkfs[0], profile.package), *profile.mkfs[1:], str(image)])
     if profile.room_bytes:
         os.truncate(image, profile.size_bytes)
-    if profile.log_left:
+    if profile.log_left and profile.filesystem == "xfs":
         end_log(image, profile.log_left)
+    elif profile.log_left:
+        end_journal(image, profile.log_left, find_tool("debugfs", profile.package))
     _dig_holes(image)
 
 
