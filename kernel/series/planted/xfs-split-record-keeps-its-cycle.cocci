@@ -3,7 +3,7 @@
 // re-creates: no single fix: the class of 284f1c2c9beb ("xfs: fix recovery failure when log record header wraps log
 //             end") (in v4.14), a log that comes to its end; fstests reaches it in generic/388 and generic/475 by
 //             chance
-// caught by:  durable
+// caught by:  mounts fsck durable
 // profiles: xfs-log-end
 // workloads: append-fdatasync-repeated
 // files: fs/xfs/xfs_log.c
