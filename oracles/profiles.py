@@ -438,19 +438,6 @@ PROFILES = (
         promises=promises.EXT4_WRITEBACK,
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
-    # The commit record is on its way to the disk together with the blocks that it is about, and its checksum
-    # tells whether all came there (fs/jbd2/commit.c); not beside data=ordered (fs/ext4/super.c).
-    Profile(
-        "ext4-async-commit",
-        "ext4",
-        _EXT4_MKFS,
-        "e2fsprogs",
-        _EXT4_CHECK,
-        mount_options="data=writeback,journal_async_commit",
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4_WRITEBACK,
-        denies=promises.EXT4_WRITEBACK_DENIES,
-    ),
     # The journal comes to its end, and the numbers of its transactions go on at 0.
     Profile(
         "ext4-log-end",
@@ -764,8 +751,6 @@ PROFILES = (
     # (fs/f2fs/segment.c f2fs_trim_fs()).
     _f2fs_with("f2fs-nodiscard", "", options="nodiscard"),
     _f2fs_with("f2fs-segment-end", "", setup=_SEGMENT_END),
-    # Written in the order of the disk and never into the gaps of a segment, as on a zoned device.
-    _f2fs_with("f2fs-lfs", "", options="mode=lfs"),
     # Two logs in place of six: nodes of files, those of directories and the others go into one
     # (fs/f2fs/segment.c __get_segment_type_2()). Recovery does not look there, so that each fsync writes a
     # checkpoint (CP_SPEC_LOG_NUM in fs/f2fs/file.c).

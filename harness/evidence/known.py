@@ -182,7 +182,7 @@ def _fast_commit(
 F2FS_FIXED = "6.12+fix/f2fs-fsync-waits-for-first-node"
 OPENED = "F2FS-4"
 READ_ONLY = "f2fs-ro-first"
-# Without f2fs-compress and f2fs-lfs: no block is written in place there. A cluster is cut as a whole.
+# Without f2fs-compress: no block of a compressed file is written in place, and a cluster is cut as a whole.
 F2FS_PROFILES = (
     *("f2fs", "f2fs-strict", READ_ONLY, "f2fs-verity", "f2fs-encryption", "f2fs-nodiscard", "f2fs-quota"),
     "f2fs-segment-end",
