@@ -32,6 +32,7 @@ NOT_CHECKED = (
 
 ROOM = "room: "  # a step found none left
 NAMES, DATA = "fsync-names", "fsync-data"  # promises
+ADDED = 60000  # stamps there: STAMPS
 NAME_OF_NEW = ".powercut-after"  # harness/guests/agent/afterwards.c
 
 
@@ -69,7 +70,7 @@ def _changes(case: Case, after: After, tree: tuple[Node, ...]) -> list[Violation
         if growing & {*steps} or (steps and not case.asks_for(DATA)):
             now = msgspec.structs.replace(now, size=before.size, content=before.content)
         if field := first_different_field(case.profile.filesystem, before, now):
-            expected, found = repr(getattr(before, field)), repr(getattr(now, field))
+            expected, found = (_words(field, getattr(each, field)) for each in (before, now))
             promise = DATA if steps and field in ("size", "content") else "stable"
             return [_violation(case, f"{field} changed", path, expected[-200:], found[-200:], promise)]
     return []
@@ -79,6 +80,20 @@ def _comparable(node: Node) -> Node:
     """Without what use may change: size and link count of a directory count its names."""
     plain = msgspec.structs.replace(node, mtime=-1, times=None, blocks=0, extents=None, data=())
     return msgspec.structs.replace(plain, size=0, nlink=0) if node.kind == "dir" else plain
+
+
+def _words(field: str, value: object) -> str:
+    """A field for a reader: of the content where which bytes are whose."""
+    if field != "content":
+        return repr(value)
+    assert isinstance(value, tuple)
+    return ", ".join(f"{run.offset}..{run.offset + run.length} {_whose(run)}" for run in value) or "no bytes"
+
+
+def _whose(run: Run) -> str:
+    if run.kind == "w":
+        return "added after the recovery" if run.stamp > ADDED else f"of operation {run.stamp - 1}"
+    return "zeros" if run.kind == "z" else "other bytes"
 
 
 def _longer(node: Node, step: UseStep) -> Node:

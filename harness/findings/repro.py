@@ -47,6 +47,7 @@ from oracles.spec import PRESUMES, BadSpec, State, disk_words, is_live
 from oracles.verdict import Answer, Tier, Verdict
 from reports.results import FAULTS, Experiment, read_experiment, read_summary
 from reports.text.device import device_words
+from reports.text.use_words import use_lines
 from workloads.text import format_operation
 
 
@@ -278,6 +279,8 @@ def describe(
         thread = f"thread {step.operation.thread}: " if step.operation.parallel else ""
         lines.append(f"    {thread}{format_operation(step.operation)}{failed}")
     lines += [] if cut_shown else ["  ---- power fails here ----"]
+    if used := use_lines(observation):
+        lines += ["", "recovered, and then", *(f"    {line}" for line in used)]
     lines += [
         *told,
         "",

@@ -19,6 +19,7 @@ from reports.pages.faults import point_words
 from reports.results import Experiment, JudgedState
 from reports.text.script import errno_words
 from reports.text.tree_words import Row, rows
+from reports.text.use_words import use_lines
 from workloads.history import History, Step
 
 ROWS_SHOWN = 2500  # names over a whole page, at about 250 bytes each: a page stays under 1 MB
@@ -68,6 +69,7 @@ class Sighting(msgspec.Struct, frozen=True):
     console: tuple[str, ...]
     fsck_exit: int | None
     fsck_output: str
+    used: list[str]
     probe_steps: int
 
 
@@ -201,6 +203,7 @@ def sighting(states: list[JudgedState], seen: Observation, trees: Trees, must: b
         console=seen.console[-LOG_LINES_SHOWN:],
         fsck_exit=seen.fsck.exit if seen.fsck else None,
         fsck_output=seen.fsck.output[:FSCK_CHARACTERS_SHOWN].strip() if seen.fsck else "",
+        used=use_lines(seen),
         probe_steps=seen.probe_steps,
     )
 
