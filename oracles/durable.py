@@ -482,10 +482,17 @@ def _bytes(case: Case, inode: int, node: Node, floor: Floor) -> list[Violation]:
     difference = first_difference(node.content, pieces, node.size)
     if difference is None:
         difference = first_difference(node.content, _before_a_cut(case, inode, node, floor), node.size)
-    if difference is None:
+    if difference is None or _is_freed(case, inode):
         return []
     expected = f"at offset {difference.offset}: {allowed_words(difference)}"
     return [_attribute(case, "data lost", inode, node, expected, difference.found, floor)]
+
+
+def _is_freed(case: Case, inode: int) -> bool:
+    """Whether its last name is being removed, where its blocks may then be used at once."""
+    chains = [case.model.chains[index] for index in case.model.chains_of[inode]]
+    removed = all(chain.ended is not None and chain.ended <= case.allowed.now for chain in chains)
+    return removed and not case.asks_for("freed-data")
 
 
 def _before_a_cut(case: Case, inode: int, node: Node, floor: Floor) -> list[Piece]:
@@ -522,7 +529,7 @@ def _range(case: Case, inode: int, node: Node, part: RangeFloor) -> list[Violati
         return [_attribute(case, "size lost", inode, node, expected, f"{node.size} bytes", floor)]
     pieces = clipped(_pieces(case, inode, floor), start, end)
     difference = first_difference(node.content, pieces, node.size) if pieces else None
-    if difference is None:
+    if difference is None or _is_freed(case, inode):
         return []
     expected = f"at offset {difference.offset}: {allowed_words(difference)}"
     return [_attribute(case, "data lost", inode, node, expected, difference.found, floor)]

@@ -150,6 +150,13 @@ COMMON = (
         "fstests generic/042 and generic/536 (stale data); Documentation/admin-guide/ext4.rst (data=ordered)",
     ),
     Promise(
+        "freed-data",
+        "What a file holds stays until its removal is on disk: its blocks are neither used nor discarded "
+        "before.",
+        "fs/ext4/mballoc.c ext4_mb_free_metadata(), fs/xfs/xfs_extent_busy.c, fs/btrfs/extent-tree.c "
+        "btrfs_finish_extent_commit(), fs/f2fs/segment.c (a block that a checkpoint has is not given out)",
+    ),
+    Promise(
         "usable",
         "In the recovered filesystem everything can be read and removed, and no call fails "
         "except for lack of space.",
@@ -527,6 +534,12 @@ EXT4_WRITEBACK_DENIES = (
         "A file written shortly before the crash may hold anything.",
         "Documentation/admin-guide/ext4.rst, Data Mode, writeback mode: a crash can cause incorrect data to "
         "appear in files which were written shortly before it; ext4(5), data=writeback: old data may appear",
+    ),
+    Promise(
+        "freed-data",
+        "The blocks of a removed file may be used or discarded at once, before the removal is on disk.",
+        'fs/ext4/mballoc.c ext4_mb_clear_bb(): "We make an exception if the inode is to be written in '
+        'writeback mode since writeback mode has weak data consistency guarantees."',
     ),
 )
 

@@ -950,3 +950,18 @@ def test_a_longer_truncate_of_xfs_may_have_written_its_zeros_alone(name, expecte
     tree = replaced(bench.tree(0), "foo", size=20480, content=(Run(0, 20001, "w", 1), Run(20001, 20480, "z")))
     assert kinds(durable.judge(bench.case(tree, begun=1))) == expected
     assert "size lost" in kinds(durable.judge(bench.case(tree)))
+
+
+@pytest.mark.parametrize(("name", "expected"), [("ext4", {"data lost"}), ("ext4-writeback", set())])
+def test_blocks_of_a_removed_file_may_be_gone_before_the_removal_is_on_disk_in_writeback_mode(name, expected):
+    """A crash takes the removal back; what was discarded meanwhile reads as zeros. One name that stays keeps
+    the blocks."""
+    zeros = (Run(0, 8192, "z"),)
+    bench = Bench("setup\n  write foo 0 8K\nrun\n  unlink foo\n", name)
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(0), "foo", content=zeros)))) == expected
+    assert kinds(durable.judge(bench.case(replaced(bench.tree(0), "foo", content=zeros), begun=0))) == {
+        "data lost"
+    }
+    bench = Bench("setup\n  write foo 0 8K\n  link foo bar\nrun\n  unlink foo\n", name)
+    both = replaced(replaced(bench.tree(0), "foo", content=zeros), "bar", content=zeros)
+    assert kinds(durable.judge(bench.case(both))) == {"data lost"}
