@@ -438,6 +438,19 @@ PROFILES = (
         promises=promises.EXT4_WRITEBACK,
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
+    # The commit record is on its way to the disk together with the blocks that it is about
+    # (fs/jbd2/commit.c); not beside data=ordered (fs/ext4/super.c).
+    Profile(
+        "ext4-async-commit",
+        "ext4",
+        _EXT4_MKFS,
+        "e2fsprogs",
+        _EXT4_CHECK,
+        mount_options="data=writeback,journal_async_commit",
+        size_bytes=_EXT4_SIZE_BYTES,
+        promises=promises.EXT4_WRITEBACK,
+        denies=promises.EXT4_WRITEBACK_DENIES,
+    ),
     # The journal comes to its end, and the numbers of its transactions go on at 0.
     Profile(
         "ext4-log-end",

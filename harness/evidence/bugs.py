@@ -21,6 +21,7 @@ FENCE = "---\n"
 UPSTREAM = ("fixed", "reported", "not found", "not searched")
 NEEDS = {
     "fast_commit": "ext4 with the feature `fast_commit`, which mke2fs does not set by itself",
+    "journal_async_commit": "ext4 with this mount option",
     "inline_data": "ext4 with the feature `inline_data`, which mke2fs does not set by itself",
     "ea_inode": "ext4 with the feature `ea_inode`, which mke2fs does not set by itself",
     "quota": "a filesystem that counts what users and groups have",

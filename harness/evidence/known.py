@@ -237,6 +237,7 @@ FIRST_NAME = "EXT4-6"
 ATTRIBUTES = "EXT4-7"
 GROWN = "EXT4-17"
 FLUSHED = "EXT4-18"
+ASYNC = "EXT4-30"
 INELIGIBLE = "EXT4-19"
 DATA_DEVICE = "EXT4-20"
 READS_AS_ZEROS = "EXT4-21"
@@ -466,6 +467,15 @@ FAST_COMMIT = (
         "recovery-frees-an-open-file",
         ("durable: name lost (fsynced file)",),
         (*FAST, *FAST_INLINE),
+    ),
+    KnownBug(
+        ASYNC,
+        ("6.12", "7.2"),
+        "ext4",
+        EVERYWHERE,
+        ("mounts: mount refused (filesystem)", "quiet: filesystem error (kernel log)"),
+        ("ext4-async-commit",),
+        maybe=True,
     ),
     KnownBug(  # where recovery had to delete something, and so committed
         FLUSHED,
@@ -1466,6 +1476,7 @@ FIXES = (
     Fix("fix/ext4-fast-commit-waits-for-its-blocks", "ext4", (BLOCKS,), FAST),
     Fix("fix/ext4-fsync-makes-a-fast-commit-of-its-own", "ext4", (UNDER_WAY,), FAST),
     Fix("fix/jbd2-no-fast-commit-into-an-empty-journal", "ext4", (FLUSHED,), FAST),
+    Fix("fix/ext4-async-commit-needs-a-checksum-of-all", "ext4", (ASYNC,), ("ext4-async-commit",)),
     Fix("fix/ext4-ineligible-means-not-synced", "ext4", (INELIGIBLE,), FAST),
     Fix("fix/ext4-failed-zero-range-leaves-no-zeros", "ext4", (READS_AS_ZEROS,), BIGALLOC),
     Fix("fix/ext4-no-fast-commit-of-blocks-behind-the-end", "ext4", (EXTENDED,), FAST),
