@@ -5,7 +5,7 @@
 // caught by:  durable, fsck, mounts, quiet
 // profiles:   ext4
 // workloads:  fsync-new-file
-// models:     N
+// models:   N A
 // files: fs/jbd2/recovery.c
 //
 // What is changed. jbd2_journal_recover() no longer writes back the blocks that it replayed. They stay in the
