@@ -211,7 +211,13 @@ def _btrfs_with(name: str, mkfs: tuple[str, ...] = (), options: str = "") -> Pro
 
 
 def _ext4_with(
-    name: str, promised: tuple[Promise, ...], features: str = "", options: str = "", variant: str = ""
+    name: str,
+    promised: tuple[Promise, ...],
+    features: str = "",
+    options: str = "",
+    variant: str = "",
+    denies: tuple[Promise, ...] = (),
+    log_left: int = 0,
 ) -> Profile:
     """Features of mke2fs -O, mount options; the variant of the kernel's config that they need."""
     return Profile(
@@ -224,6 +230,8 @@ def _ext4_with(
         size_bytes=_EXT4_SIZE_BYTES,
         config=(variant,) if variant else (),
         promises=promised,
+        denies=denies,
+        log_left=log_left,
     )
 
 
@@ -427,41 +435,22 @@ PROFILES = (
     _ext4_with("ext4-verity", promises.EXT4, "verity", variant="verity"),
     _ext4_with("ext4-verity-fast-commit", promises.EXT4_FAST_COMMIT, "verity,fast_commit", variant="verity"),
     _ext4_with("ext4-encryption", promises.EXT4, "encrypt", _ENCRYPTED, "encryption"),
-    Profile(
+    _ext4_with(
         "ext4-writeback",
-        "ext4",
-        _EXT4_MKFS,
-        "e2fsprogs",
-        _EXT4_CHECK,
-        mount_options="data=writeback",
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4_WRITEBACK,
+        promises.EXT4_WRITEBACK,
+        options="data=writeback",
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
     # The commit record is on its way to the disk together with the blocks that it is about
     # (fs/jbd2/commit.c); not beside data=ordered (fs/ext4/super.c).
-    Profile(
+    _ext4_with(
         "ext4-async-commit",
-        "ext4",
-        _EXT4_MKFS,
-        "e2fsprogs",
-        _EXT4_CHECK,
-        mount_options="data=writeback,journal_async_commit",
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4_WRITEBACK,
+        promises.EXT4_WRITEBACK,
+        options="data=writeback,journal_async_commit",
         denies=promises.EXT4_WRITEBACK_DENIES,
     ),
     # The journal comes to its end, and the numbers of its transactions go on at 0.
-    Profile(
-        "ext4-log-end",
-        "ext4",
-        _EXT4_MKFS,
-        "e2fsprogs",
-        _EXT4_CHECK,
-        size_bytes=_EXT4_SIZE_BYTES,
-        promises=promises.EXT4,
-        log_left=24,
-    ),
+    _ext4_with("ext4-log-end", promises.EXT4, log_left=24),
     _ext4_with("ext4-nodioread-nolock", promises.EXT4, options="nodioread_nolock"),
     # What a commit freed is discarded when it is on disk (fs/ext4/mballoc.c ext4_process_freed_data()).
     _ext4_with("ext4-discard", promises.EXT4, options="discard"),
