@@ -106,6 +106,17 @@ def test_a_gap_before_the_new_block_is_zeros():
     assert not kinds(1, (GROW,), new, before=(ROOT, empty))
 
 
+def test_of_content_that_is_a_hash_only_what_did_not_grow_is_compared():
+    """As of a log that came without its history."""
+    old = msgspec.structs.replace(FILE, content=(Run(0, 4096, "h", 0, "aa"),))
+    new = msgspec.structs.replace(FILE, size=8192, content=(Run(0, 8192, "h", 0, "bb"),))
+    made = msgspec.structs.replace(MADE, content=(Run(0, 24, "h", 0, "cc"),))
+    assert not kinds(2, (MAKE, GROW), new, made, before=(ROOT, old))
+    assert kinds(2, (MAKE, GROW), old, made, before=(ROOT, old)) == [("size changed", "f")]
+    other = msgspec.structs.replace(old, content=(Run(0, 4096, "h", 0, "bb"),))
+    assert kinds(0, (), other, before=(ROOT, old)) == [("content changed", "f")]
+
+
 def test_a_call_that_fails_while_the_filesystem_is_used_is_broken_unless_there_is_no_room():
     bench = Bench("run\n  creat f\n  sync\n")
     failed = (
