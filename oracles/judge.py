@@ -79,7 +79,7 @@ PROGRAM_ORACLES: tuple[ModuleType, ...] = (application,)
 EVERY_ORACLE = tuple(
     dict.fromkeys((*ORACLES, *AFTER_ORACLES, *PROGRAM_ORACLES, *FAULT_ORACLES, *DAMAGE_ORACLES))
 )
-_ORACLE = {oracle.NAME: oracle for oracle in (*ORACLES, kept)}
+_ORACLE = {oracle.NAME: oracle for oracle in ORACLES}
 # Those that ask the model, which is another one for each order of operations that overlapped.
 BY_ORDER = frozenset(OF_HISTORY)
 

@@ -53,7 +53,8 @@ def facts(one: Profile) -> Iterator[tuple[str, str]]:
     if one.config:
         yield "variants of the kernel's configuration", ", ".join(map(code, one.config))
     if one.log_left:
-        yield "log", f"goes on {one.log_left} sectors before its end (`harness/guests/xfs_log.py`)"
+        unit, module = ("sectors", "xfs_log") if one.filesystem == "xfs" else ("blocks", "ext4_journal")
+        yield "log", f"goes on {one.log_left} {unit} before its end (`harness/guests/{module}.py`)"
     if one.setup:
         yield "before the setup of each workload", ", ".join(code(line) for line in one.setup.splitlines())
     if own := [each.key for each in one.promises]:

@@ -95,7 +95,7 @@ class Nesting:
 
     def __init__(self, recoveries: Recoveries, budget: int) -> None:
         self._kept = recoveries.kept
-        self._prefixes = [changing(recoveries.folder / file_name(kept.state)) for kept in self._kept]
+        self._prefixes = [changing(recoveries.folder, kept.state) for kept in self._kept]
         wanted = [len(prefixes) for prefixes in self._prefixes]
         self._shares = shares(wanted, budget)
         self.count = sum(self._shares)
@@ -114,11 +114,11 @@ class Nesting:
                 yield msgspec.structs.replace(kept.state, nested=prefixes[number])
 
 
-def changing(path: Path) -> list[int]:
+def changing(folder: Path, state: State) -> list[int]:
     """The prefixes whose last entry changes the disk; before the first it is the outer state. In model A
     those behind the end of the recovery, which model N has."""
-    with open_log(path) as log:
-        start = log.mark_index(RECOVERED) if path.name.startswith("A-") else 0
+    with open_log(folder / file_name(state)) as log:
+        start = log.mark_index(RECOVERED) if state.again else 0
         return [index + 1 for index in range(start, len(log)) if writes(log.summary(index))]
 
 
