@@ -37,6 +37,7 @@ from harness.states.log import open_log
 from oracles.profiles import profile
 from oracles.spec import State
 from oracles.verdict import Answer, Tier
+from reports.results import read_experiment
 from workloads.entries import EntryFlag
 from workloads.library import DEMONSTRATION, load, select
 from workloads.program import Program
@@ -399,3 +400,24 @@ def test_threads_before_an_unmount_are_judged(tmp_path, kernel_word):
         )
     assert (summary.reasons, summary.findings, summary.states.unknown) == ((), (), 0)
     assert summary.states.checked
+
+
+def test_what_was_recovered_is_used_and_cut_again(tmp_path, kernel_word):
+    """Model A in a real guest: each use has steps that succeed, and the states behind it are held to them."""
+    run_spec = RunSpec(
+        workloads=select(["replace-by-rename"]),
+        profiles=(profile("ext4"),),
+        kernels=(kernel_word,),
+        models=("O", "A"),
+        budget=10,
+    )
+    with Progress() as progress:
+        folder, summary = run(run_spec, tmp_path / "results", progress)
+    assert (summary.exit, summary.reasons) == (0, ())
+    counts = summary.models["A"]
+    assert counts.planned == counts.judged > 0
+    seen = read_experiment(folder / "experiments/0001").observations
+    used = [one.use.steps for one in seen if one.use is not None]
+    assert {step.word for steps in used for step in steps} >= {"make", "again", "remove"}
+    assert not [step for steps in used for step in steps if step.failed]
+    assert any(one.after.done for one in seen if one.after is not None)
